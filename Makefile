@@ -1,0 +1,42 @@
+# Two commands on a fresh machine: `make demo` and `make test`.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV ?= .venv
+BIN := $(VENV)/bin
+# One thread per process: the tests run in parallel already, and small products gain nothing.
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
+
+.PHONY: demo test lint types guarantees benchmarks clean
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+$(VENV)/.test: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	touch $@
+
+demo: $(VENV)/.core  ## fit the built-in population, print the verdict, write it to demo/
+	$(BIN)/python -m elfair.demo
+
+test: lint types  ## everything, with the Monte Carlo lane in its reduced size
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.test
+	$(BIN)/mypy
+
+guarantees: $(VENV)/.test  ## the Monte Carlo lane in full size
+	ELFAIR_GUARANTEES=full $(BIN)/python -m pytest -n auto --dist worksteal tests/guarantees
+
+benchmarks: $(VENV)/.test  ## every figure that the documentation quotes
+	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+
+clean:
+	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache

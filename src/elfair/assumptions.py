@@ -1,0 +1,199 @@
+"""What a certificate rests on: each assumption checked, declared, or violated."""
+
+from __future__ import annotations
+
+from elfair.certificate import Assumption, ConstraintResult, Status
+from elfair.constraints import Plan
+from elfair.data import LoggedData
+from elfair.language import uses_label
+
+#: A mean weight this many standard errors from 1 says that the propensities are wrong.
+WEIGHT_ERRORS = 4.0
+
+
+def list_assumptions(
+    plan: Plan,
+    results: tuple[ConstraintResult, ...],
+    data: LoggedData,
+    *,
+    split: str,
+    openings: int,
+) -> tuple[Assumption, ...]:
+    """The assumptions of a test, in the order in which a reader should worry about them.
+
+    Parameters
+    ----------
+    plan : Plan
+        What was tested.
+    results : tuple of ConstraintResult
+        What was seen.
+    data : LoggedData
+        The rows that were tested.
+    split : str
+        How they were set apart.
+    openings : int
+        How often they had been opened in this process.
+    """
+    weighted = any(group.mean_weight is not None for r in results for group in r.groups)
+    label = any(uses_label(mean) for c in plan.claims for _, mean in c.conjunct.form.terms)
+    found = [_held_out(openings), _split(split)]
+    if plan.logged_averages:
+        found.append(
+            Assumption(
+                "tau is known",
+                "The average impact in the data is taken for the true impact of the behaviour "
+                "model, held-out rows included.",
+                "violated",
+                "it is an estimate, and the bound ignores its error; estimator='paired' has none",
+            )
+        )
+    if weighted:
+        found += [_weights(results), _support(data), *_OF_WEIGHTS]
+    if label:
+        found.append(_LABEL)
+    found.append(_people(data))
+    found += _ALWAYS
+    estimation = plan.baselines.estimation
+    if weighted and estimation.ranges:
+        shown = ", ".join(f"{name} in [{a:g}, {b:g}]" for name, (a, b) in estimation.ranges.items())
+        found.append(
+            Assumption(
+                "impact range",
+                "No impact, logged or to come, is outside the declared range.",
+                "declared",
+                f"{shown}; the data do not contradict it",
+            )
+        )
+    if weighted and estimation.largest_weight < float("inf"):
+        found.append(
+            Assumption(
+                "propensity floor",
+                "The behaviour model never took a decision with less than the declared probability.",
+                "declared",
+                f"{1 / estimation.largest_weight:g}; the data do not contradict it",
+            )
+        )
+    if plan.bound.kind == "asymptotic":
+        fewest = min((group.n for r in results for group in r.groups), default=0)
+        found.append(
+            Assumption(
+                "normal average",
+                "The average of the held-out rows is close to normally distributed.",
+                "declared",
+                f"the smallest group has {fewest} rows; a finite-sample bound does without",
+            )
+        )
+    return tuple(found)
+
+
+def _held_out(openings: int) -> Assumption:
+    return Assumption(
+        "held-out rows opened once",
+        "These held-out rows were not tested before; trying again until a model passes voids the "
+        "stated confidence.",
+        "checked" if openings == 1 else "violated",
+        f"opened {openings} time{'s' if openings != 1 else ''} in this process",
+    )
+
+
+def _split(split: str) -> Assumption:
+    status: Status = "violated" if split == "stratified" else "checked"
+    evidence = {
+        "random": "a simple random split by seed and row",
+        "stratified": "a stratified split ties the halves together; the bounds have no proof where "
+        "a condition spans several strata",
+        "none": "the model is from elsewhere; all rows given were tested or set aside at random",
+    }[split]
+    return Assumption(
+        "halves independent", "Held-out rows are independent of the model.", status, evidence
+    )
+
+
+def _weights(results: tuple[ConstraintResult, ...]) -> Assumption:
+    """E[w | group] = 1 when the propensities are right: the cheapest test of them."""
+    shown, status = [], "checked"
+    for group in {g.condition: g for r in results for g in r.groups}.values():
+        if group.mean_weight is None or group.mean_weight_error is None:
+            continue
+        shown.append(f"{group.condition}: {group.mean_weight:.3f} +- {group.mean_weight_error:.3f}")
+        # A policy equal to the behaviour model has weights of exactly 1, up to rounding.
+        if abs(group.mean_weight - 1) > WEIGHT_ERRORS * group.mean_weight_error + 1e-9:
+            status = "violated"
+    return Assumption(
+        "mean weight near 1",
+        "The logged propensities are those with which the decisions were taken: the mean "
+        "importance weight of each group is 1.",
+        "violated" if status == "violated" else "checked",
+        "; ".join(shown),
+    )
+
+
+def _support(data: LoggedData) -> Assumption:
+    known = data.behavior is not None
+    return Assumption(
+        "support",
+        "Every decision that the new model can take was possible under the behaviour model.",
+        "checked" if known else "declared",
+        "the behaviour model's probability of every decision is known" if known else "",
+    )
+
+
+def _people(data: LoggedData) -> Assumption:
+    return Assumption(
+        "rows independent, one row a person",
+        "Rows are independent draws, and nobody appears twice.",
+        "declared",
+        "" if data.row_id is None else "row ids are unique",
+    )
+
+
+_OF_WEIGHTS = (
+    Assumption(
+        "decisions unconfounded",
+        "Given everything that the propensity accounts for, the logged decision was drawn "
+        "independently of the label and of what would have happened.",
+        "declared",
+        "",
+    ),
+    Assumption(
+        "same effect",
+        "The impact of a decision depends on the decision, not on which model took it.",
+        "declared",
+        "",
+    ),
+    Assumption(
+        "no interference",
+        "One person's decision does not change another's impact, and no fixed budget makes "
+        "decisions compete.",
+        "declared",
+        "",
+    ),
+)
+
+_LABEL = Assumption(
+    "label known for everyone",
+    "The label is known for every row, and not only for those who were approved.",
+    "declared",
+    "",
+)
+
+_ALWAYS = (
+    Assumption(
+        "same population",
+        "The people to be decided about come from the population of the data.",
+        "declared",
+        "",
+    ),
+    Assumption(
+        "nothing else saw the held-out rows",
+        "No scaler, feature choice or parameter search before this test used them.",
+        "declared",
+        "",
+    ),
+    Assumption(
+        "decisions are sampled",
+        "Decisions are drawn from the certified probabilities; their argmax is another model.",
+        "declared",
+        "",
+    ),
+)

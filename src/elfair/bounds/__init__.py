@@ -1,0 +1,58 @@
+"""One-sided upper confidence bounds on means, from rows.
+
+Each file holds one bound; `get_bound` finds it by the name that a user writes.
+"""
+
+from __future__ import annotations
+
+from elfair.bounds.anderson import Anderson
+from elfair.bounds.base import Bound, Sample
+from elfair.bounds.bernstein import EmpiricalBernstein
+from elfair.bounds.betting import Betting, wealth_exceeds
+from elfair.bounds.hoeffding import Hoeffding
+from elfair.bounds.student import StudentT
+from elfair.errors import InputError, did_you_mean
+
+__all__ = [
+    "Anderson",
+    "Betting",
+    "Bound",
+    "EmpiricalBernstein",
+    "Hoeffding",
+    "Sample",
+    "StudentT",
+    "get_bound",
+    "wealth_exceeds",
+]
+
+_BOUNDS: dict[str, Bound] = {
+    bound.name: bound
+    for bound in (StudentT(), Hoeffding(), EmpiricalBernstein(), Anderson(), Betting())
+}
+
+
+def get_bound(name: str) -> Bound:
+    """The bound that a user names.
+
+    Parameters
+    ----------
+    name : {"ttest", "hoeffding", "bernstein", "anderson", "betting"}
+        What is written as ``bound=``.
+
+    Returns
+    -------
+    Bound
+        It holds no state, and is shared.
+
+    Examples
+    --------
+    >>> get_bound("ttest").kind
+    'asymptotic'
+    """
+    if name not in _BOUNDS:
+        raise InputError(
+            f"The 'bound' parameter must be one of {', '.join(map(repr, _BOUNDS))}. "
+            f"Got {name!r} instead.",
+            hint=did_you_mean(name, _BOUNDS, "'ttest' needs no declared range."),
+        )
+    return _BOUNDS[name]

@@ -1,0 +1,203 @@
+"""What a bound is: a sample of rows goes in, an upper confidence bound on their mean comes out.
+
+Rows are oriented as g, "large is bad": the constraint is ``g = E[z] <= 0``, and it passes when the
+upper bound is at most 0.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from elfair.errors import BoundError, DataError, InputError
+
+Array = npt.NDArray[np.float64]
+Kind = Literal["finite-sample", "asymptotic"]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The rows of one statistic inside one condition.
+
+    Parameters
+    ----------
+    values : array of shape (..., n)
+        One number for each row. Leading axes are independent repetitions.
+    low, high : float
+        Known ends of one row: declared or structural, never the sample's own minimum or maximum.
+    scale : float, optional
+        Typical spread (standard deviation) of a row, learnt on *other* rows. Read by "betting".
+    rows : array of shape (n,), optional
+        Distinct positions of the rows in the data set. Read by "ttest" where samples overlap.
+
+    Examples
+    --------
+    >>> Sample([0.25, -0.5, 0.0], low=-1, high=1).n
+    3
+    """
+
+    values: Array
+    low: float = -inf
+    high: float = inf
+    scale: float | None = None
+    rows: npt.NDArray[np.intp] | None = None
+
+    def __post_init__(self) -> None:
+        values = np.asarray(self.values, dtype=np.float64)
+        object.__setattr__(self, "values", values)
+        if values.ndim == 0 or values.shape[-1] < 2:
+            raise DataError(
+                f"A bound needs at least 2 rows inside the condition. Got {values.size} instead.",
+                hint="widen the condition, or log more decisions for it.",
+            )
+        # One pass and no temporary array: any NaN or infinity makes the sum not finite.
+        if not isfinite(float(values.sum())):
+            raise DataError(
+                "The rows of a bound must be finite numbers. "
+                f"Got {int(np.sum(~np.isfinite(values)))} that are NaN or infinite instead.",
+                hint="look for missing impacts, and for propensities of 0.",
+            )
+        if not self.low <= self.high:
+            raise InputError(
+                f"The ends of a row must satisfy low <= high. Got low={self.low}, "
+                f"high={self.high} instead.",
+                hint="impact_range is (lowest, highest).",
+            )
+        if self.scale is not None and not 0 < self.scale < inf:
+            raise InputError(
+                f"The scale of a row must be positive and finite. Got {self.scale} instead.",
+                hint="leave it out where the other rows do not vary.",
+            )
+        if self.rows is not None and np.shape(self.rows) != (self.n,):
+            raise InputError(
+                f"rows must hold one position for each of the {self.n} values. "
+                f"Got shape {np.shape(self.rows)} instead.",
+                hint="pass the positions of the rows inside the condition.",
+            )
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.values.shape[-1])
+
+
+class Bound(ABC):
+    """A one-sided upper confidence bound on a mean, or on a sum of means.
+
+    Attributes
+    ----------
+    name : str
+        What a user writes as ``bound=``.
+    kind : {"finite-sample", "asymptotic"}
+        Whether the level holds for every number of rows, or only in the limit.
+    needs : str
+        What must be known of a row before it is seen, in words.
+
+    Examples
+    --------
+    >>> from elfair.bounds import get_bound
+    >>> bound = get_bound("hoeffding")
+    >>> bound.kind, bound.needs
+    ('finite-sample', 'both ends of a row')
+    """
+
+    name: ClassVar[str]
+    kind: ClassVar[Kind]
+    needs: ClassVar[str]
+    needs_low: ClassVar[bool] = False
+    needs_high: ClassVar[bool] = False
+
+    def check(self, sample: Sample) -> None:
+        """Raise `BoundError` where an end that the proof needs is not known."""
+        missing = [
+            end
+            for end, needed in (("low", self.needs_low), ("high", self.needs_high))
+            if needed and not isfinite(getattr(sample, end))
+        ]
+        if missing:
+            # The good end of g follows from the impact range alone; the bad one of a weighted row
+            # also needs the largest weight.
+            remedy = "impact_range=(lowest, highest)"
+            if "low" in missing:
+                remedy += " and propensity_floor="
+            raise BoundError(
+                f"The {self.name!r} bound needs {self.needs}, finite. "
+                f"Got low={sample.low}, high={sample.high} instead ({' and '.join(missing)} "
+                "not known).",
+                hint=f"declare {remedy}, or use bound='ttest' (asymptotic).",
+            )
+
+    @abstractmethod
+    def upper(self, samples: Sequence[Sample], delta: float, *, disjoint: bool = True) -> Array:
+        """Upper bound, at level ``delta``, on the sum over the samples of their means.
+
+        Parameters
+        ----------
+        samples : sequence of Sample
+            Usually one. Several are added up.
+        delta : float
+            The probability, at most, that the sum of the means is above the bound.
+        disjoint : bool
+            Whether no row of the data set is in two samples.
+
+        Returns
+        -------
+        array
+            Its shape is that of the leading axes of the values.
+        """
+
+    @abstractmethod
+    def predict(
+        self,
+        samples: Sequence[Sample],
+        delta: float,
+        n: Sequence[float],
+        *,
+        disjoint: bool = True,
+    ) -> tuple[float, list[Array]]:
+        """The upper bound to be expected of a test with ``n[k]`` rows of sample k.
+
+        For candidate selection only: it decides power, never validity.
+
+        Returns
+        -------
+        value : float
+            The predicted bound.
+        gradients : list of arrays
+            Its derivative with respect to the values of each sample.
+        """
+
+
+def require_delta(delta: float) -> None:
+    """Raise `InputError` unless ``delta`` is a probability strictly between 0 and 1."""
+    if not 0 < delta < 1:
+        raise InputError(
+            f"The 'delta' of a bound must be in (0, 1). Got {delta!r} instead.",
+            hint="0.05 and 0.1 are common.",
+        )
+
+
+def require_samples(samples: Sequence[Sample]) -> None:
+    """Raise `InputError` unless there is at least one sample."""
+    if not samples:
+        raise InputError(
+            "A bound needs at least one sample. Got none instead.",
+            hint="pass a list, also for one sample.",
+        )
+
+
+def require_prediction(samples: Sequence[Sample], n: Sequence[float]) -> None:
+    """Raise `InputError` unless there is one 1-D sample for each expected number of rows."""
+    require_samples(samples)
+    if len(n) != len(samples) or any(sample.values.ndim != 1 for sample in samples):
+        raise InputError(
+            "A prediction needs one-dimensional samples and one number of rows for each. Got "
+            f"{[sample.values.shape for sample in samples]} and {list(n)} instead.",
+            hint="n holds the expected number of test rows inside each condition.",
+        )

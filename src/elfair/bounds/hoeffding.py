@@ -1,0 +1,51 @@
+"""Hoeffding's inequality: only the ends of a row matter, not its spread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log, sqrt
+
+import numpy as np
+
+from elfair.bounds.base import Array, Sample
+from elfair.bounds.finite import FiniteSampleBound
+
+
+class Hoeffding(FiniteSampleBound):
+    """Mean plus ``(high - low) sqrt(ln(1/delta) / (2 n))``.
+
+    Examples
+    --------
+    >>> rows = Sample([-0.5, 0.5, -0.5, 0.5], low=-1, high=1)
+    >>> round(float(Hoeffding().upper([rows], 0.1)), 4)
+    1.073
+    """
+
+    name = "hoeffding"
+    needs = "both ends of a row"
+    needs_low = needs_high = True
+
+    def _upper(self, sample: Sample, delta: float) -> Array:
+        return self._upper_disjoint([sample], delta)
+
+    def _predict(self, sample: Sample, delta: float, n: float) -> tuple[float, Array]:
+        value, gradients = self._predict_disjoint([sample], delta, [n])
+        return value, gradients[0]
+
+    # The inequality holds for independent rows with different ends, so that all rows of disjoint
+    # samples count, and no blocks are needed.
+    def _upper_disjoint(self, samples: Sequence[Sample], delta: float) -> Array:
+        mean = sum(sample.values.mean(axis=-1) for sample in samples)
+        return np.asarray(mean + _margin(samples, delta, [s.n for s in samples]))
+
+    def _predict_disjoint(
+        self, samples: Sequence[Sample], delta: float, n: Sequence[float]
+    ) -> tuple[float, list[Array]]:
+        mean = sum(float(sample.values.mean()) for sample in samples)
+        gradients = [np.full(sample.n, 1 / sample.n) for sample in samples]
+        return mean + _margin(samples, delta, n), gradients
+
+
+def _margin(samples: Sequence[Sample], delta: float, n: Sequence[float]) -> float:
+    squares = sum((s.high - s.low) ** 2 / rows for s, rows in zip(samples, n, strict=True))
+    return sqrt(log(1 / delta) / 2 * squares)

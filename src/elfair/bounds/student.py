@@ -1,0 +1,169 @@
+"""Student's t bound, and Welch's for sums of means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from math import inf, sqrt
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit
+
+from elfair.bounds.base import (
+    Array,
+    Bound,
+    Sample,
+    require_delta,
+    require_prediction,
+    require_samples,
+)
+from elfair.errors import InputError
+
+# A standard deviation below this share of the mean is rounding, not spread.
+_ROUNDING = 1e-13
+
+
+class StudentT(Bound):
+    """Mean plus ``s t(1 - delta; n - 1) / sqrt(n)``: right in the limit of many rows.
+
+    Sums of disjoint samples follow Welch, with Satterthwaite's degrees of freedom. Where samples
+    share rows, the variance of the sum includes their covariance (the delta method: each row's
+    influence on the sum is added up over the samples that it is in), with as many degrees of
+    freedom as the smallest sample allows.
+
+    Rows that do not vary say nothing of their spread: the bound is +inf, unless all of them are
+    exactly 0, as they are by construction where the new model is the behaviour model.
+
+    Examples
+    --------
+    >>> rows = Sample([-0.5, 0.5, -0.5, 0.5])
+    >>> round(float(StudentT().upper([rows], 0.1)), 4)
+    0.4728
+    """
+
+    name = "ttest"
+    kind = "asymptotic"
+    needs = "nothing"
+
+    def upper(self, samples: Sequence[Sample], delta: float, *, disjoint: bool = True) -> Array:
+        """Upper bound on the sum of the means; see `Bound.upper`."""
+        require_delta(delta)
+        require_samples(samples)
+        n = [sample.n for sample in samples]
+        means = [sample.values.mean(axis=-1) for sample in samples]
+        spreads = [sample.values.std(axis=-1, ddof=1) for sample in samples]
+        flat = [_is_flat(s, m) for s, m in zip(spreads, means, strict=True)]
+        terms = [s**2 / rows for s, rows in zip(spreads, n, strict=True)]
+        if disjoint or len(samples) == 1:
+            variance = np.asarray(sum(terms))
+            freedom = _satterthwaite(terms, variance, n)
+        else:
+            centred = [s.values - m[..., None] for s, m in zip(samples, means, strict=True)]
+            influence, _ = _influence(samples, centred, n)
+            variance = np.sum(influence**2, axis=-1)
+            # Rows that cancel are as mute as rows that do not vary.
+            cancelled = (variance <= _ROUNDING**2 * sum(terms)) & (np.asarray(sum(terms)) > 0)
+            variance = np.where(cancelled, inf, variance)
+            freedom = np.asarray(min(n) - 1.0)
+        bound = np.asarray(sum(means)) + np.sqrt(variance) * stdtrit(freedom, 1 - delta)
+        mute = [f & np.any(s.values != 0, axis=-1) for f, s in zip(flat, samples, strict=True)]
+        return np.where(reduce(np.logical_or, mute), inf, bound)
+
+    def predict(
+        self,
+        samples: Sequence[Sample],
+        delta: float,
+        n: Sequence[float],
+        *,
+        disjoint: bool = True,
+    ) -> tuple[float, list[Array]]:
+        """Predicted upper bound and gradients; see `Bound.predict`."""
+        require_delta(delta)
+        require_prediction(samples, n)
+        means = [float(sample.values.mean()) for sample in samples]
+        # The search calls this in its inner loop: each array made here becomes a gradient in place.
+        centred = [s.values - mean for s, mean in zip(samples, means, strict=True)]
+        variances = [float(c @ c) / (c.size - 1) for c in centred]
+        flat = [bool(_is_flat(sqrt(v), m)) for v, m in zip(variances, means, strict=True)]
+        mute = any(f and bool(s.values.any()) for f, s in zip(flat, samples, strict=True))
+        if min(n) <= 1 or mute or all(flat):
+            value = inf if min(n) <= 1 or mute else 0.0
+            return value, [np.full(sample.n, 1 / sample.n) for sample in samples]
+        if disjoint or len(samples) == 1:
+            margin, slopes = _welch(variances, n, delta)
+            for c, slope in zip(centred, slopes, strict=True):
+                c *= 2 * slope / (c.size - 1)
+                c += 1 / c.size
+            return sum(means) + margin, centred
+        influence, places = _influence(samples, centred, n)
+        variance = float(influence @ influence)
+        if variance <= _ROUNDING**2 * sum(v / k for v, k in zip(variances, n, strict=True)):
+            return inf, [np.full(sample.n, 1 / sample.n) for sample in samples]
+        margin = sqrt(variance) * float(stdtrit(min(n) - 1, 1 - delta))
+        gradients = []
+        for sample, rows, place in zip(samples, n, places, strict=True):
+            of_rows = influence[place]
+            of_rows -= of_rows.mean()
+            of_rows *= margin / variance / sqrt(rows * (sample.n - 1))
+            of_rows += 1 / sample.n
+            gradients.append(of_rows)
+        return sum(means) + margin, gradients
+
+
+def _is_flat(spread: Array | float, mean: Array | float) -> npt.NDArray[np.bool_]:
+    return np.less_equal(spread, _ROUNDING * np.abs(mean))
+
+
+def _satterthwaite(terms: Sequence[Array], variance: Array, n: Sequence[float]) -> Array:
+    """Degrees of freedom of a sum of variances of means (1 where nothing varies: not used)."""
+    below = np.asarray(sum(t**2 / (k - 1) for t, k in zip(terms, n, strict=True)))
+    safe = np.where(below > 0, below, 1.0)
+    return np.where(below > 0, variance**2 / safe, 1.0)
+
+
+def _welch(
+    variances: Sequence[float], n: Sequence[float], delta: float
+) -> tuple[float, list[float]]:
+    """The margin of the predicted bound, and its slope in each sample's variance."""
+    terms = [v / k for v, k in zip(variances, n, strict=True)]
+    total = sum(terms)
+    below = sum(t * t / (k - 1) for t, k in zip(terms, n, strict=True))
+    freedom = total * total / below
+    quantile = float(stdtrit(freedom, 1 - delta))
+    root = sqrt(total)
+    if len(terms) == 1:  # the degrees of freedom are n - 1 whatever the variance
+        return root * quantile, [quantile / (2 * root * n[0])]
+    step = 1e-4 * freedom
+    ahead, behind = stdtrit([freedom + step, freedom - step], 1 - delta)
+    bend = root * float(ahead - behind) / (2 * step)
+    slopes = []
+    for t, k in zip(terms, n, strict=True):
+        of_freedom = 2 * total / below - 2 * freedom * t / ((k - 1) * below)
+        slopes.append((quantile / (2 * root) + bend * of_freedom) / k)
+    return root * quantile, slopes
+
+
+def _influence(
+    samples: Sequence[Sample], centred: Sequence[Array], n: Sequence[float]
+) -> tuple[Array, list[npt.NDArray[np.intp]]]:
+    """Each row's influence on the sum of the means, and the places of each sample's rows in it.
+
+    The sum of its squares is the variance of the sum of the means of ``n[k]`` rows each: for
+    disjoint samples Welch's, for samples on the same rows that of the mean of their row-wise sum.
+    """
+    where = [sample.rows for sample in samples]
+    if any(rows is None or np.unique(rows).size != rows.size for rows in where):
+        raise InputError(
+            "Samples that overlap must say which rows they hold, each row once. Got samples "
+            "without 'rows', or with a row twice, instead.",
+            hint="pass Sample(..., rows=positions), or disjoint=True where no row is in two.",
+        )
+    union, place = np.unique(
+        np.concatenate([r for r in where if r is not None]), return_inverse=True
+    )
+    places = np.split(place, np.cumsum([sample.n for sample in samples])[:-1])
+    influence = np.zeros((*centred[0].shape[:-1], union.size))
+    for c, at, rows in zip(centred, places, n, strict=True):
+        influence[..., at] += c / sqrt(rows * (c.shape[-1] - 1))
+    return influence, places

@@ -1,0 +1,306 @@
+"""From a test to its certificate; and `certify`, for models from elsewhere."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elfair._version import __version__
+from elfair.assumptions import list_assumptions
+from elfair.bounds import get_bound
+from elfair.certificate import SCHEMA, CandidateRecord, Certificate
+from elfair.columns import as_floats, named_columns
+from elfair.constraints import Plan, read_constraints
+from elfair.data import TOLERANCE, LoggedData
+from elfair.errors import CertificateWarning, DataError, InputError
+from elfair.fairness_test import Outcome, learn_from, run_on_sealed
+from elfair.language import Statement, impacts_used
+from elfair.partition import SealedHalf, row_keys
+from elfair.statistics import Baselines, Estimation
+
+Floats = NDArray[np.float64]
+
+
+def issue_certificate(
+    plan: Plan,
+    outcome: Outcome,
+    *,
+    n_candidate: int,
+    split: Literal["random", "stratified", "none"],
+    seed: int,
+    openings: int,
+    candidate: CandidateRecord | None,
+) -> Certificate:
+    """Write down the result of a test, and warn of what a caller must not overlook.
+
+    Parameters
+    ----------
+    plan : Plan
+        What was tested.
+    outcome : Outcome
+        What was seen.
+    n_candidate, split, seed, openings, candidate
+        See `Certificate`.
+    """
+    data, results = outcome.data, outcome.results
+    assumptions = list_assumptions(plan, results, data, split=split, openings=openings)
+    joint = max((result.delta for result in results), default=0.0)
+    notes = [warning for result in results for warning in result.warnings]
+    notes += [
+        f"assumption violated: {assumption.name} ({assumption.evidence})"
+        for assumption in assumptions
+        if assumption.status == "violated"
+    ]
+    if any(a.name == "mean weight near 1" and a.status == "violated" for a in assumptions):
+        warnings.warn(
+            "the mean importance weight of some group is not near 1: the propensities are wrong, "
+            "and no bound computed with them means anything. See certificate.assumptions.",
+            CertificateWarning,
+            stacklevel=3,
+        )
+    return Certificate(
+        schema=SCHEMA,
+        elfair_version=__version__,
+        passed=outcome.passed,
+        constraints=results,
+        joint_delta=joint,
+        joint_statement=_joint_statement(plan, joint),
+        assumptions=assumptions,
+        warnings=tuple(dict.fromkeys(notes)),
+        estimator=plan.baselines.estimation.estimator,
+        bound=plan.bound.name,
+        classes=tuple(str(name) for name in data.classes),
+        n=n_candidate + data.n,
+        n_candidate=n_candidate,
+        n_fairness=data.n,
+        split=split,
+        seed=seed,
+        openings=openings,
+        candidate=candidate,
+    )
+
+
+def _joint_statement(plan: Plan, delta: float) -> str:
+    if not plan.claims:
+        return "Nothing was tested, and nothing is promised."
+    promise = (
+        "The probability that a model is returned and violates some constraint is at most "
+        f"{delta:g} (the largest delta). This is not conditional on a model being returned, and the "
+        "bounds shown are not simultaneous."
+    )
+    if plan.bound.kind == "asymptotic":
+        promise += " It holds in the limit of many rows (asymptotic bound)."
+    return promise
+
+
+def certify(
+    probabilities: Any,
+    data: LoggedData,
+    constraints: str | Statement | Sequence[str | Statement],
+    *,
+    delta: float | Sequence[float] = 0.1,
+    bound: str = "ttest",
+    estimator: Literal["is", "paired", "dr"] = "paired",
+    impact_range: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
+    propensity_floor: float | None = None,
+    center: Literal["auto", "range", "mean"] = "auto",
+    outcome_model: Any = None,
+    classes: Sequence[Any] | None = None,
+    nuisance_fraction: float = 0.2,
+    random_state: int = 0,
+) -> Certificate:
+    """Run only the fairness test, for any model from anywhere, on rows it was not trained on.
+
+    Parameters
+    ----------
+    probabilities : array of shape (n, classes) or (n,)
+        The model's probability of each decision for each row of ``data``; one column is the
+        probability of the larger of two classes.
+    data : LoggedData
+        Logged decisions that had no part in the making of the model.
+    constraints : str, Statement or a sequence of them
+        What is to be certified.
+    delta : float or sequence of float, default 0.1
+        One for all, or one for each constraint.
+    bound, estimator, impact_range, propensity_floor, center, outcome_model
+        As for `ELFClassifier`.
+    classes : sequence, optional
+        The order of the columns of ``probabilities``, where it is not the sorted one.
+    nuisance_fraction : float, default 0.2
+        The share of rows that is set aside, and not tested, where constants or an outcome model
+        must be learnt (not where the declared range gives the constant).
+    random_state : int, default 0
+        Seed of the order of rows and of the choice of those set aside.
+
+    Returns
+    -------
+    Certificate
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> n = 2000
+    >>> decision = rng.integers(0, 2, n)
+    >>> data = LoggedData(
+    ...     rng.normal(size=(n, 1)), decision=decision, propensity=np.full(n, 0.5),
+    ...     impact=decision + rng.normal(size=n),
+    ... )
+    >>> always = np.tile([0.1, 0.9], (n, 1))  # decides 1 nine times in ten
+    >>> certify(always, data, "E[impact] >= E_logged[impact]").passed
+    True
+    """
+    claims = read_constraints(constraints, delta)
+    if not claims:
+        raise InputError(
+            "there is nothing to certify: no constraint was given.",
+            hint="pass constraint text, such as \"E[impact | race == 'A'] >= 0\".",
+        )
+    if not 0 < nuisance_fraction < 1:
+        raise InputError(
+            f"nuisance_fraction must be between 0 and 1. Got {nuisance_fraction!r} instead.",
+            hint="0.2 is the default.",
+        )
+    free = _free_probabilities(probabilities, data, classes)
+    estimation = declared_estimation(
+        data, estimator, center, impact_range, propensity_floor, outcome_model
+    )
+    order = np.argsort(row_keys(data, random_state), kind="stable")
+    learns = any(
+        estimation.learns_from(data.impact_key(name))
+        for claim in claims
+        for _, mean in claim.conjunct.form.terms
+        for name in impacts_used(mean)
+    )
+    aside = order[: round(nuisance_fraction * data.n)] if learns else order[:0]
+    tested = order[aside.size :]
+    nuisance = data.take(aside)
+    plan = Plan.make(claims, get_bound(bound), Baselines(estimation, nuisance), data)
+    sealed = SealedHalf(data.take(tested))
+    learnt = learn_from(plan, nuisance, free[:, aside]) if learns else None
+    outcome = run_on_sealed(plan, sealed, lambda _: free[:, tested], learnt)
+    return issue_certificate(
+        plan,
+        outcome,
+        n_candidate=aside.size,
+        split="none",
+        seed=random_state,
+        openings=sealed.openings,
+        candidate=None,
+    )
+
+
+def declared_estimation(
+    data: LoggedData,
+    estimator: Any,
+    center: Any,
+    impact_range: tuple[float, float] | Mapping[str, tuple[float, float]] | None,
+    propensity_floor: float | None,
+    outcome_model: Any,
+) -> Estimation:
+    """What was declared about impacts and propensities, held against the data."""
+    return Estimation(
+        estimator,
+        center,
+        _ranges(data, impact_range),
+        _largest_weight(data, propensity_floor),
+        outcome_model,
+    )
+
+
+def _ranges(
+    data: LoggedData,
+    declared: tuple[float, float] | Mapping[str, tuple[float, float]] | None,
+) -> dict[str, tuple[float, float]]:
+    if declared is None:
+        return {}
+    if not isinstance(declared, Mapping):
+        declared = dict.fromkeys(data.impacts, declared)
+    ranges = {}
+    for name, ends in declared.items():
+        try:
+            low, high = (float(end) for end in ends)
+        except (TypeError, ValueError):
+            low = high = np.nan
+        if not (np.isfinite([low, high]).all() and low < high):
+            raise InputError(
+                f"impact_range must be (low, high), both finite and low < high. Got {ends!r}.",
+                hint="declare what the impact can be, not what the data show.",
+            )
+        values = data.impact(data.impact_key(name))
+        outside = (values < low) | (values > high)
+        if outside.any():
+            raise DataError(
+                f"impact '{name}' leaves its declared range [{low:g}, {high:g}] in "
+                f"{outside.sum()} of {data.n} rows (it goes from {values.min():g} to "
+                f"{values.max():g}).",
+                hint="the declaration is wrong: widen the range to what is possible.",
+            )
+        ranges[data.impact_key(name)] = (low, high)
+    return ranges
+
+
+def _largest_weight(data: LoggedData, floor: float | None) -> float:
+    if floor is None:
+        return np.inf
+    if not 0 < floor <= 1:
+        raise InputError(
+            f"propensity_floor must be in (0, 1]. Got {floor!r} instead.",
+            hint="it is the smallest probability with which the behaviour model took any decision.",
+        )
+    known = [p for p in (data.propensity, data.behavior) if p is not None]
+    for probabilities in known:
+        under = (probabilities < floor) & (probabilities > 0)
+        if under.any():
+            raise DataError(
+                f"propensity_floor is {floor:g}, but {under.sum()} behaviour probabilities are "
+                f"below it; the smallest is {probabilities[under].min():g}.",
+                hint="the declaration is wrong: declare the smallest probability that can occur.",
+            )
+    return 1 / floor
+
+
+def _free_probabilities(
+    probabilities: Any, data: LoggedData, classes: Sequence[Any] | None
+) -> Floats:
+    """Check a model's probabilities and bring them into the form that rows take."""
+    columns = named_columns(probabilities, "probabilities", default="probabilities")
+    table = np.column_stack([as_floats(column, "probabilities") for column in columns.values()])
+    if table.shape[1] == 1 and data.classes.size == 2:
+        table = np.column_stack([1 - table, table])
+    if table.shape != (data.n, data.classes.size):
+        raise DataError(
+            f"probabilities must be of shape ({data.n}, {data.classes.size}). Got {table.shape}.",
+            hint="one line for each row of data, one column for each class: "
+            f"{', '.join(map(str, data.classes))}.",
+        )
+    if not np.isfinite(table).all() or (table < 0).any() or (table > 1 + TOLERANCE).any():
+        raise DataError(
+            "probabilities must be between 0 and 1. Got other values.",
+            hint="pass predict_proba of a stochastic model.",
+        )
+    if (np.abs(table.sum(axis=1) - 1) > TOLERANCE).any():
+        raise DataError(
+            "each line of probabilities must sum to 1; some do not.",
+            hint="pass predict_proba of a stochastic model.",
+        )
+    if classes is not None:
+        named = [str(name) for name in classes]
+        if sorted(named) != sorted(str(name) for name in data.classes):
+            raise DataError(
+                f"classes={list(classes)!r} does not name the classes of the data: "
+                f"{', '.join(map(str, data.classes))}.",
+                hint="name each class once, in the order of the columns.",
+            )
+        table = table[:, [named.index(str(name)) for name in data.classes]]
+    if data.behavior is not None and ((table > 0) & (data.behavior <= 0)).any():
+        rows = ((table > 0) & (data.behavior <= 0)).any(axis=1).sum()
+        raise DataError(
+            f"the model can take a decision that the behaviour model could not, in {rows} of "
+            f"{data.n} rows: its impact there cannot be identified.",
+            hint="give those decisions probability 0.",
+        )
+    return np.ascontiguousarray(table[:, 1:].T)

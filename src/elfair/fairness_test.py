@@ -1,0 +1,236 @@
+"""The fairness test (algorithms 1 and 3): the only reader of the sealed half."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import ceil, inf, isfinite, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from elfair.certificate import ConstraintResult, GroupRecord
+from elfair.constraints import CompiledClaim, Plan
+from elfair.data import LoggedData
+from elfair.partition import SealedHalf
+
+Floats = NDArray[np.float64]
+
+#: Below this many rows of a condition the certificate warns.
+FEW_ROWS = 30
+#: The chance to pass that "about how many rows would be needed" is about.
+PLANNED_POWER = 0.95
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the test saw.
+
+    Parameters
+    ----------
+    results : tuple of ConstraintResult
+        One for each claim, the worst first.
+    data : LoggedData
+        The rows that were tested.
+    """
+
+
+    results: tuple[ConstraintResult, ...]
+    data: LoggedData
+
+    @property
+    def passed(self) -> bool:
+        """Whether every bound is at most 0: only then the model is let out."""
+        return all(result.passed for result in self.results)
+
+
+def run_on_sealed(
+    plan: Plan,
+    sealed: SealedHalf,
+    policy: Callable[[LoggedData], Floats],
+    learnt: Learnt | None = None,
+) -> Outcome:
+    """Open the sealed half and test a policy on it.
+
+    Parameters
+    ----------
+    plan : Plan
+        What is tested, fixed beforehand.
+    sealed : SealedHalf
+        The held-out rows.
+    policy : callable
+        The free probabilities of a policy that held-out rows had no part in, of shape
+        (classes - 1, n).
+    learnt : Learnt, optional
+        From `learn_from`, on other rows.
+    """
+    data = sealed.open()
+    return _run(plan, data, policy(data), learnt)
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What rows that are not tested say of the test.
+
+    Parameters
+    ----------
+    n : int
+        How many such rows there are.
+    scales : list of lists of float or None
+        For each claim and part, the spread of a row.
+    sizes : list of lists of int
+        For each claim and part, how many rows meet the condition.
+    """
+
+    n: int
+    scales: list[list[float | None]]
+    sizes: list[list[int]]
+
+
+def learn_from(plan: Plan, rows: LoggedData, free: Floats) -> Learnt:
+    """Look at rows that are not tested, under the policy that will be."""
+    claims = plan.compile(rows)
+    return Learnt(
+        rows.n,
+        [[float(p.rows.values(free).std(ddof=1)) or None for p in claim.parts] for claim in claims],
+        [[p.rows.index.size for p in claim.parts] for claim in claims],
+    )
+
+
+def _run(
+    plan: Plan,
+    data: LoggedData,
+    free: Floats,
+    learnt: Learnt | None,
+) -> Outcome:
+    claims = plan.compile(data)
+    if learnt is None:
+        learnt = Learnt(
+            0,
+            [[None] * len(claim.parts) for claim in claims],
+            [[FEW_ROWS] * len(claim.parts) for claim in claims],
+        )
+    results = [
+        _test_claim(claim, data, free, scales, sizes, learnt.n + data.n)
+        for claim, scales, sizes in zip(claims, learnt.scales, learnt.sizes, strict=True)
+    ]
+    # The worst first: by how many spreads of a row the bound is above 0.
+    results.sort(key=lambda result: -_badness(result))
+    return Outcome(tuple(results), data)
+
+
+def _badness(result: ConstraintResult) -> float:
+    if not isfinite(result.upper):
+        return inf
+    return result.upper / result.spread if result.spread > 0 else result.upper
+
+
+def _test_claim(
+    compiled: CompiledClaim,
+    data: LoggedData,
+    free: Floats,
+    scales: Sequence[float | None],
+    candidate_sizes: Sequence[int],
+    n_all: int,
+) -> ConstraintResult:
+    claim, bound = compiled.claim, compiled.bound
+    values = [part.rows.exact_values(free) for part in compiled.parts]
+    samples = compiled.samples(values, scales)
+    upper = float(bound.upper(samples, claim.delta, disjoint=compiled.disjoint))
+    groups = [
+        _group(part.condition, part.rows.index, part.weighted, data, free)
+        for part in compiled.parts
+    ]
+    spread = sqrt(sum(float(row.var(ddof=1)) for row in values))
+    weighted = [group for group in groups if group.mean_weight is not None]
+    warnings = [
+        f"only {group.n} held-out rows meet '{group.condition}' (below {FEW_ROWS})"
+        for group in groups
+        if group.n < FEW_ROWS
+    ] + [
+        f"only {size} candidate rows meet '{part.condition}' (below {FEW_ROWS})"
+        for part, size in zip(compiled.parts, candidate_sizes, strict=True)
+        if size < FEW_ROWS
+    ]
+    return ConstraintResult(
+        constraint=claim.conjunct.parent,
+        statement=claim.conjunct.text,
+        delta=claim.delta,
+        passed=upper <= 0,
+        estimate=float(sum(row.mean() for row in values)),
+        upper=upper,
+        spread=spread,
+        kind=bound.kind,
+        n=sum(group.n for group in groups),
+        ess=min((group.ess or 0.0 for group in weighted), default=None),
+        mean_weight=max(
+            (group.mean_weight or 0.0 for group in weighted),
+            key=lambda weight: abs(weight - 1),
+            default=None,
+        ),
+        max_weight=max((group.max_weight or 0.0 for group in weighted), default=None),
+        groups=tuple(groups),
+        rows_needed=_rows_needed(compiled, values, scales, n_all),
+        warnings=tuple(warnings),
+    )
+
+
+def _group(
+    condition: str,
+    index: NDArray[np.intp],
+    weighted: bool,
+    data: LoggedData,
+    free: Floats,
+) -> GroupRecord:
+    if not weighted:
+        return GroupRecord(condition, index.size, None, None, None, None)
+    assert data.decision_index is not None
+    assert data.propensity is not None
+    every = np.vstack([1 - free.sum(axis=0), free])
+    weights = (every[data.decision_index, np.arange(data.n)] / data.propensity)[index]
+    squares = float(weights @ weights)
+    return GroupRecord(
+        condition,
+        index.size,
+        ess=float(weights.sum() ** 2 / squares) if squares else 0.0,
+        mean_weight=float(weights.mean()),
+        mean_weight_error=float(weights.std(ddof=1) / sqrt(index.size)),
+        max_weight=float(weights.max()),
+    )
+
+
+def _rows_needed(
+    compiled: CompiledClaim,
+    values: Sequence[Floats],
+    scales: Sequence[float | None],
+    n_all: int,
+) -> int | None:
+    """The smallest multiple of today's rows at which the bound would pass with high probability."""
+    if sum(row.mean() for row in values) >= 0:
+        return None if any(row.any() for row in values) else n_all
+    samples = compiled.samples(values, scales)
+    sizes = [row.size for row in values]
+    z = float(ndtri(PLANNED_POWER))
+
+    def passes(times: float) -> bool:
+        rows = [times * size for size in sizes]
+        upper, _ = compiled.bound.predict(
+            samples, compiled.claim.delta, rows, disjoint=compiled.disjoint
+        )
+        error = sqrt(
+            sum(float(row.var(ddof=1)) / n for row, n in zip(values, rows, strict=True))
+        )
+        return upper + z * error <= 0
+
+    most = 2.0**40
+    high = 2.0 / min(sizes)
+    while not passes(high):
+        high *= 2
+        if high > most:
+            return None
+    low = high / 2
+    for _ in range(12):
+        middle = (low + high) / 2
+        low, high = (low, middle) if passes(middle) else (middle, high)
+    return ceil(high * n_all)

@@ -1,0 +1,236 @@
+"""The words with which constraints are written in Python; they need no parser.
+
+Examples
+--------
+>>> black = col("race") == "Black"
+>>> print(E("impact", given=black) >= 0.9 * E_logged("impact", given=black))
+0.9 * E_logged[impact | race == 'Black'] <= E[impact | race == 'Black']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from elfair.errors import ConstraintError
+from elfair.language.conditions import (
+    Column,
+    Compare,
+    Condition,
+    Decision,
+    Label,
+    Literal,
+    Member,
+    Operand,
+    as_condition,
+)
+from elfair.language.expressions import Expression, Max, Mean, Min, Number, as_expression
+from elfair.language.rates import spelled_out
+
+
+class Reference:
+    """What `col`, `label` and `decision` give: something a condition compares.
+
+    It stands beside the tree's own operands because its ``==`` builds a condition, while theirs
+    tells whether two trees are equal.
+
+    Examples
+    --------
+    >>> print(Reference(Column("age")) >= 18)
+    age >= 18
+    """
+
+    __array_ufunc__ = None
+
+    def __init__(self, operand: Operand) -> None:
+        self._operand = operand
+
+    # Typed Any, as a type checker wants a bool from == and would refuse the condition it gets.
+    def __eq__(self, other: object) -> Any:
+        return self._compare("==", other)
+
+    def __ne__(self, other: object) -> Any:
+        return self._compare("!=", other)
+
+    def __lt__(self, other: object) -> Compare:
+        return self._compare("<", other)
+
+    def __le__(self, other: object) -> Compare:
+        return self._compare("<=", other)
+
+    def __gt__(self, other: object) -> Compare:
+        return self._compare(">", other)
+
+    def __ge__(self, other: object) -> Compare:
+        return self._compare(">=", other)
+
+    def isin(self, values: Iterable[object]) -> Member:
+        """Whether it is one of the values.
+
+        Examples
+        --------
+        >>> print(col("race").isin(["A", "B"]))
+        race in ['A', 'B']
+        """
+        if isinstance(values, str):
+            raise ConstraintError(
+                f"isin takes a list of values. Got the text {values!r} instead.",
+                hint=f"write isin([{values!r}]).",
+            )
+        return Member(self._operand, tuple(_literal(value) for value in values))
+
+    def __bool__(self) -> NoReturn:
+        raise ConstraintError(
+            f"'{self._operand}' has no truth value before it meets data.",
+            hint="compare it, as in col('employed') == True.",
+        )
+
+    def __repr__(self) -> str:
+        return str(self._operand)
+
+    def _compare(self, op: str, other: object) -> Compare:
+        right = other._operand if isinstance(other, Reference) else _literal(other)
+        return Compare(self._operand, op, right)
+
+
+@dataclass(frozen=True)
+class Rate(Expression):
+    """A named rate: over all rows as it stands, within a group when called with a condition.
+
+    Examples
+    --------
+    >>> accuracy = Rate("accuracy")
+    >>> print(accuracy >= 0.75)
+    accuracy >= 0.75
+    >>> print(accuracy(col("race") == "A") >= 0.75)
+    accuracy[race == 'A'] >= 0.75
+    """
+
+    name: str
+
+    def __call__(self, given: Condition | None = None) -> Mean:
+        return Mean(*spelled_out(self.name, _optional(given)))
+
+    def _node(self) -> Expression:
+        return self()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def col(name: str) -> Reference:
+    """A column of the data, to be compared in a condition.
+
+    Examples
+    --------
+    >>> print((col("age") >= 18) & ~col("race").isin(["A"]))
+    age >= 18 and race not in ['A']
+    """
+    return Reference(_column(name))
+
+
+def expectation(of: str | Condition, *, given: Condition | None = None) -> Mean:
+    """The expected impact (or the rate of an event) under the new model; also called ``E``.
+
+    Examples
+    --------
+    >>> print(E("impact", given=col("race") == "Black"))
+    E[impact | race == 'Black']
+    """
+    return Mean(_averaged(of), _optional(given))
+
+
+def logged_expectation(of: str | Condition, *, given: Condition | None = None) -> Mean:
+    """The same under the behaviour model that logged the decisions; also called ``E_logged``.
+
+    Examples
+    --------
+    >>> print(E_logged("impact"))
+    E_logged[impact]
+    """
+    return Mean(_averaged(of), _optional(given), logged=True)
+
+
+def probability(event: Condition, *, given: Condition | None = None) -> Mean:
+    """The probability of an event under the new model; also called ``P``.
+
+    Examples
+    --------
+    >>> print(P(decision == 1, given=label == 0))
+    P[decision == 1 | label == 0]
+    """
+    return Mean(as_condition(event), _optional(given))
+
+
+def maximum(*parts: Expression | float) -> Expression:
+    """The largest of several expressions; ``max`` in text.
+
+    Examples
+    --------
+    >>> print(maximum(E("gain"), E("loss")) <= 1)
+    max(E[gain], E[loss]) <= 1
+    """
+    return _extreme(Max, parts)
+
+
+def minimum(*parts: Expression | float) -> Expression:
+    """The smallest of several expressions; ``min`` in text.
+
+    Examples
+    --------
+    >>> print(minimum(E("gain"), E("loss")) >= 0)
+    min(E[gain], E[loss]) >= 0
+    """
+    return _extreme(Min, parts)
+
+
+E = expectation
+E_logged = logged_expectation
+P = probability
+label = Reference(Label())
+decision = Reference(Decision())
+accuracy = Rate("accuracy")
+PR = Rate("PR")
+TPR = Rate("TPR")
+FPR = Rate("FPR")
+TNR = Rate("TNR")
+FNR = Rate("FNR")
+
+
+def _extreme(kind: type[Max] | type[Min], parts: Iterable[object]) -> Expression:
+    nodes = tuple(map(as_expression, parts))
+    if not nodes:
+        raise ConstraintError(
+            "a maximum or minimum needs at least one expression. Got none.",
+            hint="write maximum(PR(c1), PR(c2)).",
+        )
+    values = [node.value for node in nodes if isinstance(node, Number)]
+    if len(values) == len(nodes):
+        return Number(max(values) if kind is Max else min(values))
+    return nodes[0] if len(nodes) == 1 else kind(nodes)
+
+
+def _averaged(of: object) -> Column | Condition:
+    return _column(of) if isinstance(of, str) else as_condition(of)
+
+
+def _optional(given: object) -> Condition | None:
+    return None if given is None else as_condition(given)
+
+
+def _column(name: object) -> Column:
+    if isinstance(name, str) and name:
+        return Column(name)
+    raise ConstraintError(
+        f"a column is named by a text that is not empty. Got {name!r} instead.",
+        hint="write col('race').",
+    )
+
+
+def _literal(value: object) -> Literal:
+    # A numpy scalar is the same value to the user; the tree keeps plain Python ones.
+    plain = value.item() if isinstance(value, np.generic) else value
+    return Literal(plain)

@@ -1,0 +1,204 @@
+"""Which rows of a table meet a condition.
+
+The logic has three values (Kleene's): a comparison with a missing value is neither true nor false,
+and `not` leaves it so. A row meets a condition only where the condition is known to be true.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from elfair.errors import ConstraintError, did_you_mean
+from elfair.language.conditions import (
+    And,
+    Column,
+    Compare,
+    Condition,
+    Decision,
+    Label,
+    Literal,
+    Member,
+    Not,
+    Operand,
+    Or,
+    Positive,
+)
+from elfair.language.comparable import check_comparable
+from elfair.language.kinds import Values, values_of
+from elfair.language.tree import point_at
+
+Rows = npt.NDArray[np.bool_]
+
+_SHOWN_NAMES = 10
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+class Table(Protocol):
+    """What conditions are evaluated on.
+
+    Missing values are NaN, None or NaT; ``label`` is None where there is none.
+    """
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The columns that conditions may use."""
+
+    @property
+    def label(self) -> npt.NDArray[Any] | None:
+        """The true class of each row."""
+
+    @property
+    def positive(self) -> object:
+        """The positive class."""
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """The values of a column: numbers, true/false or text."""
+
+
+@dataclass(frozen=True)
+class _Truth:
+    """Where a condition is known to be true, and where it is known to be false."""
+
+    true: Rows
+    false: Rows
+
+
+def holds(condition: Condition | None, table: Table, decision: object = None) -> Rows:
+    """The rows which meet a condition.
+
+    Parameters
+    ----------
+    condition : Condition or None
+        None is met by every row.
+    table : Table
+        The rows.
+    decision : object, optional
+        The class that ``decision`` stands for, where the condition is an event.
+
+    Returns
+    -------
+    ndarray of bool, shape (table.n,)
+        True where the condition is known to be true.
+
+    Raises
+    ------
+    ConstraintError
+        If a column is not there, or is compared with a value of another kind.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> import numpy as np
+    >>> from elfair.language import col
+    >>> age = np.array([17.0, 21.0, np.nan])
+    >>> table = SimpleNamespace(n=3, names=["age"], column={"age": age}.get, label=None, positive=1)
+    >>> holds(col("age") >= 18, table)
+    array([False,  True, False])
+    >>> holds(~(col("age") >= 18), table)
+    array([ True, False, False])
+    """
+    if condition is None:
+        return np.ones(table.n, dtype=np.bool_)
+    return _Evaluation(table, decision).truth(condition).true
+
+
+class _Evaluation:
+    def __init__(self, table: Table, decision: object) -> None:
+        self._table = table
+        self._decision = decision
+
+    def truth(self, condition: Condition) -> _Truth:
+        match condition:
+            case Not(part):
+                inner = self.truth(part)
+                return _Truth(inner.false, inner.true)
+            case And(parts):
+                return _both([self.truth(part) for part in parts])
+            case Or(parts):
+                return _either([self.truth(part) for part in parts])
+            case Member(left, values):
+                return _either([self._compared(Compare(left, "==", each)) for each in values])
+            case Compare():
+                return self._compared(condition)
+        raise TypeError(f"a condition was expected. Got {condition!r} instead.")
+
+    def _compared(self, condition: Compare) -> _Truth:
+        left, right = self._values(condition.left), self._values(condition.right)
+        if left.kind is None or right.kind is None:
+            nowhere = np.zeros(self._table.n, dtype=np.bool_)
+            return _Truth(nowhere, nowhere)
+        check_comparable(condition, left, right)
+        with np.errstate(over="ignore"):  # a literal beyond float32 compares as infinity: rightly
+            met = _OPERATORS[condition.op](left.data, right.data)
+        met, known = np.broadcast_arrays(met, np.logical_not(left.missing | right.missing))
+        shape = (self._table.n,)
+        return _Truth(
+            np.broadcast_to(known & met, shape).astype(np.bool_),
+            np.broadcast_to(known & ~met, shape).astype(np.bool_),
+        )
+
+    def _values(self, operand: Operand) -> Values:
+        match operand:
+            case Literal(value):
+                return values_of(value)
+            case Positive():
+                return values_of(self._table.positive)
+            case Column(name) if name in self._table.names:
+                return values_of(self._table.column(name))
+            case Label() if self._table.label is not None:
+                return values_of(self._table.label)
+            case Decision() if self._decision is not None:
+                return values_of(self._decision)
+        raise self._unavailable(operand)
+
+    def _unavailable(self, operand: Operand) -> ConstraintError:
+        if isinstance(operand, Column):
+            names = list(self._table.names)
+            shown = ", ".join([*names[:_SHOWN_NAMES], *(["..."] if names[_SHOWN_NAMES:] else [])])
+            return point_at(
+                f"no column '{operand.name}'; columns: {shown or 'none'}.",
+                operand.span,
+                did_you_mean(operand.name, names, f"put a value in quotes: '{operand.name}'."),
+            )
+        if isinstance(operand, Label):
+            return point_at(
+                "the label is needed here, but y was not given.",
+                operand.span,
+                "pass y, or leave out label, accuracy, TPR, FPR, TNR and FNR.",
+            )
+        return point_at(
+            "'decision' has no value here: this is a condition, not an event.",
+            operand.span,
+            "ask for it before the bar, as in P[decision == 1 | race == 'A'].",
+        )
+
+
+def _both(parts: list[_Truth]) -> _Truth:
+    return _Truth(
+        np.logical_and.reduce([part.true for part in parts]),
+        np.logical_or.reduce([part.false for part in parts]),
+    )
+
+
+def _either(parts: list[_Truth]) -> _Truth:
+    return _Truth(
+        np.logical_or.reduce([part.true for part in parts]),
+        np.logical_and.reduce([part.false for part in parts]),
+    )

@@ -1,0 +1,116 @@
+"""Constraint text -> tree. The text is read by a grammar and never evaluated as code."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from elfair.errors import ConstraintError
+from elfair.language.expressions import Statement
+from elfair.language.reading import Reader
+from elfair.language.tree import Span, point_at
+
+if TYPE_CHECKING:  # lark itself is imported when the first text is read
+    from lark import Lark
+    from lark.exceptions import UnexpectedInput
+
+_LONGEST = 20_000  # characters
+_DEEPEST = 50  # brackets inside brackets; trees are read, printed and compared by recursion
+
+_QUOTED_OR_BRACKET = re.compile(
+    r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`|[()\[\]]""", re.DOTALL
+)
+
+# What people write instead, by the text at which reading stops.
+_HINTS = {
+    "=": "compare with ==, and bound a statistic with <= or >=.",
+    "|": "a statistic takes square brackets and one bar, E[impact | cond]; between conditions "
+    "write 'or'.",
+    "&": "write 'and'.",
+    "or": "constraints are joined by 'and'; an either/or is not supported yet.",
+    "not": "'not' belongs inside a condition.",
+    "AND": "write 'and' in lower case.",
+    "OR": "write 'or' in lower case.",
+    "'": "close the quote; inside it, put a backslash before the same quote.",
+    '"': "close the quote; inside it, put a backslash before the same quote.",
+    "`": "close the backtick.",
+    "≤": "write <=.",
+    "≥": "write >=.",
+    "%": "write a share as a number: 0.05, not 5%.",
+}
+_EXAMPLE = "a constraint reads like E[impact | race == 'Black'] >= 0."
+
+
+def parse(text: str) -> Statement:
+    """Read a constraint.
+
+    Parameters
+    ----------
+    text : str
+        For example ``"abs(PR[race == 'A'] - PR[race == 'B']) <= 0.1 and accuracy >= 0.75"``.
+
+    Returns
+    -------
+    Statement
+        Its nodes know their place in the text, so that later errors can point at it.
+
+    Raises
+    ------
+    ConstraintError
+        If the text is not a constraint; the message shows where.
+
+    Examples
+    --------
+    >>> print(parse("0.2 <= PR <= 0.4"))
+    PR >= 0.2 and PR <= 0.4
+    """
+    if not isinstance(text, str) or not text.strip():
+        raise ConstraintError(
+            f"a constraint is a text that is not empty. Got {text!r} instead.", hint=_EXAMPLE
+        )
+    _check_size(text)
+    from lark.exceptions import UnexpectedInput
+
+    try:
+        tree = _grammar().parse(text)
+    except UnexpectedInput as error:
+        raise _syntax_error(text, error) from None
+    return Reader(text).constraint(tree)
+
+
+@lru_cache(maxsize=1)
+def _grammar() -> Lark:
+    from lark import Lark
+
+    grammar = files("elfair.language").joinpath("constraint.lark").read_text(encoding="utf-8")
+    return Lark(grammar, parser="lalr", lexer="basic", propagate_positions=True)
+
+
+def _check_size(text: str) -> None:
+    if len(text) > _LONGEST:
+        raise ConstraintError(
+            f"a constraint may have {_LONGEST:,} characters. Got {len(text):,}.",
+            hint="pass several constraints, or build it in Python: col('zip').isin(codes).",
+        )
+    depth = 0
+    for match in _QUOTED_OR_BRACKET.finditer(text):
+        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(match.group(), 0)
+        if depth > _DEEPEST:
+            raise point_at(
+                f"brackets may be nested {_DEEPEST} deep.",
+                Span(text, match.start(), match.end()),
+                "take out the brackets that change nothing.",
+            )
+
+
+def _syntax_error(text: str, error: UnexpectedInput) -> ConstraintError:
+    token = getattr(error, "token", None)
+    if token is not None and token.type == "$END":
+        end = len(text.rstrip())
+        return point_at("the text ends too early.", Span(text, end, end), _EXAMPLE)
+    start = error.pos_in_stream or 0
+    got = text[start] if token is None else str(token)
+    place = Span(text, start, start + len(got))
+    return point_at(f"did not expect {got!r} here.", place, _HINTS.get(got, _EXAMPLE))

@@ -1,0 +1,282 @@
+"""The grammar's tree -> ours: here names get their meaning, and errors their words."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import reduce
+from typing import Any, TypeVar
+
+from elfair.errors import ConstraintError, did_you_mean
+from elfair.language import build
+from elfair.language.conditions import (
+    Column,
+    Compare,
+    Condition,
+    Decision,
+    Label,
+    Literal,
+    Member,
+    Operand,
+)
+from elfair.language.expressions import (
+    AtMost,
+    Expression,
+    Mean,
+    Number,
+    Statement,
+    all_statements,
+    strict_inequality,
+)
+from elfair.language.rates import RATES, spelled_out
+from elfair.language.tree import Node, Span, covering, point_at
+
+_AVERAGES = ("E", "E_logged", "P")
+_LATER = ("quantile", "median", "CVaR", "VaR", "var", "IQR")
+_FUNCTIONS: dict[str, Callable[..., Expression]] = {
+    "abs": operator.abs,
+    "max": build.maximum,
+    "min": build.minimum,
+}
+_ARITHMETIC: dict[str, Callable[[Expression, Expression], Expression]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+_TRUTH = {"true": True, "True": True, "false": False, "False": False}
+_ESCAPE = re.compile(r"""\\([\\'"`])""")
+
+AnyNode = TypeVar("AnyNode", bound=Node)
+
+
+class Reader:
+    """Reads the grammar's trees of one text.
+
+    Those trees are typed ``Any``: the grammar, not the type checker, says which children they have.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def constraint(self, tree: Any) -> Statement:
+        """The statement that the whole text makes."""
+        (child,) = tree.children
+        if tree.data == "bare":
+            raise point_at(
+                "the constraint has no inequality.",
+                self._span(tree),
+                "compare it with a number, as in accuracy >= 0.75.",
+            )
+        return self._statement(child)
+
+    def _statement(self, tree: Any) -> Statement:
+        if tree.data == "chain":
+            return self._chain(tree)
+        return all_statements(tuple(map(self._statement, tree.children)), self._span(tree))
+
+    def _chain(self, tree: Any) -> Statement:
+        sides = [self._expression(side) for side in tree.children[::2]]
+        links = []
+        for index, relation in enumerate(tree.children[1::2]):
+            left, right = sides[index], sides[index + 1]
+            if relation in ("<", ">"):
+                raise strict_inequality(self._span(relation))
+            if relation in ("==", "!="):
+                raise point_at(
+                    "exact equality can never be certified."
+                    if relation == "=="
+                    else "'!=' cannot be certified: it allows values as near as you like.",
+                    self._span(relation),
+                    "bound the difference, as in abs(PR[race == 'A'] - PR[race == 'B']) <= 0.1.",
+                )
+            low, high = (left, right) if relation == "<=" else (right, left)
+            links.append(AtMost(low, high, span=covering(left, right)))
+        return all_statements(tuple(links), self._span(tree))
+
+    def _expression(self, tree: Any) -> Expression:
+        match tree.data:
+            case "number":
+                (token,) = tree.children
+                return Number(float(token), span=self._span(tree))
+            case "group":
+                node = self._expression(tree.children[0])
+            case "negative":
+                *signs, atom = tree.children
+                node = self._expression(atom)
+                node = -node if len(signs) % 2 else node
+            case "name":
+                node = self._named(tree, tree.children[0])
+            case "statistic":
+                node = self._statistic(tree)
+            case "call":
+                node = self._call(tree)
+            case _:  # "sum" and "product"
+                first, *rest = tree.children
+                node = self._expression(first)
+                for sign, term in zip(rest[::2], rest[1::2], strict=True):
+                    node = _ARITHMETIC[sign](node, self._expression(term))
+        return self._at(tree, node)
+
+    def _named(self, tree: Any, name: str) -> Expression:
+        if name in RATES:
+            return Mean(*spelled_out(name, None, self._span(tree)))
+        if name in _AVERAGES or name in _FUNCTIONS:
+            raise point_at(
+                f"'{name}' stands alone; it says nothing of what it is of.",
+                self._span(tree),
+                "write E[impact], P[decision == 1], abs(...), max(...) or min(...).",
+            )
+        raise self._unknown(tree.children[0], f"an impact is averaged by E[{name}].")
+
+    def _statistic(self, tree: Any) -> Expression:
+        head, *inside = tree.children
+        given = None
+        if inside[-1].data == "given":
+            given = self._condition(inside.pop().children[0])
+        if head not in RATES and head not in _AVERAGES:
+            hint = f"write {head}(...)." if head in _FUNCTIONS else "check the name."
+            raise self._unknown(head, hint)
+        if len(inside) > 1:
+            raise point_at(
+                f"'{head}' takes one entry before the bar. Got {len(inside)}.",
+                self._span(inside[1]),
+                "several conditions are joined by 'and' or 'or'.",
+            )
+        if head in _AVERAGES:
+            return Mean(self._averaged(head, inside[0]), given, logged=head == "E_logged")
+        if given is not None:
+            raise point_at(
+                f"'{head}' takes a condition only. Got an entry before the bar as well.",
+                self._span(inside[0]),
+                f"write {head}[{given}].",
+            )
+        return Mean(*spelled_out(head, self._condition(inside[0]), self._span(head)))
+
+    def _averaged(self, head: str, tree: Any) -> Column | Condition:
+        node = self._operand_or_condition(tree)
+        if isinstance(node, Condition) or (isinstance(node, Column) and head != "P"):
+            return node
+        if head == "P":
+            raise point_at(
+                f"P takes an event, such as decision == 1. Got '{node}' instead.",
+                node.span,
+                f"an impact is averaged by E[{node}].",
+            )
+        raise point_at(
+            f"{head} takes the name of an impact, or an event. Got '{node}' instead.",
+            node.span,
+            "an event is a comparison, such as decision == 1.",
+        )
+
+    def _call(self, tree: Any) -> Expression:
+        head, *inside = tree.children
+        if head not in _FUNCTIONS:
+            known = head in RATES or head in _AVERAGES
+            hint = f"{head} takes square brackets: {head}[...]." if known else "check the name."
+            raise self._unknown(head, hint, "function")
+        if head == "abs" and len(inside) != 1:
+            raise point_at(
+                f"abs takes one expression. Got {len(inside)}.",
+                self._span(tree),
+                "write abs(a - b).",
+            )
+        return _FUNCTIONS[head](*map(self._expression, inside))
+
+    def _unknown(self, name: Any, hint: str, kind: str = "statistic") -> ConstraintError:
+        if name in _LATER:
+            return point_at(
+                f"'{name}' is not supported yet.",
+                self._span(name),
+                "bound the mean instead, as in E[impact] >= 0.",
+            )
+        known = tuple(_FUNCTIONS) if kind == "function" else (*_AVERAGES, *RATES)
+        return point_at(
+            f"no {kind} '{name}'; there are: {', '.join(known)}.",
+            self._span(name),
+            hint if name in (*_AVERAGES, *RATES, *_FUNCTIONS) else did_you_mean(name, known, hint),
+        )
+
+    def _condition(self, tree: Any) -> Condition:
+        node = self._operand_or_condition(tree)
+        if isinstance(node, Condition):
+            return node
+        raise point_at(
+            f"'{node}' is not a condition; a condition compares.",
+            node.span,
+            f"write {node if isinstance(node, Column) else 'race'} == 'A', or == 1, or == true.",
+        )
+
+    def _operand_or_condition(self, tree: Any) -> Operand | Condition:
+        match tree.data:
+            case "disjunction" | "conjunction":
+                join = operator.or_ if tree.data == "disjunction" else operator.and_
+                return self._at(tree, reduce(join, map(self._condition, tree.children)))
+            case "negation":
+                *signs, part = tree.children
+                node = self._condition(part)
+                return self._at(tree, ~node if len(signs) % 2 else node)
+            case "comparisons":
+                return self._comparisons(tree)
+            case "membership":
+                return self._membership(tree)
+        return self._operand(tree)
+
+    def _comparisons(self, tree: Any) -> Condition:
+        sides = [self._operand(side) for side in tree.children[::2]]
+        links: list[Condition] = [
+            Compare(left, str(relation), right, span=covering(left, right))
+            for left, relation, right in zip(
+                sides[:-1], tree.children[1::2], sides[1:], strict=True
+            )
+        ]
+        return self._at(tree, reduce(operator.and_, links))
+
+    def _membership(self, tree: Any) -> Condition:
+        left, *rest = tree.children
+        negated = getattr(rest[0], "type", None) == "NOT"
+        values = []
+        for item in map(self._operand, rest[1:] if negated else rest):
+            if not isinstance(item, Literal):
+                raise point_at(
+                    f"the list after 'in' holds values. Got '{item}' instead.",
+                    item.span,
+                    f"put text in quotes: '{item}'.",
+                )
+            values.append(item)
+        member = Member(self._operand(left), tuple(values), span=self._span(tree))
+        return self._at(tree, ~member) if negated else member
+
+    def _operand(self, tree: Any) -> Operand:
+        span = self._span(tree)
+        *sign, token = tree.children
+        match tree.data:
+            case "column":
+                return Column(_unquoted(token), span=span)
+            case "text":
+                return Literal(_unquoted(token), span=span)
+            case "value":
+                return Literal(-_number(token) if sign else _number(token), span=span)
+        if token in _TRUTH:  # "word"
+            return Literal(_TRUTH[token], span=span)
+        if token == "label":
+            return Label(span=span)
+        return Decision(span=span) if token == "decision" else Column(str(token), span=span)
+
+    def _span(self, item: Any) -> Span:
+        place = getattr(item, "meta", item)  # a tree has its place in .meta, a token in itself
+        return Span(self._text, place.start_pos, place.end_pos)
+
+    def _at(self, tree: Any, node: AnyNode) -> AnyNode:
+        return replace(node, span=self._span(tree))
+
+
+def _number(text: str) -> int | float:
+    # Whole numbers stay exact, as a row id may be beyond the whole numbers of float64.
+    return int(text) if text.isdecimal() and float(text) < 1e300 else float(text)
+
+
+def _unquoted(text: str) -> str:
+    return _ESCAPE.sub(r"\1", text[1:-1])

@@ -1,0 +1,180 @@
+"""Stochastic linear classifiers, and their mixtures with the behaviour model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+Floats = NDArray[np.float64]
+
+#: Parameters stay within this box: beyond it a softmax of standardised features is a step function.
+LARGEST_PARAMETER = 50.0
+
+
+@dataclass(frozen=True)
+class SoftmaxPolicy:
+    """pi(a | x) proportional to exp(theta_a . x), on features standardised by candidate rows.
+
+    The first class has theta = 0. Where a behaviour model is known, decisions that it could not
+    take get probability 0, and a last parameter in [0, 1] mixes it with the softmax: 0 is the
+    behaviour model itself.
+
+    Parameters
+    ----------
+    n_classes : int
+        How many decisions there are.
+    center, scale : ndarray of shape (d,)
+        The standardisation.
+    mixed : bool
+        Whether the policy is mixed with a behaviour model.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [2.0]])
+    >>> policy = SoftmaxPolicy.standardised(X, n_classes=2)
+    >>> policy.n_parameters
+    2
+    >>> policy.free(np.array([0.0, 1.0]), policy.inputs(X)).round(3)
+    array([[0.269, 0.731]])
+    """
+
+    n_classes: int
+    center: Floats
+    scale: Floats
+    mixed: bool = False
+
+    @classmethod
+    def standardised(cls, X: Floats, n_classes: int, *, mixed: bool = False) -> SoftmaxPolicy:
+        """A policy whose features are standardised by the given (candidate) rows."""
+        scale = X.std(axis=0)
+        return cls(n_classes, X.mean(axis=0), np.where(scale > 0, scale, 1.0), mixed)
+
+    @property
+    def n_parameters(self) -> int:
+        """The length of theta."""
+        return (self.n_classes - 1) * (self.center.size + 1) + self.mixed
+
+    @property
+    def box(self) -> tuple[Floats, Floats]:
+        """The lowest and highest value of each parameter."""
+        high = np.full(self.n_parameters, LARGEST_PARAMETER)
+        low = -high
+        if self.mixed:
+            low[-1], high[-1] = 0.0, 1.0
+        return low, high
+
+    def inputs(self, X: Floats, behavior: Floats | None = None) -> PolicyInputs:
+        """The rows in the form that the policy works on, prepared once for many thetas."""
+        design = np.empty((self.center.size + 1, X.shape[0]))
+        design[0] = 1.0
+        design[1:] = ((X - self.center) / self.scale).T
+        return PolicyInputs(design, np.ascontiguousarray(behavior.T) if self.mixed else None)  # type: ignore[union-attr]
+
+    def free(self, theta: Floats, inputs: PolicyInputs) -> Floats:
+        """The probabilities of all classes but the first.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (..., n_parameters)
+            Parameters, possibly of a whole population of policies.
+        inputs : PolicyInputs
+            From `inputs`.
+
+        Returns
+        -------
+        ndarray of shape (..., n_classes - 1, n)
+        """
+        softmax = self._softmax(theta, inputs)
+        if inputs.behavior is None:
+            return softmax
+        share = theta[..., -1, None, None]
+        mixture: Floats = (1 - share) * inputs.behavior[1:] + share * softmax
+        return mixture
+
+    def pull_back(self, theta: Floats, inputs: PolicyInputs, gradients: Floats) -> Floats:
+        """Derivatives by theta, from derivatives by the free probabilities.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_parameters,)
+            One policy.
+        inputs : PolicyInputs
+            From `inputs`.
+        gradients : ndarray of shape (j, n_classes - 1, n)
+            The derivatives of j functions by the free probabilities.
+
+        Returns
+        -------
+        ndarray of shape (j, n_parameters)
+        """
+        softmax = self._softmax(theta, inputs)
+        result = np.empty((len(gradients), self.n_parameters))
+        share = 1.0
+        if inputs.behavior is not None:
+            share = theta[-1]
+            towards = softmax - inputs.behavior[1:]
+            result[:, -1] = np.einsum("jkn,kn->j", gradients, towards)
+        # By the logits of the softmax: p_l (G_l - sum_k G_k p_k).
+        average = np.einsum("jkn,kn->jn", gradients, softmax)
+        by_logit = softmax * (gradients - average[:, None, :]) * share
+        by_theta = by_logit.reshape(-1, softmax.shape[-1]) @ inputs.design.T
+        result[:, : by_theta.size // len(gradients)] = by_theta.reshape(len(gradients), -1)
+        return result
+
+    def _softmax(self, theta: Floats, inputs: PolicyInputs) -> Floats:
+        classes, width = self.n_classes - 1, inputs.design.shape[0]
+        coefficients = theta[..., : classes * width].reshape(*theta.shape[:-1], classes, width)
+        logits = coefficients @ inputs.design
+        if classes == 1 and inputs.support is None:
+            return np.asarray(expit(logits, out=logits))
+        top = np.maximum(logits.max(axis=-2, keepdims=True), 0.0)
+        odds = np.exp(logits - top)
+        first = np.exp(-top)
+        if inputs.support is not None:
+            odds *= inputs.support[1:]
+            first = first * inputs.support[:1]
+        total = first + odds.sum(axis=-2, keepdims=True)
+        # All that has support may have underflowed; then the behaviour model decides alone.
+        lost = total == 0
+        if lost.any():
+            assert inputs.behavior is not None
+            odds = np.where(lost, inputs.behavior[1:], odds)
+            total = np.where(lost, 1.0, total)
+        return np.asarray(odds / total)
+
+
+@dataclass(frozen=True)
+class PolicyInputs:
+    """What a policy sees of each row: standardised features, and the behaviour model if known.
+
+    Parameters
+    ----------
+    design : ndarray of shape (d + 1, n)
+        A line of ones, then the standardised features.
+    behavior : ndarray of shape (n_classes, n), optional
+        What the behaviour model says of each row.
+
+    Examples
+    --------
+    >>> PolicyInputs(np.ones((1, 3)), None).support is None
+    True
+    """
+
+    design: Floats
+    behavior: Floats | None
+    support: NDArray[np.bool_] | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        support = None
+        if self.behavior is not None and not (positive := self.behavior > 0).all():
+            support = positive
+        object.__setattr__(self, "support", support)
+
+    def take(self, rows: NDArray[np.intp]) -> PolicyInputs:
+        """Some of the rows."""
+        return PolicyInputs(
+            self.design[:, rows], None if self.behavior is None else self.behavior[:, rows]
+        )

@@ -1,0 +1,84 @@
+"""Plain records (frozen dataclasses) to JSON and back, strictly."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, is_dataclass
+from math import isfinite
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from elfair.errors import InputError
+
+Record = TypeVar("Record")
+
+
+def to_json(record: Any, *, indent: int | None = 2) -> str:
+    """A record as JSON text that any reader understands: infinities and NaN become strings."""
+    return json.dumps(_plain(record), indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def from_json(text: str, kind: type[Record]) -> Record:
+    """A record from JSON text; a missing, unknown or ill-typed field is an error."""
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"this is not JSON: {error}.", hint="pass the text that to_json() wrote, whole."
+        ) from None
+    result: Record = _typed(document, kind, kind.__name__.lower())
+    return result
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
+    return value
+
+
+def _typed(value: Any, kind: Any, path: str) -> Any:
+    origin = get_origin(kind)
+    if is_dataclass(kind):
+        return _typed_record(value, kind, path)
+    if origin is Literal:
+        return _expect(value in get_args(kind), value, path, f"one of {get_args(kind)}")
+    if origin in (Union, UnionType):
+        if value is None and NoneType in get_args(kind):
+            return None
+        (inner,) = (argument for argument in get_args(kind) if argument is not NoneType)
+        return _typed(value, inner, path)
+    if origin is tuple:
+        _expect(isinstance(value, list), value, path, "a list")
+        (inner, _) = get_args(kind)
+        return tuple(_typed(item, inner, f"{path}[{i}]") for i, item in enumerate(value))
+    if kind is float:
+        if value in ("inf", "-inf", "nan"):
+            return float(value)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return float(_expect(number, value, path, "a number"))
+    right = isinstance(value, kind) and not (kind is int and isinstance(value, bool))
+    return _expect(right, value, path, f"a value of type {kind.__name__}")
+
+
+def _typed_record(value: Any, kind: Any, path: str) -> Any:
+    _expect(isinstance(value, dict), value, path, "an object")
+    hints = get_type_hints(kind)
+    names = [field.name for field in fields(kind)]
+    for name in value.keys() - set(names):
+        _expect(False, name, path, f"only the fields {', '.join(names)}")
+    for name in names:
+        _expect(name in value, "nothing", f"{path}.{name}", "a value")
+    return kind(**{name: _typed(value[name], hints[name], f"{path}.{name}") for name in names})
+
+
+def _expect(right: bool, got: Any, path: str, wanted: str) -> Any:
+    if not right:
+        raise InputError(
+            f"{path} must be {wanted}. Got {got!r} instead.",
+            hint="the record was changed, cut short, or written by another version.",
+        )
+    return got

@@ -1,0 +1,1 @@
+"""Renderings of a certificate. Nothing here computes a result."""

@@ -1,0 +1,128 @@
+"""A certificate as plain text and as a table in the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from elfair.certificate import Certificate, ConstraintResult
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def explain(certificate: Certificate) -> str:
+    """The result in sentences: what failed, by how much, about how many rows it would take.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        The result.
+
+    Returns
+    -------
+    str
+    """
+    lines = [_verdict(certificate)]
+    failed = [result for result in certificate.constraints if not result.passed]
+    for result in failed or certificate.constraints:
+        lines += ["", *_describe(result)]
+    lines += ["", certificate.joint_statement]
+    violated = [a for a in certificate.assumptions if a.status == "violated"]
+    if violated:
+        lines += ["", "Assumptions that do NOT hold, so that the stated confidence is not backed:"]
+        lines += [f"  - {a.name}: {a.evidence}." for a in violated]
+    declared = [a.name for a in certificate.assumptions if a.status == "declared"]
+    if declared:
+        lines += ["", f"Taken on your word: {'; '.join(declared)}."]
+    if certificate.warnings:
+        lines += ["", "Warnings:", *(f"  - {warning}." for warning in certificate.warnings)]
+    return "\n".join(lines)
+
+
+def _verdict(certificate: Certificate) -> str:
+    if not certificate.constraints:
+        return "No constraint was given, so that nothing was tested."
+    total = len(certificate.constraints)
+    if certificate.passed:
+        return (
+            f"Solution found: all {total} statements passed the test on "
+            f"{certificate.n_fairness} held-out rows."
+        )
+    failed = sum(not result.passed for result in certificate.constraints)
+    return (
+        f"No solution found: {failed} of {total} statements did not pass the test on "
+        f"{certificate.n_fairness} held-out rows."
+    )
+
+
+def _describe(result: ConstraintResult) -> list[str]:
+    mark = "passed" if result.passed else "FAILED"
+    lines = [f"{mark}: {result.statement}"]
+    if result.constraint != result.statement:
+        lines.append(f"  part of: {result.constraint}")
+    lines.append(
+        f"  g = {_number(result.estimate)} estimated, at most {_number(result.upper)} with "
+        f"{100 * (1 - result.delta):g} % confidence ({result.kind}); must be at most 0"
+    )
+    lines.append(f"  rows: {_sizes(result)}")
+    if result.ess is not None and result.max_weight is not None:
+        lines.append(
+            f"  weights: effective sample size {result.ess:.0f}, mean {result.mean_weight:.3f}, "
+            f"largest {result.max_weight:.2f}"
+        )
+    if not result.passed:
+        lines.append(f"  {_advice(result)}")
+    lines += [f"  warning: {warning}" for warning in result.warnings]
+    return lines
+
+
+def _advice(result: ConstraintResult) -> str:
+    if result.estimate >= 0:
+        return (
+            "the estimate itself is on the wrong side: more rows would not help this model; loosen "
+            "the constraint, or give the search more features or another objective"
+        )
+    if result.rows_needed is None:
+        return "no number of rows would let this bound pass; another bound may"
+    return (
+        f"about {result.rows_needed} rows in all would be needed to pass at this effect size "
+        "(19 times in 20)"
+    )
+
+
+def _sizes(result: ConstraintResult) -> str:
+    return ", ".join(f"{group.n} where {group.condition}" for group in result.groups)
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}"
+
+
+def verdict_table(certificate: Certificate) -> Table:
+    """The verdict as a table for the terminal, the worst statement first.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        The result.
+
+    Returns
+    -------
+    rich.table.Table
+    """
+    from rich.table import Table
+
+    table = Table(title=_verdict(certificate), title_justify="left")
+    for heading in ("statement (g <= 0)", "rows", "ESS", "estimate of g", "bound on g", "delta", ""):
+        table.add_column(heading, justify="left" if heading.startswith("st") else "right")
+    for result in certificate.constraints:
+        table.add_row(
+            result.statement,
+            str(result.n),
+            "" if result.ess is None else f"{result.ess:.0f}",
+            _number(result.estimate),
+            _number(result.upper),
+            f"{result.delta:g}",
+            "pass" if result.passed else "FAIL",
+        )
+    return table

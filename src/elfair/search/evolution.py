@@ -1,0 +1,89 @@
+"""The paper's search: its cost (algorithms 2 and 4) under CMA-ES, a whole population at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elfair.search.problem import Candidate, Problem
+
+Floats = NDArray[np.float64]
+
+#: The first step on standardised features, and when to stop.
+FIRST_STEP = 0.3
+MOST_GENERATIONS = 150
+
+
+def paper_cost(problem: Problem, population: Floats) -> Floats:
+    """The paper's cost of each policy of a population.
+
+    A policy that meets every requirement costs its loss. Any other costs the largest loss there can
+    be plus the sum of the *positive* parts of its predicted bounds: a comfortable constraint must
+    not pay for a violated one (the paper's algorithm 4 adds them all).
+
+    Parameters
+    ----------
+    problem : Problem
+        The candidate rows' view.
+    population : ndarray of shape (size, n_parameters)
+        One policy in each line.
+
+    Returns
+    -------
+    ndarray of shape (size,)
+    """
+    free = problem.policy.free(population, problem.inputs)
+    loss = problem.loss.value(free)
+    if not problem.requirements:
+        return loss
+    excess = np.array([requirement.excess(free) for requirement in problem.requirements])
+    infeasible = problem.loss.maximum + np.maximum(excess, 0.0).sum(axis=0)
+    return np.where((excess <= 0).all(axis=0), loss, infeasible)
+
+
+def cmaes_search(
+    problem: Problem,
+    start: Floats,
+    *,
+    seed: int,
+    progress: Callable[[], None] = lambda: None,
+) -> Candidate:
+    """The policy of least cost that CMA-ES finds.
+
+    Parameters
+    ----------
+    problem : Problem
+        The candidate rows' view.
+    start : ndarray
+        Parameters to start from.
+    seed : int
+        Seed of the search.
+    progress : callable
+        Called after each generation.
+
+    Returns
+    -------
+    Candidate
+    """
+    from cmaes import CMA
+
+    low, high = problem.policy.box
+    optimizer = CMA(
+        mean=np.clip(start, low, high),
+        sigma=FIRST_STEP,
+        bounds=np.column_stack([low, high]),
+        seed=seed % 2**32,
+    )
+    best, least = start, np.inf
+    for _ in range(MOST_GENERATIONS):
+        population = np.array([optimizer.ask() for _ in range(optimizer.population_size)])
+        costs = paper_cost(problem, population)
+        optimizer.tell(list(zip(population, costs.tolist(), strict=True)))
+        if costs.min() < least:
+            best, least = population[int(costs.argmin())], float(costs.min())
+        progress()
+        if optimizer.should_stop():
+            break
+    return problem.look_at(best)

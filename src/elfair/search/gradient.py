@@ -1,0 +1,104 @@
+"""Constrained search with analytic gradients, from several starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elfair.search.problem import Candidate, Problem
+
+Floats = NDArray[np.float64]
+
+
+def gradient_search(
+    problem: Problem,
+    starts: Sequence[Floats],
+    *,
+    iterations: int = 60,
+    progress: Callable[[], None] = lambda: None,
+) -> Candidate:
+    """The best policy that sequential quadratic programming finds from the given starts.
+
+    Where no start leads to a policy that meets its target, the predicted probability of passing is
+    made as large as it gets; the search for a small loss goes on from there if that meets the
+    target after all.
+
+    Parameters
+    ----------
+    problem : Problem
+        The candidate rows' view.
+    starts : sequence of ndarray
+        Parameters to start from.
+    iterations : int, default 60
+        The most iterations from one start.
+    progress : callable
+        Called after each evaluation.
+
+    Returns
+    -------
+    Candidate
+    """
+    search = _Search(problem, iterations, progress)
+    for start in starts:
+        search.minimise_loss(start)
+    assert search.best is not None
+    if not search.best.meets_target:
+        search.maximise_pass_probability(search.best.theta)
+        if search.best.meets_target:
+            search.minimise_loss(search.best.theta)
+    return search.best
+
+
+class _Search:
+    """Runs scipy's optimisers on a problem and keeps the best candidate they ever saw."""
+
+    def __init__(self, problem: Problem, iterations: int, progress: Callable[[], None]) -> None:
+        self.problem = problem
+        self.iterations = iterations
+        self.progress = progress
+        self.best: Candidate | None = None
+        low, high = problem.policy.box
+        self.box = list(zip(low, high, strict=True))
+
+    def look_at(self, theta: Floats) -> Candidate:
+        seen = self.problem.look_at(theta)
+        if seen.better_than(self.best):
+            self.best = seen
+        self.progress()
+        return seen
+
+    def minimise_loss(self, start: Floats) -> None:
+        from scipy.optimize import minimize
+
+        self.look_at(start)
+        # One unit of each excess is one standard deviation of a row: constraints on one scale.
+        units = np.array([p.spread or 1.0 for p in self.problem.predictions(start)])
+        gradients = self.problem.loss_and_excess_gradients
+        constraints = {
+            "type": "ineq",
+            "fun": lambda theta: -self.look_at(theta).excess / units,
+            "jac": lambda theta: -gradients(theta)[1:] / units[:, None],
+        }
+        minimize(
+            lambda theta: self.look_at(theta).loss,
+            start,
+            jac=lambda theta: gradients(theta)[0],
+            method="SLSQP",
+            bounds=self.box,
+            constraints=[constraints] if units.size else [],
+            options={"maxiter": self.iterations, "ftol": 1e-6},
+        )
+
+    def maximise_pass_probability(self, start: Floats) -> None:
+        from scipy.optimize import minimize
+
+        minimize(
+            lambda theta: -self.look_at(theta).log_pass,
+            start,
+            jac=lambda theta: -self.problem.log_pass_gradient(theta),
+            method="L-BFGS-B",
+            bounds=self.box,
+            options={"maxiter": self.iterations},
+        )

@@ -1,0 +1,145 @@
+"""Candidate selection: from candidate rows and a plan of the test to the policy to be tested."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elfair.constraints import Plan, Requirement, Target
+from elfair.data import LoggedData
+from elfair.errors import DataError, InputError
+from elfair.policies import PolicyInputs, SoftmaxPolicy
+from elfair.search.evolution import cmaes_search
+from elfair.search.gradient import gradient_search
+from elfair.search.loss import make_loss
+from elfair.search.problem import Candidate, Problem
+from elfair.search.starts import fit_log_loss
+
+Floats = NDArray[np.float64]
+Method = Literal["gradient", "cmaes"]
+
+#: The gradient search explores on at most this many rows, and finishes on all of them.
+EXPLORED_ROWS = 10_000
+
+
+@dataclass(frozen=True)
+class Selection:
+    """How candidates are looked for.
+
+    Parameters
+    ----------
+    method : {"gradient", "cmaes"}
+        Constrained gradient search, or the paper's CMA-ES.
+    objective : {"accuracy", "log_loss"}
+        What to make good.
+    target : Target
+        How far inside the constraints a candidate is to be.
+    seed : int
+        Seed of whatever is random in the search.
+    """
+
+    method: Method
+    objective: str
+    target: Target
+    seed: int
+
+    def __post_init__(self) -> None:
+        if self.method not in ("gradient", "cmaes"):
+            raise InputError(
+                f"search must be 'gradient' or 'cmaes'. Got {self.method!r} instead.",
+                hint="'gradient' is the default; 'cmaes' is the paper's.",
+            )
+
+    def run(
+        self,
+        data: LoggedData,
+        plan: Plan,
+        n_test: int,
+        progress: Callable[[], None] = lambda: None,
+    ) -> tuple[SoftmaxPolicy, Candidate, int]:
+        """Find the policy to be tested.
+
+        Parameters
+        ----------
+        data : LoggedData
+            Candidate rows.
+        plan : Plan
+            What will be tested.
+        n_test : int
+            On how many rows.
+        progress : callable
+            Called now and then.
+
+        Returns
+        -------
+        policy : SoftmaxPolicy
+        candidate : Candidate
+        evaluations : int
+        """
+        if data.label is None:
+            raise DataError(
+                f"objective='{self.objective}' needs labels; y was not given.",
+                hint="pass y.",
+            )
+        policy = SoftmaxPolicy.standardised(
+            data.features, data.classes.size, mixed=data.behavior_model is not None
+        )
+        view = _View(self, policy, data, plan, n_test)
+        if self.method == "cmaes":
+            problem = view.problem()
+            start = fit_log_loss(policy, problem.inputs, view.label)
+            found = cmaes_search(problem, start, seed=self.seed, progress=progress)
+            return policy, found, problem.evaluations
+        if data.n <= 2 * EXPLORED_ROWS:
+            problem = view.problem()
+            found = gradient_search(problem, view.starts(problem.inputs), progress=progress)
+            return policy, found, problem.evaluations
+        some = np.sort(np.random.default_rng(self.seed).choice(data.n, EXPLORED_ROWS, False))
+        explored = _View(self, policy, data.take(some), plan, n_test, data.n)
+        first = explored.problem()
+        good = gradient_search(first, explored.starts(first.inputs), progress=progress)
+        problem = view.problem()
+        found = gradient_search(problem, [good.theta], progress=progress)
+        return policy, found, first.evaluations + problem.evaluations
+
+
+@dataclass(frozen=True)
+class _View:
+    """Some candidate rows, which may stand for more."""
+
+    selection: Selection
+    policy: SoftmaxPolicy
+    data: LoggedData
+    plan: Plan
+    n_test: int
+    n_candidate: int | None = None
+
+    @property
+    def label(self) -> NDArray[np.intp]:
+        assert self.data.label is not None
+        return np.searchsorted(self.data.classes, self.data.label)
+
+    def problem(self) -> Problem:
+        data = self.data
+        ratio = (self.n_candidate or data.n) / data.n
+        return Problem(
+            self.policy,
+            self.policy.inputs(data.features, data.behavior),
+            make_loss(self.selection.objective, self.label, data.classes.size),
+            [
+                Requirement(compiled, self.selection.target, self.n_test / data.n, ratio)
+                for compiled in self.plan.compile(data)
+            ],
+        )
+
+    def starts(self, inputs: PolicyInputs) -> Sequence[Floats]:
+        """The best predictor of the label; one that imitates the behaviour model; their middle."""
+        accurate = fit_log_loss(self.policy, inputs, self.label)
+        if self.data.decision_index is None:
+            return [accurate]
+        familiar = fit_log_loss(self.policy, inputs, self.data.decision_index)
+        return [accurate, (accurate + familiar) / 2, familiar]

@@ -1,0 +1,235 @@
+"""What is taken out of the impact before it is weighted: nothing, a constant, or a model of it.
+
+All three estimators are one: E[I^pi | c] = E[ sum_a pi(a) q(a) + w (I - q(D)) | c ] for any q that
+the tested rows had no part in. Plain importance sampling has q = 0, the paired form a constant k,
+and the doubly robust form a regression of the impact on features, groups and decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elfair.columns import Array, is_missing
+from elfair.data import LoggedData
+from elfair.errors import InputError
+from elfair.language import Condition, holds
+
+Floats = NDArray[np.float64]
+Estimator = Literal["is", "paired", "dr"]
+
+#: A sensitive column with more values than this enters the outcome model as a number or not at all.
+MOST_GROUPS = 20
+
+
+@dataclass(frozen=True)
+class Estimation:
+    """How impacts are estimated, and what was declared about them.
+
+    Parameters
+    ----------
+    estimator : {"is", "paired", "dr"}
+        Plain importance sampling, the paired difference, or doubly robust.
+    center : {"auto", "range", "mean"}
+        The constant of the paired form: the end of the declared range ("range"), the mean of
+        candidate rows ("mean"), or the first where a range is declared and else the second.
+    ranges : mapping of str to (float, float)
+        The declared range of each impact that has one.
+    largest_weight : float
+        1 / (smallest behaviour probability), declared; infinite if nothing was declared.
+    outcome_model : scikit-learn regressor, optional
+        What the doubly robust form fits; ridge regression unless given.
+
+    Examples
+    --------
+    >>> Estimation().estimator
+    'paired'
+    """
+
+    estimator: Estimator = "paired"
+    center: Literal["auto", "range", "mean"] = "auto"
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    largest_weight: float = np.inf
+    outcome_model: Any = None
+
+    def __post_init__(self) -> None:
+        for name, allowed in (
+            ("estimator", ("is", "paired", "dr")),
+            ("center", ("auto", "range", "mean")),
+        ):
+            if (got := getattr(self, name)) not in allowed:
+                raise InputError(
+                    f"{name} must be one of {', '.join(map(repr, allowed))}. Got {got!r} instead.",
+                    hint=f"{allowed[0 if name == 'center' else 1]!r} is the default.",
+                )
+        if self.center == "range" and not self.ranges:
+            raise InputError(
+                "center='range' needs a declared range of the impact.",
+                hint="declare impact_range=(low, high).",
+            )
+
+    def range_of(self, impact: str) -> tuple[float, float]:
+        """The declared range, or the whole line."""
+        return self.ranges.get(impact, (-np.inf, np.inf))
+
+    def learns_from(self, impact: str) -> bool:
+        """Whether the baseline of an impact is learnt from rows that are then not tested."""
+        if self.estimator == "dr":
+            return True
+        return self.estimator == "paired" and not self.at_range_end(impact)
+
+    def at_range_end(self, impact: str) -> bool:
+        """Whether the constant sits at an end of the declared range."""
+        return impact in self.ranges and self.center != "mean"
+
+
+class Baselines:
+    """The baselines q of all impacts, learnt from candidate rows when they are first asked for.
+
+    Parameters
+    ----------
+    estimation : Estimation
+        How impacts are estimated.
+    candidate : LoggedData
+        Rows that are not tested.
+
+    Examples
+    --------
+    >>> data = LoggedData([[0.0], [1.0]], [0, 1], decision=[0, 1], impact=[2.0, 4.0])
+    >>> Baselines(Estimation(), data).constant("impact", None, sign=-1)
+    3.0
+    >>> Baselines(Estimation(ranges={"impact": (0, 9)}), data).constant("impact", None, sign=-1)
+    0.0
+    """
+
+    def __init__(self, estimation: Estimation, candidate: LoggedData) -> None:
+        self.estimation = estimation
+        self._candidate = candidate
+        self._means: dict[tuple[str, Condition | None], float] = {}
+        self._models: dict[str, OutcomeModel] = {}
+
+    def constant(self, impact: str, given: Condition | None, sign: float) -> float:
+        """The constant k for E[impact | given], where it enters g with the given sign.
+
+        At an end of the range: the low one where a large impact is good (g falls with it), so that
+        w (I - k) is never negative and no weight, however large, makes the bound err.
+        """
+        if self.estimation.at_range_end(impact):
+            low, high = self.estimation.range_of(impact)
+            return float(low if sign < 0 else high)
+        if self.estimation.estimator == "is":
+            return 0.0
+        if (impact, given) not in self._means:
+            inside = holds(given, self._candidate)
+            values = self._candidate.impact(impact)[inside]
+            self._means[impact, given] = float(values.mean()) if values.size else 0.0
+        return self._means[impact, given]
+
+    def model(self, impact: str) -> OutcomeModel:
+        """The regression of an impact on features, groups and decision."""
+        if impact not in self._models:
+            self._models[impact] = OutcomeModel.fit(
+                self._candidate,
+                impact,
+                self.estimation.outcome_model,
+                self.estimation.range_of(impact),
+            )
+        return self._models[impact]
+
+
+@dataclass(frozen=True)
+class OutcomeModel:
+    """q(x, a): the expected impact of each decision, one regression for each.
+
+    Sensitive features take part although the policy may not see them: the baseline only has to
+    predict, and each of its values is known for a logged row before the decision is.
+    """
+
+    encoding: Encoding
+    regressions: list[Any]
+    range: tuple[float, float]
+
+    @classmethod
+    def fit(
+        cls, data: LoggedData, impact: str, regressor: Any, limits: tuple[float, float]
+    ) -> OutcomeModel:
+        """Fit on candidate rows, the rows of each decision apart."""
+        from sklearn.base import clone
+
+        encoding = Encoding.learn(data)
+        inputs, values = encoding.of(data), data.impact(impact)
+        assert data.decision_index is not None
+        regressions: list[Any] = []
+        for a in range(data.classes.size):
+            taken = data.decision_index == a
+            if taken.sum() < 2:  # nothing to learn from: the overall mean
+                regressions.append(Ridge.fit(inputs[:0], values[:0], float(values.mean())))
+            elif regressor is None:
+                regressions.append(Ridge.fit(inputs[taken], values[taken]))
+            else:
+                regressions.append(clone(regressor).fit(inputs[taken], values[taken]))
+        return cls(encoding, regressions, limits)
+
+    def of(self, data: LoggedData) -> Floats:
+        """The expected impact of every decision, of shape (classes, n), inside the range."""
+        inputs = self.encoding.of(data)
+        predicted = np.array([regression.predict(inputs) for regression in self.regressions])
+        return np.clip(predicted, *self.range)
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """Least squares on standardised inputs with one pseudo-observation against each of them."""
+
+    intercept: float
+    coefficients: Floats
+
+    @classmethod
+    def fit(cls, inputs: Floats, values: Floats, mean: float = 0.0) -> Ridge:
+        """Solve the normal equations."""
+        if not len(inputs):
+            return cls(mean, np.zeros(inputs.shape[1]))
+        center, level = inputs.mean(axis=0), float(values.mean())
+        away = inputs - center
+        gram = away.T @ away + np.eye(inputs.shape[1])
+        coefficients = np.linalg.solve(gram, away.T @ (values - level))
+        return cls(float(level - center @ coefficients), coefficients)
+
+    def predict(self, inputs: Floats) -> Floats:
+        """The linear prediction."""
+        return np.asarray(inputs @ self.coefficients + self.intercept)
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """Features standardised, sensitive columns as indicators of the values seen in training."""
+
+    center: Floats
+    scale: Floats
+    groups: dict[str, Array]
+
+    @classmethod
+    def learn(cls, data: LoggedData) -> Encoding:
+        """From candidate rows."""
+        scale = data.features.std(axis=0)
+        groups = {}
+        for name, column in data.sensitive.items():
+            known = column[~is_missing(column)]
+            values = np.array(sorted(set(known.tolist()), key=str), dtype=column.dtype)
+            if len(values) <= MOST_GROUPS:
+                groups[name] = values[1:]
+        return cls(data.features.mean(axis=0), np.where(scale > 0, scale, 1.0), groups)
+
+    def of(self, data: LoggedData) -> Floats:
+        """The design matrix."""
+        standardised = (data.features - self.center) / self.scale
+        indicators = [
+            np.asarray(data.sensitive[name] == value, dtype=np.float64)
+            for name, values in self.groups.items()
+            for value in values
+        ]
+        return np.column_stack([standardised, *indicators])

@@ -1,0 +1,272 @@
+"""A one-sided statement of the language, compiled to affine rows on a data set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elfair.data import LoggedData
+from elfair.errors import ConstraintError, DataError, did_you_mean
+from elfair.language import (
+    Column,
+    Condition,
+    Conjunct,
+    Mean,
+    holds,
+    point_at,
+    uses_decision,
+)
+from elfair.statistics.baseline import Baselines, Estimation
+from elfair.statistics.rows import Rows
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rows of g inside one condition.
+
+    Parameters
+    ----------
+    given : Condition or None
+        The condition; None means everyone.
+    rows : Rows
+        The rows, oriented as g: large is bad.
+    weighted : bool
+        Whether importance weights enter.
+    """
+
+    given: Condition | None
+    rows: Rows
+    weighted: bool
+
+    @property
+    def condition(self) -> str:
+        """The condition in words."""
+        return "everyone" if self.given is None else str(self.given)
+
+
+def compile_conjunct(
+    conjunct: Conjunct,
+    data: LoggedData,
+    baselines: Baselines,
+    logged_averages: Mapping[Mean, float],
+) -> tuple[Part, ...]:
+    """Turn g = constant + sum of means into one `Part` for each condition that g speaks of.
+
+    Means of one condition share their rows and become a single variable (that is what "paired"
+    means); the constant joins the first part.
+
+    Parameters
+    ----------
+    conjunct : Conjunct
+        The statement g <= 0.
+    data : LoggedData
+        The rows.
+    baselines : Baselines
+        What is taken out of impacts.
+    logged_averages : mapping of Mean to float
+        Under plain importance sampling, the averages that stand for ``E_logged[...]``.
+
+    Returns
+    -------
+    tuple of Part
+    """
+    constant = conjunct.form.constant
+    by_condition: dict[Condition | None, list[tuple[float, Mean]]] = {}
+    for coefficient, mean in conjunct.form.terms:
+        if mean in logged_averages:
+            constant += coefficient * logged_averages[mean]
+        else:
+            by_condition.setdefault(mean.given, []).append((coefficient, mean))
+    if not by_condition:
+        if conjunct.form.terms:
+            raise ConstraintError(
+                f"'{conjunct.text}' does not depend on the new model.",
+                hint="compare E[...] with E_logged[...], or with a number.",
+            )
+        by_condition[None] = []
+    parts = []
+    for given, terms in by_condition.items():
+        parts.append(_part(given, terms, constant, data, baselines))
+        constant = 0.0
+    return tuple(parts)
+
+
+def _part(
+    given: Condition | None,
+    terms: list[tuple[float, Mean]],
+    constant: float,
+    data: LoggedData,
+    baselines: Baselines,
+) -> Part:
+    index = np.flatnonzero(holds(given, data))
+    if index.size < 2:
+        raise DataError(
+            f"the condition '{given}' is met by {index.size} of the {data.n} rows of one half; at "
+            "least 2 are needed in each.",
+            hint="check the values it compares with, merge small groups, or collect more rows.",
+        )
+    everyone = index.size == data.n
+    by_class = np.zeros((data.classes.size, index.size))
+    offset = np.full(index.size, constant)
+    low = high = constant
+    impacts: dict[str, list[float]] = {}  # the coefficients of E and of E_logged
+    for coefficient, mean in terms:
+        if isinstance(mean.of, Column):
+            name = _impact_name(mean.of, data)
+            impacts.setdefault(name, [0.0, 0.0])[mean.logged] += coefficient
+            continue
+        if mean.logged:
+            offset += coefficient * _logged_event(mean, data)[index]
+        else:
+            by_class += coefficient * _event(mean, data)[:, index]
+        low, high = low + min(coefficient, 0.0), high + max(coefficient, 0.0)
+    for name, (new, logged) in impacts.items():
+        part = data if everyone else data.take(index)
+        ends = _add_impact(by_class, offset, part, name, given, new, logged, baselines)
+        low, high = low + ends[0], high + ends[1]
+    rows = Rows(index, offset + by_class[0], by_class[1:] - by_class[0], low, high)
+    return Part(given, rows, weighted=any(new for new, _ in impacts.values()))
+
+
+def _add_impact(
+    by_class: Floats,
+    offset: Floats,
+    data: LoggedData,
+    name: str,
+    given: Condition | None,
+    new: float,
+    logged: float,
+    baselines: Baselines,
+) -> tuple[float, float]:
+    """Add new * E[impact] + logged * E_logged[impact] to the rows; say between what ends it lies."""
+    values, estimation = data.impact(name), baselines.estimation
+    if not new:
+        offset += logged * values
+        ends = [logged * end for end in estimation.range_of(name)]
+        return min(ends), max(ends)
+    decision, propensity = _decisions(data)
+    taken = decision, np.arange(data.n)
+    if estimation.estimator == "dr":
+        baseline = baselines.model(name).of(data)
+        residual = values - baseline[taken]
+        by_class += new * baseline
+        offset += logged * values
+        if logged and data.behavior is not None:
+            # Where all behaviour probabilities are known, the luck of the logged draw can go too.
+            offset += logged * (np.sum(data.behavior.T * baseline, axis=0) - baseline[taken])
+        by_class[taken] += new * residual / propensity
+        return _doubly_robust_ends(new, logged, estimation.range_of(name), estimation)
+    k = baselines.constant(name, given, np.sign(new))
+    by_class[taken] += new * (values - k) / propensity
+    offset += new * k + logged * values
+    return _weighted_ends(new, logged, k, estimation.range_of(name), estimation)
+
+
+def _weighted_ends(
+    new: float,
+    logged: float,
+    k: float,
+    limits: tuple[float, float],
+    estimation: Estimation,
+) -> tuple[float, float]:
+    """The ends of new * (k + w (I - k)) + logged * I: bilinear in w and I, so at the corners."""
+    if not np.isfinite(limits).all():
+        return -np.inf, np.inf
+    corners = []
+    for weight, impact in product((0.0, estimation.largest_weight), limits):
+        away = impact - k
+        corners.append(new * (k + (weight * away if away else 0.0)) + logged * impact)
+    return min(corners), max(corners)
+
+
+def _doubly_robust_ends(
+    new: float, logged: float, limits: tuple[float, float], estimation: Estimation
+) -> tuple[float, float]:
+    """Both the baseline and the impact lie in the range, so the residual in plus or minus its
+    width; the weight stretches that by at most the largest weight.
+    """
+    low, high = limits
+    if not np.isfinite([low, high, estimation.largest_weight]).all():
+        return -np.inf, np.inf
+    width = high - low
+    stretch = (abs(new) * estimation.largest_weight + abs(logged)) * width
+    levels = [new * a + logged * b for a, b in product(limits, limits)]
+    return min(levels) - stretch, max(levels) + stretch
+
+
+def _impact_name(column: Column, data: LoggedData) -> str:
+    if column.name in data.impact_names:
+        return column.name if column.name in data.impacts else next(iter(data.impacts))
+    if not data.impacts:
+        raise point_at(
+            f"no impact '{column.name}': impact was not given.",
+            column.span,
+            hint="pass impact=, the column that holds what was seen later.",
+        )
+    raise point_at(
+        f"no impact '{column.name}'; impacts: {', '.join(data.impact_names)}.",
+        column.span,
+        hint=did_you_mean(column.name, data.impact_names, "E[...] takes the name of an impact."),
+    )
+
+
+def _event(mean: Mean, data: LoggedData) -> Floats:
+    """For each class, where the event holds if that class is decided."""
+    if not data.classes.size:
+        raise DataError(
+            "there are no classes: neither y nor decision was given.",
+            hint="pass y= or decision=.",
+        )
+    assert not isinstance(mean.of, Column)
+    if not uses_decision(mean.of):
+        return np.tile(holds(mean.of, data).astype(np.float64), (data.classes.size, 1))
+    return np.array([holds(mean.of, data, decision=name) for name in data.classes], np.float64)
+
+
+def _logged_event(mean: Mean, data: LoggedData) -> Floats:
+    """Where the event holds for the logged decision."""
+    by_class = _event(mean, data)
+    if not uses_decision(mean.of):
+        return np.asarray(by_class[0])
+    if data.decision_index is None:
+        raise _missing("decision", "the decision that was taken")
+    return np.asarray(by_class[data.decision_index, np.arange(data.n)])
+
+
+def _decisions(data: LoggedData) -> tuple[NDArray[np.intp], Floats]:
+    if data.decision_index is None:
+        raise _missing("decision", "the decision that was taken")
+    if data.propensity is None:
+        raise _missing(
+            "propensity", "the probability with which it was taken (or pass behavior=)"
+        )
+    return data.decision_index, data.propensity
+
+
+def _missing(what: str, meaning: str) -> DataError:
+    return DataError(
+        f"a constraint speaks of the impact of the new model, which needs {what}; it was not "
+        "given.",
+        hint=f"pass {what}=, {meaning}.",
+    )
+
+
+def logged_average(mean: Mean, data: LoggedData) -> float:
+    """The average of the data that the paper takes for E_logged[...], as if it were known."""
+    inside = holds(mean.given, data)
+    if isinstance(mean.of, Column):
+        values = data.impact(_impact_name(mean.of, data))
+    else:
+        values = _logged_event(mean, data)
+    if not inside.any():
+        raise DataError(
+            f"no row meets the condition '{mean.given}'.",
+            hint="check the values it compares with.",
+        )
+    return float(values[inside].mean())

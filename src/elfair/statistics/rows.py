@@ -1,0 +1,79 @@
+"""Rows that are affine in the policy: what every statistic becomes on a data set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+#: A row that is smaller than this share of the terms it is the sum of is 0, and the rest rounding.
+ROUNDING = 64 * float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of one statistic: z_i = offset_i + sum_a slope_ai * pi(a | x_i).
+
+    Probabilities sum to 1, so those of all classes but the first say everything; ``slope`` has one
+    line for each of these *free* probabilities.
+
+    Parameters
+    ----------
+    index : ndarray of shape (m,)
+        Which rows of the data set meet the condition.
+    offset : ndarray of shape (m,)
+        The part of each row that no policy changes.
+    slope : ndarray of shape (classes - 1, m)
+        What each free probability adds.
+    low, high : float
+        Ends that no row can leave whatever the policy does, by declaration and never by
+        observation.
+
+    Examples
+    --------
+    >>> rows = Rows(np.array([0, 2]), np.array([1.0, 1.0]), np.array([[-1.0, 2.0]]), -1.0, 3.0)
+    >>> rows.values(np.array([[0.5, 0.9, 0.25]]))
+    array([0.5, 1.5])
+    """
+
+    index: NDArray[np.intp]
+    offset: Floats
+    slope: Floats
+    low: float
+    high: float
+
+    def values(self, free: Floats) -> Floats:
+        """The rows under a policy, or under several at once along leading axes.
+
+        Parameters
+        ----------
+        free : ndarray of shape (..., classes - 1, n)
+            The free probabilities of every row of the data set.
+        """
+        inside = free if self.index.size == free.shape[-1] else free[..., self.index]
+        values = inside[..., 0, :] * self.slope[0]
+        for k in range(1, len(self.slope)):
+            values += inside[..., k, :] * self.slope[k]
+        values += self.offset
+        return values
+
+    def exact_values(self, free: Floats) -> Floats:
+        """The rows for the fairness test: what differs from 0 by rounding alone is 0.
+
+        A policy equal to the behaviour model makes each paired row 0 by construction, which the
+        bounds must be able to see.
+        """
+        values = self.values(free)
+        size = np.abs(self.offset) + np.sum(np.abs(self.slope) * free[..., self.index], axis=-2)
+        return np.where(np.abs(values) <= ROUNDING * size, 0.0, values)
+
+    def pull_back(self, weights: Floats, n: int) -> Floats:
+        """The derivative by the free probabilities, from the derivative by the rows."""
+        if self.index.size == n:
+            return np.asarray(self.slope * weights)
+        gradient = np.zeros((len(self.slope), n))
+        gradient[:, self.index] = self.slope * weights
+        return gradient

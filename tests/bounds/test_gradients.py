@@ -1,0 +1,136 @@
+"""Predictions: their gradients against finite differences, their values against the bounds."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+import pytest
+
+from elfair.bounds import Sample, get_bound
+
+NAMES = ["ttest", "hoeffding", "bernstein", "anderson", "betting"]
+
+
+def skewed(m: int, seed: int, high: float = 1.0) -> np.ndarray:
+    """Rows below a known end with a long tail on the good side."""
+    return high - np.minimum(np.random.default_rng(seed).exponential(size=m), 6.0)
+
+
+def samples(count: int, m: tuple[int, ...] = (40, 90)) -> list[Sample]:
+    at = [np.arange(m[0]), np.arange(25, 25 + m[-1])]
+    return [Sample(skewed(m[k], k), low=-5, high=1, scale=1.0, rows=at[k]) for k in range(count)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("count", "disjoint"), [(1, True), (2, True), (2, False)])
+@pytest.mark.parametrize("n", [4.5, 27.3, 400.0])
+def test_gradients_match_finite_differences(
+    name: str, count: int, disjoint: bool, n: float
+) -> None:
+    bound, start = get_bound(name), samples(count)
+    sizes = [n, 2.6 * n][:count]
+    value, gradients = bound.predict(start, 0.1, sizes, disjoint=disjoint)
+    assert np.isfinite(value)
+    step = 1e-5
+
+    def at(k: int, values: np.ndarray) -> float:
+        moved = list(start)
+        moved[k] = Sample(values, -5, 1, 1.0, start[k].rows)
+        return bound.predict(moved, 0.1, sizes, disjoint=disjoint)[0]
+
+    for k, sample in enumerate(start):
+        numeric = np.empty(sample.n)
+        for i in range(sample.n):
+            shift = np.zeros(sample.n)
+            shift[i] = step
+            numeric[i] = (at(k, sample.values + shift) - at(k, sample.values - shift)) / (2 * step)
+        np.testing.assert_allclose(gradients[k], numeric, rtol=2e-5, atol=2e-7)
+
+
+@pytest.mark.parametrize("n", [10.0, 200.0, 3000.0])
+def test_the_betting_gradient_where_the_stake_limits_the_bets(n: float) -> None:
+    # Rows far from their end for their spread, as those of a model near the behaviour model are.
+    bound, values = get_bound("betting"), 0.2 * np.random.default_rng(4).random(30)
+    _, (gradient,) = bound.predict([Sample(values, high=1.2)], 0.1, [n])
+    for i in range(values.size):
+        ends = []
+        for step in (1e-6, -1e-6):
+            moved = values.copy()
+            moved[i] += step
+            ends.append(bound.predict([Sample(moved, high=1.2)], 0.1, [n])[0])
+        assert gradient[i] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize("name", ["ttest", "hoeffding", "bernstein", "anderson"])
+@pytest.mark.parametrize(("count", "disjoint"), [(1, True), (2, True), (2, False)])
+def test_with_as_many_rows_the_prediction_is_the_bound(
+    name: str, count: int, disjoint: bool
+) -> None:
+    bound, seen = get_bound(name), samples(count)
+    value, _ = bound.predict(seen, 0.1, [sample.n for sample in seen], disjoint=disjoint)
+    np.testing.assert_allclose(value, bound.upper(seen, 0.1, disjoint=disjoint), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_more_test_rows_predict_a_smaller_bound(name: str) -> None:
+    values = [get_bound(name).predict(samples(1), 0.1, [n])[0] for n in (20, 80, 320, 5000)]
+    assert values == sorted(values, reverse=True)
+    assert values[0] > values[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "n"), [("ttest", 1.0), ("bernstein", 1.0), *((name, 0.0) for name in NAMES)]
+)
+def test_too_few_test_rows_predict_no_bound(name: str, n: float) -> None:
+    value, gradients = get_bound(name).predict(samples(2), 0.1, [n, 50])
+    assert value == inf
+    assert [g.size for g in gradients] == [40, 90]
+    assert all(np.isfinite(g).all() for g in gradients)
+
+
+@pytest.mark.parametrize("name", ["hoeffding", "bernstein"])
+def test_rows_without_spread_keep_the_gradient_of_the_mean(name: str) -> None:
+    flat = Sample(np.full(8, -0.25), low=-1, high=1)
+    value, (gradient,) = get_bound(name).predict([flat], 0.1, [8])
+    np.testing.assert_allclose(value, get_bound(name).upper([flat], 0.1))
+    np.testing.assert_allclose(gradient, 1 / 8)
+
+
+def test_betting_predicts_without_spread_and_without_room() -> None:
+    flat = Sample(np.full(8, -0.25), high=1.0)
+    value, (gradient,) = get_bound("betting").predict([flat], 0.1, [100])
+    assert -0.25 < value < 0.0
+    assert np.isfinite(gradient).all() and gradient.min() > 0
+    value, (gradient,) = get_bound("betting").predict([Sample(np.zeros(8), high=0.0)], 0.1, [100])
+    assert value == 0
+    np.testing.assert_allclose(gradient, 1 / 8)
+
+
+def nonnegative(kind: str, shape: tuple[int, int]) -> np.ndarray:
+    rng = np.random.default_rng(7)
+    if kind == "uniform":
+        return rng.random(shape)
+    if kind == "narrow":
+        return rng.uniform(0.9, 1.1, shape)
+    if kind == "exponential":
+        return rng.exponential(size=shape)
+    if kind == "lognormal":
+        return np.minimum(np.exp(rng.standard_normal(shape)), 20)
+    rare = rng.random(shape) < 0.1  # importance weights 5 and 5/9
+    return np.where(rare, 5.0, 5 / 9) * (rng.random(shape) + 0.5 * rare)
+
+
+@pytest.mark.parametrize("kind", ["uniform", "narrow", "exponential", "lognormal", "weighted"])
+@pytest.mark.parametrize("n", [50, 400, 5000])
+@pytest.mark.parametrize("delta", [0.1, 0.05])
+def test_the_betting_prediction_tracks_the_bound(kind: str, n: int, delta: float) -> None:
+    y = nonnegative(kind, (200_000 // n + 400, n))
+    center = float(y.mean())
+    tested = Sample(center - y, high=center, scale=float(y.std()))
+    gap = (get_bound("betting").upper([tested], delta) - tested.values.mean(axis=-1)).mean()
+    seen = Sample((center - y).ravel()[:60_000], high=center)
+    value, _ = get_bound("betting").predict([seen], delta, [n])
+    predicted = value - float(seen.values.mean())
+    # Within 8 % of the width: 4 % of the form, and the noise of the average over the repetitions.
+    assert abs(predicted / gap - 1) < 0.08

@@ -1,0 +1,173 @@
+"""Each bound against its formula, worked out on its own; and what is special to one of them."""
+
+from __future__ import annotations
+
+from math import inf, log, sqrt
+
+import numpy as np
+import pytest
+from scipy.special import stdtr
+
+from elfair.bounds import Sample, get_bound, wealth_exceeds
+from elfair.bounds.betting import _bets
+from elfair.bounds.finite import block_sizes, join
+from elfair.errors import InputError
+
+Z = np.array([0.3, -0.9, 0.1, -0.4, 0.2, -0.6, -0.2])
+
+
+def test_student_is_the_t_interval() -> None:
+    bound = float(get_bound("ttest").upper([Sample(Z)], 0.1))
+    # The bound is where the t statistic has probability 0.9: n - 1 in both places.
+    statistic = (bound - Z.mean()) / sqrt(sum((Z - Z.mean()) ** 2) / 6 / 7)
+    assert stdtr(6, statistic) == pytest.approx(0.9, abs=1e-10)
+
+
+def test_hoeffding_is_its_formula_also_for_sums() -> None:
+    a, b = Sample(Z, low=-1, high=0.5), Sample(Z[:4] / 2, low=-0.5, high=1)
+    bound = get_bound("hoeffding")
+    assert bound.upper([a], 0.05) == pytest.approx(Z.mean() + 1.5 * sqrt(log(20) / 14))
+    both = Z.mean() + Z[:4].mean() / 2 + sqrt(log(20) / 2 * (2.25 / 7 + 2.25 / 4))
+    assert bound.upper([a, b], 0.05) == pytest.approx(both)
+
+
+def test_bernstein_is_its_formula() -> None:
+    expected = Z.mean() + sqrt(2 * Z.var(ddof=1) * log(40) / 7) + 7 * 1.5 * log(40) / 18
+    bound = get_bound("bernstein").upper([Sample(Z, low=-1, high=0.5)], 0.05)
+    assert bound == pytest.approx(expected)
+
+
+def test_anderson_is_an_integral_over_the_band() -> None:
+    y = np.sort(0.5 - Z)
+    eps = sqrt(log(2) / 14)
+    grid = (np.arange(200_000) + 0.5) * (y[-1] / 200_000)
+    heights = np.maximum(0, 1 - np.searchsorted(y, grid, side="right") / 7 - eps)
+    bound = get_bound("anderson").upper([Sample(Z, high=0.5)], 0.5)
+    assert bound == pytest.approx(0.5 - heights.sum() * y[-1] / 200_000, abs=1e-4)
+
+
+def wealth(y: np.ndarray, m: float, delta: float, scale: float) -> float:
+    """The largest wealth, row after row, as the statistics are written down."""
+    y, m = y / (2 * scale), m / (2 * scale)
+    best = capital = 1.0
+    total, squares = 0.5, 0.25
+    for t, row in enumerate(y):
+        bet = min(sqrt(2 * log(1 / delta) / (len(y) * squares / (t + 1))), 0.95 / m)
+        capital *= 1 + bet * (row - m)
+        best = max(best, capital)
+        total += row
+        squares += (row - total / (t + 2)) ** 2
+    return best
+
+
+def test_betting_ends_where_the_wealth_stops_reaching_one_over_delta() -> None:
+    z = 1 - np.random.default_rng(0).exponential(size=80)
+    sample = Sample(z, high=1.0, scale=0.9)
+    lower = 1.0 - float(get_bound("betting").upper([sample], 0.1))
+    assert 0 < lower < (1 - z).mean()
+    assert wealth(1 - z, lower * (1 - 1e-6), 0.1, 0.9) >= 10
+    assert wealth(1 - z, lower * (1 + 1e-6), 0.1, 0.9) < 10
+
+
+@pytest.mark.parametrize("scale", [None, 0.3, 5.0])
+def test_one_look_at_the_wealth_decides_as_the_bound_does(scale: float | None) -> None:
+    z = 1 - np.random.default_rng(1).exponential(1.3, size=(400, 40))
+    sample = Sample(z, high=1.0, scale=scale)
+    upper = get_bound("betting").upper([sample], 0.1)
+    for value in (-0.3, 0.0, 0.4):
+        decided = wealth_exceeds(sample, 0.1, value)
+        assert 0 < decided.sum() < decided.size
+        np.testing.assert_array_equal(decided, upper <= value)
+    assert wealth_exceeds(sample, 0.1, 1.0).all()
+
+
+def test_betting_bears_zeros_spikes_and_many_rows() -> None:
+    betting = get_bound("betting")
+    assert betting.upper([Sample(np.full(50, 1.0), high=1.0)], 0.1) == 1.0  # Y = 0: nothing won
+    spike = np.zeros(50)
+    spike[7] = -1e12
+    assert np.isfinite(betting.upper([Sample(spike, high=0.0, scale=1.0)], 0.1))
+    many = np.random.default_rng(2).random(1_000_000)
+    bound = betting.upper([Sample(many - 0.6, low=-0.6, high=0.4)], 0.05)
+    assert many.mean() - 0.6 < bound < many.mean() - 0.6 + 0.001
+
+
+def test_a_bet_knows_the_rows_before_it_and_no_other() -> None:
+    y = np.random.default_rng(3).exponential(size=30)
+    before = _bets(y, 0.1)
+    y[12] += 5
+    after = _bets(y, 0.1)
+    np.testing.assert_array_equal(before[:13], after[:13])
+    assert (before[13:] != after[13:]).all()
+
+
+def test_flat_rows_say_nothing_under_t_unless_they_are_zero() -> None:
+    t = get_bound("ttest")
+    for constant in (-0.1, 0.1, 1e-9):
+        assert t.upper([Sample(np.full(10, constant))], 0.1) == inf
+        assert t.predict([Sample(np.full(10, constant))], 0.1, [10])[0] == inf
+    assert t.upper([Sample(np.zeros(10))], 0.1) == 0
+    value, (gradient,) = t.predict([Sample(np.zeros(10))], 0.1, [10])
+    assert value == 0
+    np.testing.assert_allclose(gradient, 0.1)
+    # One mute sample makes the sum mute; one that is 0 by construction does not.
+    assert t.upper([Sample(Z), Sample(np.full(5, 0.2))], 0.1) == inf
+    assert t.upper([Sample(Z), Sample(np.zeros(5))], 0.1) == pytest.approx(
+        float(t.upper([Sample(Z)], 0.1))
+    )
+
+
+def test_welch_has_satterthwaites_degrees_of_freedom() -> None:
+    a, b = Sample(Z), Sample(3 * Z[:4])
+    terms = Z.var(ddof=1) / 7, 9 * Z[:4].var(ddof=1) / 4
+    freedom = sum(terms) ** 2 / (terms[0] ** 2 / 6 + terms[1] ** 2 / 3)
+    bound = float(get_bound("ttest").upper([a, b], 0.1))
+    statistic = (bound - Z.mean() - 3 * Z[:4].mean()) / sqrt(sum(terms))
+    assert stdtr(freedom, statistic) == pytest.approx(0.9, abs=1e-10)
+
+
+def test_the_delta_method_agrees_with_what_it_generalises() -> None:
+    t, at = get_bound("ttest"), np.arange(7)
+    other = Z[::-1] ** 2
+    # On the same rows: the mean of the row-wise sums.
+    same = t.upper([Sample(Z, rows=at), Sample(other, rows=at)], 0.1, disjoint=False)
+    assert same == pytest.approx(float(t.upper([Sample(Z + other)], 0.1)))
+    # The order in which a sample lists its rows does not matter.
+    turned = Sample(other[::-1], rows=at[::-1])
+    assert t.upper([Sample(Z, rows=at), turned], 0.1, disjoint=False) == pytest.approx(float(same))
+    # On disjoint rows: Welch's variance, with the degrees of freedom of the smaller sample.
+    apart = t.upper([Sample(Z, rows=at), Sample(other, rows=at + 7)], 0.1, disjoint=False)
+    assert apart >= t.upper([Sample(Z), Sample(other)], 0.1)
+    # Rows that cancel are as mute as rows that do not vary.
+    assert t.upper([Sample(Z, rows=at), Sample(-Z, rows=at)], 0.1, disjoint=False) == inf
+    assert (
+        t.predict([Sample(Z, rows=at), Sample(-Z, rows=at)], 0.1, [9, 9], disjoint=False)[0] == inf
+    )
+
+
+def test_overlapping_samples_must_say_which_rows_they_hold() -> None:
+    t = get_bound("ttest")
+    with pytest.raises(InputError, match=r"(?s)overlap.*rows=positions"):
+        t.upper([Sample(Z), Sample(Z)], 0.1, disjoint=False)
+    twice = Sample(Z, rows=np.zeros(7, dtype=int))
+    with pytest.raises(InputError, match="a row twice"):
+        t.upper([twice, twice], 0.1, disjoint=False)
+
+
+@pytest.mark.parametrize("name", ["hoeffding", "bernstein", "anderson", "betting"])
+def test_overlapping_samples_share_delta(name: str) -> None:
+    bound = get_bound(name)
+    a, b = Sample(Z, -1, 1, 0.4), Sample(Z**2, 0, 1, 0.3)
+    expected = bound.upper([a], 0.05) + bound.upper([b], 0.05)
+    assert bound.upper([a, b], 0.1, disjoint=False) == pytest.approx(float(expected))
+
+
+def test_blocks_have_the_right_rows_ends_and_scale() -> None:
+    few, many = np.array([1.0, 2.0, 3.0]), np.arange(10.0, 18.0)
+    samples = [Sample(few, 0, 5, 2.0), Sample(many, 10, 20, 3.0)]
+    assert block_sizes(samples, [3, 8]) == [1, 2]
+    joined = join(samples, [1, 2])
+    np.testing.assert_allclose(joined.values, [1 + 10.5, 2 + 12.5, 3 + 14.5])
+    assert (joined.low, joined.high) == (10, 25)
+    assert joined.scale == pytest.approx(sqrt(4 + 9 / 2))
+    assert join([Sample(few), Sample(many, 10, 20, 3.0)], [1, 2]).scale is None
