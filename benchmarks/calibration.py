@@ -85,7 +85,9 @@ IMPACTS = {
         _CAP,
     ),
     # A coin that lands on 1 with probability 0.3, worth more after D = 1 through the lift.
-    "Bernoulli": Impact(lambda g, s: (g.random(s) < 0.3) * 1.0, 0.3, _ONES, 0.0, 1.5, lift=0.5),
+    "Bernoulli": Impact(
+        lambda g, s: (g.random(s) < 0.3).astype(float), 0.3, _ONES, 0.0, 1.5, lift=0.5
+    ),
 }
 
 
@@ -139,7 +141,7 @@ def part(statistic: str, impact: Impact, shift: str) -> Part:
         rate = float(SHARE @ MODEL)
         return Part(lambda s, g: MODEL[draw(impact, MODEL, s, g)[0]] - rate, -rate, 1 - rate)
     if statistic == "rare rate":
-        return Part(lambda s, g: (g.random(s) < 0.02) - 0.02, -0.02, 0.98)
+        return Part(lambda s, g: (g.random(s) < 0.02).astype(float) - 0.02, -0.02, 0.98)
     upper_side = statistic.startswith("at most")
     model = MODEL
     if statistic == "no worse":
@@ -278,11 +280,9 @@ def main() -> None:
         for key, counts in pool.map(run, missing, [options.draws] * len(missing)):
             results[key] = counts
             options.results.write_text(json.dumps(results))
-    spent = f"{len(missing)} cells in {time.perf_counter() - start:.0f} s"
-    written = (
-        f"{options.draws:,} draws a cell. {date.today().isoformat()}, {machine()}; {spent}.\n\n"
-        + tables(results, options.draws)
-    )
+    print(f"{len(missing)} cells in {time.perf_counter() - start:.0f} s")
+    heading = f"{options.draws:,} draws a cell. {date.today().isoformat()}, {machine()}."
+    written = f"{heading}\n\n{tables(results, options.draws)}"
     print(written)
     page = Path(__file__).parents[1] / "docs" / "calibration.md"
     before, after = page.read_text().split(BEGIN)[0], page.read_text().split(END)[1]

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from elfair.bounds import get_bound
@@ -238,7 +239,7 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 hint="pass the labels.",
             )
         validate_data(self, X=X, skip_check_array=True)
-        data = LoggedData(X, y, positive=self.positive, **logged)
+        data = LoggedData(X, _labels(y), positive=self.positive, **logged)
         if data.classes.size < 2:
             raise DataError(
                 f"y holds only one class: {data.classes[0]!r}; at least two are needed.",
@@ -337,8 +338,8 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n, classes)
         """
         self._require_solution()
-        validate_data(self, X=X, skip_check_array=True, reset=False)
         features, _ = read_features(X)
+        validate_data(self, X=X, skip_check_array=True, reset=False)
         behavior = None
         if self._behavior_model is not None:
             behavior = behavior_probabilities(self._behavior_model, X, self.classes_)
@@ -438,6 +439,17 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True  # predict samples
         return tags
+
+
+def _labels(y: Any) -> Array:
+    """Labels as scikit-learn wants them seen: one column, of classes and not of measurements."""
+    try:
+        labels = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+        labels = column_or_1d(labels, warn=True)
+        check_classification_targets(labels)
+    except ValueError as error:
+        raise DataError(str(error), hint="y holds classes; measurements go to impact=.") from None
+    return np.asarray(labels)
 
 
 def _selection(parameters: Mapping[str, Any], seed: int) -> Selection:

@@ -1,12 +1,20 @@
-"""From whatever a user holds (arrays, pandas, polars, pyarrow, mappings) to named numpy columns."""
+"""From whatever a user holds (arrays, pandas, polars, pyarrow, mappings) to named numpy columns.
+
+Numbers, true/false values and dates stay what they are; text and everything else becomes objects,
+among which None alone stands for a missing value.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from numbers import Real
+from types import NoneType
 from typing import Any, TypeAlias
 
 import narwhals.stable.v1 as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from elfair.errors import DataError
@@ -39,24 +47,57 @@ def named_columns(values: object, what: str, *, default: str) -> Columns:
     >>> list(named_columns(np.zeros((3, 2)), "impact", default="impact"))
     ['impact_0', 'impact_1']
     """
-    if isinstance(values, Mapping):
-        return {str(name): _one_dimensional(column, what) for name, column in values.items()}
-    frame = nw.from_native(values, eager_only=True, allow_series=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        return {str(name): _numpy(frame[name]) for name in frame.columns}
-    if isinstance(frame, nw.Series):
-        return {str(frame.name or default): _numpy(frame)}
-    array = _array(values)
+    columns = table_columns(values, what)
+    if columns:
+        return columns
+    if columns is not None:
+        raise DataError(
+            f"{what} must have at least one column. Got a table without columns.",
+            hint=f"leave {what} out where there is none.",
+        )
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        return {default if series.name in (None, "") else str(series.name): _read(series, what)}
+    array = _array(values, what)
     if array.ndim == 1:
         return {default: array}
     if array.ndim == 2 and array.shape[1] == 1:
-        return {default: array[:, 0]}
+        return {default: _tidy(array[:, 0])}
     if array.ndim == 2 and array.shape[1] > 1:
-        return {f"{default}_{j}": array[:, j] for j in range(array.shape[1])}
+        return {f"{default}_{j}": _tidy(array[:, j]) for j in range(array.shape[1])}
+    got = repr(values) if isinstance(values, str) else f"an array of shape {array.shape}"
+    if array.ndim == 0 and not isinstance(values, str):
+        got = f"{type(values).__name__}"
     raise DataError(
-        f"{what} must be one column or a table of columns. Got an array of shape {array.shape}.",
-        hint=f"pass {what} as a one-dimensional array, a data frame or a mapping of columns.",
+        f"{what} must be one column or a table of columns. Got {got}.",
+        hint=f"pass {what} itself, as a one-dimensional array, a data frame that is in memory or a "
+        "mapping of columns; not its name.",
     )
+
+
+def table_columns(values: object, what: str) -> Columns | None:
+    """The columns of a data frame or mapping; None for anything else.
+
+    Examples
+    --------
+    >>> table_columns({"age": [17, 30]}, "X")
+    {'age': array([17, 30])}
+    >>> table_columns([[17], [30]], "X") is None
+    True
+    """
+    if isinstance(values, Mapping):
+        return _by_name(
+            ((name, one_column(column, f"{what} '{name}'")) for name, column in values.items()),
+            what,
+        )
+    try:
+        frame = nw.from_native(values, eager_only=True, pass_through=True)
+        if not isinstance(frame, nw.DataFrame):
+            return None
+        pairs = zip(frame.columns, frame.iter_columns(), strict=True)
+        return _by_name(((name, _read(s, f"{what} '{name}'")) for name, s in pairs), what)
+    except DuplicateError:
+        raise _duplicate(what) from None
 
 
 def one_column(values: object, what: str) -> Array:
@@ -76,16 +117,30 @@ def one_column(values: object, what: str) -> Array:
     return next(iter(columns.values()))
 
 
-def as_floats(column: Array, what: str) -> NDArray[np.float64]:
-    """A numeric column as floats; a missing value becomes NaN, anything else is an error."""
-    try:
-        return np.asarray(column, dtype=np.float64)
-    except (TypeError, ValueError):
-        odd = next(value for value in column.tolist() if not _is_number(value))
-        raise DataError(
-            f"{what} must hold numbers. Got {odd!r} (and the column has dtype {column.dtype}).",
-            hint="convert the column to numbers first.",
-        ) from None
+def as_floats(
+    column: Array, what: str, *, hint: str = "convert the column to numbers first."
+) -> NDArray[np.float64]:
+    """A numeric column as floats; a missing value becomes NaN, anything else is an error.
+
+    Examples
+    --------
+    >>> as_floats(np.array([1, None], dtype=object), "impact")
+    array([ 1., nan])
+    """
+    if column.dtype.kind in "biuf":
+        return column.astype(np.float64, copy=False)
+    # Numpy would read text as numbers, and dates as days since 1970: neither was meant.
+    if column.dtype.kind == "O":
+        odd = {kind for kind in set(map(type, column)) if not issubclass(kind, _NUMBERS)}
+        if not odd:
+            return column.astype(np.float64)
+        example = next(value for value in column if type(value) in odd)
+    else:
+        example = column[0] if column.size else column.dtype
+    raise DataError(f"{what} must hold numbers. Got {example!r} ({column.dtype}).", hint=hint)
+
+
+_NUMBERS = (Real, Decimal, np.bool_, NoneType)
 
 
 def is_missing(column: Array) -> NDArray[np.bool_]:
@@ -96,55 +151,149 @@ def is_missing(column: Array) -> NDArray[np.bool_]:
     >>> is_missing(np.array(["a", None, float("nan")], dtype=object))
     array([False,  True,  True])
     """
-    if column.dtype.kind in "biuUS":
-        return np.zeros(column.shape, dtype=bool)
-    if column.dtype.kind in "fcmM":
-        return np.isnan(column) if column.dtype.kind in "fc" else np.isnat(column)
-    # Only a missing value differs from itself; pandas' NA refuses to say, which tells it apart.
-    return np.fromiter((_differs_from_itself(value) for value in column), dtype=bool)
+    if column.dtype.kind in "fc":
+        return np.isnan(column)
+    if column.dtype.kind in "mM":
+        return np.isnat(column)
+    if column.dtype.kind != "O" or set(map(type, column)) <= {str, int, bool}:
+        return np.zeros(column.shape, dtype=np.bool_)
+    return np.fromiter(map(_differs_from_itself, column), np.bool_, len(column))
+
+
+def distinct(column: Array) -> Array:
+    """The sorted different values; a TypeError where they have no order.
+
+    Examples
+    --------
+    >>> distinct(np.array(["yes", "no", "yes"], dtype=object)).tolist()
+    ['no', 'yes']
+    """
+    # Hashing objects is ten times as fast as sorting all of them.
+    return _objects(sorted(set(column))) if column.dtype.kind == "O" else np.unique(column)
+
+
+def positions(column: Array, values: Array) -> NDArray[np.intp]:
+    """Where among sorted, different values each entry of a column is; -1 if it is none of them.
+
+    Examples
+    --------
+    >>> positions(np.array([1, 0, 7]), np.array([0, 1]))
+    array([ 1,  0, -1])
+    """
+    if not values.size:
+        return np.full(column.shape, -1, dtype=np.intp)
+    if column.dtype.kind in "biuf" and values.dtype.kind in "biuf":
+        place = np.minimum(np.searchsorted(values, column), values.size - 1)
+        return np.where(values[place] == column, place, -1)
+    places = {value: k for k, value in enumerate(values.tolist())}
+    try:
+        return np.fromiter((places.get(v, -1) for v in column.tolist()), np.intp, len(column))
+    except TypeError:  # something that cannot be hashed, such as a list
+        return np.full(column.shape, -1, dtype=np.intp)
+
+
+def check_length(column: Array, n: int, what: str) -> None:
+    """Raise unless a column has as many rows as X.
+
+    Examples
+    --------
+    >>> check_length(np.zeros(3), 3, "impact")
+    """
+    if len(column) != n:
+        raise DataError(
+            f"{what} has {len(column)} rows, but X has {n}.",
+            hint="every column must describe the same people in the same order.",
+        )
+
+
+def listed(values: Iterable[object], most: int = 10) -> str:
+    """Values for an error message, at most ten of them.
+
+    Examples
+    --------
+    >>> listed([0, 1])
+    '0, 1'
+    >>> listed(["0", "1"])
+    "'0', '1'"
+    """
+    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+    return ", ".join([*map(repr, plain[:most]), *(["..."] if plain[most:] else [])])
+
+
+def _by_name(columns: Iterable[tuple[object, Array]], what: str) -> Columns:
+    named: Columns = {}
+    for name, column in columns:
+        if str(name) in named:
+            raise _duplicate(what, str(name))
+        named[str(name)] = column
+    return named
+
+
+def _duplicate(what: str, name: str = "") -> DataError:
+    return DataError(
+        f"{what} has two columns of one name{f', {name!r}' if name else ''}; names must differ.",
+        hint="rename one of them, so that each can be named.",
+    )
+
+
+def _read(series: nw.Series[Any], what: str) -> Array:
+    if series.dtype.is_nested():
+        raise DataError(
+            f"{what} must hold one value in each row. Got {series.dtype}.",
+            hint="take the lists or records apart into columns first.",
+        )
+    missing = series.null_count() > 0
+    if series.dtype.is_float() or series.dtype.is_temporal():
+        return _tidy(np.asarray(series.to_numpy()))  # NaN and NaT stand for what is missing
+    if (series.dtype.is_integer() or series.dtype == nw.Boolean) and not missing:
+        return np.asarray(series.to_numpy())
+    if series.dtype == nw.String or missing:
+        column = _objects(series.to_list())
+        if missing:
+            column[series.is_null().to_numpy()] = None
+        return column
+    # Categories and objects may be anything; numbers among them become numbers again.
+    return _array(series.to_list(), what)
+
+
+def _array(values: object, what: str) -> Array:
+    if isinstance(values, np.ma.MaskedArray):
+        values = values.astype(object).filled(None)
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
+            # Numpy makes text of a list that mixes kinds: [0, "1"] and ["A", nan] stay what they are.
+            array = np.array(values, dtype=object)
+    except ValueError as error:
+        raise DataError(
+            f"{what} must be one column or a table of columns. Got lines of different lengths "
+            f"({error}).",
+            hint="every row must have the same number of values.",
+        ) from None
+    return _tidy(array)
+
+
+def _tidy(array: Array) -> Array:
+    """Text as objects, and None for what is missing among objects."""
+    if array.dtype.kind in "UST":
+        array = array.astype(object)
+    if array.dtype.kind == "O" and array.ndim == 1 and (missing := is_missing(array)).any():
+        array = array.copy()
+        array[missing] = None
+    return array
+
+
+def _objects(values: list[Any]) -> Array:
+    return np.fromiter(values, dtype=object, count=len(values))
 
 
 def _differs_from_itself(value: Any) -> bool:
+    """Only a missing value differs from itself; pandas' NA refuses to say, which tells it apart."""
     if value is None:
         return True
     try:
         return bool(value != value)
     except TypeError:
         return True
-
-
-def _is_number(value: object) -> bool:
-    try:
-        float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return value is None
-    return True
-
-
-def _numpy(series: nw.Series[Any]) -> Array:
-    """A series as numpy; text and categories as objects, so that a missing value stays visible."""
-    if series.dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Boolean):
-        if series.dtype == nw.Boolean and series.null_count() == 0:
-            return np.asarray(series.to_numpy(), dtype=bool)
-        if series.dtype in (nw.Categorical, nw.Enum):
-            # Categories of numbers are numbers again; a text category is text.
-            return _tidy(np.array(series.to_list(), dtype=object))
-        return np.array(series.to_list(), dtype=object)
-    return np.asarray(series.to_numpy())
-
-
-def _tidy(column: Array) -> Array:
-    values = column.tolist()
-    if values and all(type(value) in (int, float) for value in values):
-        return np.asarray(values)
-    return column
-
-
-def _array(values: object) -> Array:
-    array = np.asarray(values)
-    return array.astype(object) if array.dtype.kind in "US" else array
-
-
-def _one_dimensional(values: object, what: str) -> Array:
-    column = one_column(values, what)
-    return column
+    except ValueError:  # an array
+        return False

@@ -55,11 +55,11 @@ def test_the_betting_gradient_where_the_stake_limits_the_bets(n: float) -> None:
     _, (gradient,) = bound.predict([Sample(values, high=1.2)], 0.1, [n])
     for i in range(values.size):
         ends = []
-        for step in (1e-6, -1e-6):
+        for step in (1e-5, -1e-5):
             moved = values.copy()
             moved[i] += step
             ends.append(bound.predict([Sample(moved, high=1.2)], 0.1, [n])[0])
-        assert gradient[i] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-5, abs=1e-7)
+        assert gradient[i] == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", ["ttest", "hoeffding", "bernstein", "anderson"])
@@ -101,7 +101,8 @@ def test_betting_predicts_without_spread_and_without_room() -> None:
     flat = Sample(np.full(8, -0.25), high=1.0)
     value, (gradient,) = get_bound("betting").predict([flat], 0.1, [100])
     assert -0.25 < value < 0.0
-    assert np.isfinite(gradient).all() and gradient.min() > 0
+    assert np.isfinite(gradient).all()
+    assert gradient.min() > 0
     value, (gradient,) = get_bound("betting").predict([Sample(np.zeros(8), high=0.0)], 0.1, [100])
     assert value == 0
     np.testing.assert_allclose(gradient, 1 / 8)
@@ -125,7 +126,7 @@ def nonnegative(kind: str, shape: tuple[int, int]) -> np.ndarray:
 @pytest.mark.parametrize("n", [50, 400, 5000])
 @pytest.mark.parametrize("delta", [0.1, 0.05])
 def test_the_betting_prediction_tracks_the_bound(kind: str, n: int, delta: float) -> None:
-    y = nonnegative(kind, (200_000 // n + 400, n))
+    y = nonnegative(kind, (100_000 // n + 250, n))
     center = float(y.mean())
     tested = Sample(center - y, high=center, scale=float(y.std()))
     gap = (get_bound("betting").upper([tested], delta) - tested.values.mean(axis=-1)).mean()

@@ -11,7 +11,7 @@ from scipy.special import stdtr
 from elfair.bounds import Sample, get_bound, wealth_exceeds
 from elfair.bounds.betting import _bets
 from elfair.bounds.finite import block_sizes, join
-from elfair.errors import InputError
+from elfair.errors import BoundError, DataError, InputError
 
 Z = np.array([0.3, -0.9, 0.1, -0.4, 0.2, -0.6, -0.2])
 
@@ -79,6 +79,15 @@ def test_one_look_at_the_wealth_decides_as_the_bound_does(scale: float | None) -
         assert 0 < decided.sum() < decided.size
         np.testing.assert_array_equal(decided, upper <= value)
     assert wealth_exceeds(sample, 0.1, 1.0).all()
+
+
+def test_one_look_refuses_what_the_bound_refuses() -> None:
+    with pytest.raises(BoundError, match="betting"):
+        wealth_exceeds(Sample(Z), 0.1)
+    with pytest.raises(DataError, match="declared ends"):
+        wealth_exceeds(Sample(Z, high=0.0), 0.1)
+    with pytest.raises(InputError, match="delta"):
+        wealth_exceeds(Sample(Z, high=1.0), 1.5)
 
 
 def test_betting_bears_zeros_spikes_and_many_rows() -> None:

@@ -7,7 +7,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from elfair.bounds.base import Array, Sample, require_delta
+from elfair.bounds.base import Array, Sample, dot, require_delta
 from elfair.bounds.finite import FiniteSampleBound
 from elfair.errors import BoundError
 
@@ -51,7 +51,7 @@ class Anderson(FiniteSampleBound):
         weights = _weights(sample.n, delta, n)
         gradient = np.empty(sample.n)
         gradient[np.argsort(-sample.values, kind="stable")] = weights
-        value = sample.high * (1 - float(weights.sum())) + float(sample.values @ gradient)
+        value = sample.high * (1 - float(weights.sum())) + dot(sample.values, gradient)
         return value, gradient
 
 

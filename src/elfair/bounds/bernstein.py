@@ -6,7 +6,7 @@ from math import inf, log, sqrt
 
 import numpy as np
 
-from elfair.bounds.base import Array, Sample
+from elfair.bounds.base import Array, Sample, dot
 from elfair.bounds.finite import FiniteSampleBound
 
 
@@ -36,7 +36,7 @@ class EmpiricalBernstein(FiniteSampleBound):
         if n <= 1:
             return inf, np.full(m, 1 / m)
         gradient = sample.values - mean
-        spread = sqrt(float(gradient @ gradient) / (m - 1))
+        spread = sqrt(dot(gradient, gradient) / (m - 1))
         slope = sqrt(2 * level / n)
         last = 7 * (sample.high - sample.low) * level / (3 * (n - 1))
         if spread > 0:

@@ -32,7 +32,7 @@ class FiniteSampleBound(Bound):
         """Upper bound on the sum of the means; see `Bound.upper`."""
         self._require(samples, delta)
         for sample in samples:
-            _require_inside(sample)
+            require_inside(sample)
         if len(samples) == 1:
             return self._upper(samples[0], delta)
         if disjoint:
@@ -142,7 +142,7 @@ def share_out(gradient: Array, samples: Sequence[Sample], sizes: Sequence[int]) 
     return gradients
 
 
-def _require_inside(sample: Sample) -> None:
+def require_inside(sample: Sample) -> None:
     """Raise `DataError` where a row is outside its declared ends: the proof would be void."""
     least, most = float(sample.values.min()), float(sample.values.max())
     # Rounding in the rows' own arithmetic must not look like a broken declaration.

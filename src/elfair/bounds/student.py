@@ -14,6 +14,7 @@ from elfair.bounds.base import (
     Array,
     Bound,
     Sample,
+    dot,
     require_delta,
     require_prediction,
     require_samples,
@@ -84,7 +85,7 @@ class StudentT(Bound):
         means = [float(sample.values.mean()) for sample in samples]
         # The search calls this in its inner loop: each array made here becomes a gradient in place.
         centred = [s.values - mean for s, mean in zip(samples, means, strict=True)]
-        variances = [float(c @ c) / (c.size - 1) for c in centred]
+        variances = [dot(c, c) / (c.size - 1) for c in centred]
         flat = [bool(_is_flat(sqrt(v), m)) for v, m in zip(variances, means, strict=True)]
         mute = any(f and bool(s.values.any()) for f, s in zip(flat, samples, strict=True))
         if min(n) <= 1 or mute or all(flat):
@@ -97,7 +98,7 @@ class StudentT(Bound):
                 c += 1 / c.size
             return sum(means) + margin, centred
         influence, places = _influence(samples, centred, n)
-        variance = float(influence @ influence)
+        variance = dot(influence, influence)
         if variance <= _ROUNDING**2 * sum(v / k for v, k in zip(variances, n, strict=True)):
             return inf, [np.full(sample.n, 1 / sample.n) for sample in samples]
         margin = sqrt(variance) * float(stdtrit(min(n) - 1, 1 - delta))

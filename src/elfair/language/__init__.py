@@ -40,6 +40,7 @@ from elfair.language.conditions import (
     Positive,
 )
 from elfair.language.conjunction import Conjunct, Linear, conjuncts
+from elfair.language.disjoint import are_disjoint
 from elfair.language.evaluation import Table, holds
 from elfair.language.expressions import (
     Abs,
@@ -96,6 +97,7 @@ __all__ = [
     "Sum",
     "Table",
     "accuracy",
+    "are_disjoint",
     "col",
     "columns_used",
     "conjuncts",

@@ -112,6 +112,7 @@ class Rate(Expression):
     name: str
 
     def __call__(self, given: Condition | None = None) -> Mean:
+        """The rate among the rows that meet the condition."""
         return Mean(*spelled_out(self.name, _optional(given)))
 
     def _node(self) -> Expression:
@@ -230,7 +231,6 @@ def _column(name: object) -> Column:
     )
 
 
-def _literal(value: object) -> Literal:
+def _literal(value: Any) -> Literal:
     # A numpy scalar is the same value to the user; the tree keeps plain Python ones.
-    plain = value.item() if isinstance(value, np.generic) else value
-    return Literal(plain)
+    return Literal(value.item() if isinstance(value, np.generic) else value)

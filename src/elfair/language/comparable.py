@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from elfair.errors import ConstraintError
 from elfair.language.conditions import Column, Compare, Literal, Operand, Positive
 from elfair.language.kinds import NUMBERS, TEXT, TRUTH, Values
 from elfair.language.tree import point_at
+
+_NUMBER = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]*)?")
 
 
 def check_comparable(condition: Compare, left: Values, right: Values) -> None:
@@ -33,32 +37,29 @@ def _same_kind(condition: Compare, left: Values, right: Values) -> bool:
         return left.kind == right.kind
     # 0 and 1 are usual for false and true, so true/false values meet those two numbers as well;
     # a written true or false still asks for true/false values.
-    truth, number = (left, right) if left.kind == TRUTH else (right, left)
     written = [side for side in (condition.left, condition.right) if isinstance(side, Literal)]
     if not written:
         return True
-    return not written[0].truth_value and truth is not number and number.data in (0, 1)
+    return not isinstance(written[0].value, bool) and written[0].value in (0, 1)
 
 
 def _mismatch(condition: Compare, left: Values, right: Values) -> ConstraintError:
-    literal_left = isinstance(condition.left, Literal)
-    if not literal_left and not isinstance(condition.right, Literal):
-        return point_at(
-            f"{_called(condition.left)} holds {left.kind}, and {_called(condition.right)} "
-            f"holds {right.kind}; they cannot be compared.",
-            condition.span,
-            "compare columns of one kind.",
-        )
-    literal, kind = (condition.left, right.kind) if literal_left else (condition.right, left.kind)
-    assert isinstance(literal, Literal) and kind is not None
+    for literal, kind in ((condition.left, right.kind), (condition.right, left.kind)):
+        if isinstance(literal, Literal):
+            return point_at(
+                f"{_called(_named(condition))} holds {kind}; it is compared with {literal}.",
+                literal.span,
+                _advice(condition, literal, kind),
+            )
     return point_at(
-        f"{_called(_named(condition))} holds {kind}; it is compared with {literal}.",
-        literal.span,
-        _advice(condition, literal, kind),
+        f"{_called(condition.left)} holds {left.kind}, and {_called(condition.right)} "
+        f"holds {right.kind}; they cannot be compared.",
+        condition.span,
+        "compare columns of one kind.",
     )
 
 
-def _advice(condition: Compare, literal: Literal, kind: str) -> str:
+def _advice(condition: Compare, literal: Literal, kind: str | None) -> str:
     """How to write the literal so that it is of the kind."""
 
     def rewritten(value: str | float | bool) -> str:
@@ -74,10 +75,9 @@ def _advice(condition: Compare, literal: Literal, kind: str) -> str:
             return f"{rewritten(value.lower() == 'true')} without quotes."
         return "compare it with true or false, or with 1 or 0."
     if isinstance(value, str):
-        try:
-            number = float(value)
-        except ValueError:
+        if not _NUMBER.fullmatch(value):
             return "compare it with a number."
+        number = float(value)
         return f"{rewritten(int(number) if number.is_integer() else number)} without quotes."
     return f"{rewritten(int(value))}."
 

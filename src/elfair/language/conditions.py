@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from elfair.errors import ConstraintError
 from elfair.language.tree import Node, Span, point_at
@@ -84,20 +84,17 @@ class Positive(Operand):
 class Literal(Operand):
     """A value written out: text, a finite number, true or false.
 
+    True equals 1, as it does in data: a row of a true/false column meets both.
+
     Examples
     --------
     >>> print(Literal("Black"), Literal(-0.5), Literal(True))
     'Black' -0.5 true
-    >>> Literal(True) == Literal(1)
-    False
     """
 
     value: str | int | float | bool
-    # True == 1 in Python; this field keeps the two apart in comparisons of trees.
-    truth_value: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "truth_value", isinstance(self.value, bool))
         if isinstance(self.value, str):
             return
         if not isinstance(self.value, (int, float)) or not abs(self.value) <= sys.float_info.max:
@@ -105,13 +102,13 @@ class Literal(Operand):
                 "a condition compares with text, a finite number, true or false. "
                 f"Got {self.value!r} instead.",
                 self.span,
-                "a missing value meets no comparison, so it cannot be asked for.",
+                "write a value, such as 'A', 0.5 or true; a missing value meets no comparison.",
             )
 
     def __str__(self) -> str:
         if isinstance(self.value, str):
             return _quoted(self.value, "'")
-        return str(self.value).lower() if self.truth_value else repr(self.value)
+        return repr(self.value).lower() if isinstance(self.value, bool) else repr(self.value)
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,7 @@ def _required(statement: AtMost) -> tuple[Linear, ...]:
             statement.span,
             "use numbers within about 1e308, also after multiplication.",
         ) from None
-    except _TooMany as many:
+    except _TooManyError as many:
         raise point_at(
             f"'{statement}' stands for {many} inequalities; {_MOST:,} are allowed.",
             statement.span,
@@ -197,7 +197,7 @@ def _forms(node: Expression, scale: float) -> list[Linear]:
     )
 
 
-class _TooMany(Exception):
+class _TooManyError(Exception):
     """More forms than are allowed; the argument is their number."""
 
 
@@ -205,7 +205,7 @@ def _added(groups: list[list[Linear]]) -> list[Linear]:
     """The forms whose maximum is the sum of the groups' maxima."""
     count = math.prod(map(len, groups))
     if count > _MOST:
-        raise _TooMany(f"{count:,}")
+        raise _TooManyError(f"{count:,}")
     sums = (
         _linear(
             sum(form.constant for form in choice), [term for form in choice for term in form.terms]

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elfair.errors import ConstraintError, did_you_mean
+from elfair.language.comparable import check_comparable
 from elfair.language.conditions import (
     And,
     Column,
@@ -29,7 +30,6 @@ from elfair.language.conditions import (
     Or,
     Positive,
 )
-from elfair.language.comparable import check_comparable
 from elfair.language.kinds import Values, values_of
 from elfair.language.tree import point_at
 

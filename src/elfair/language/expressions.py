@@ -336,10 +336,10 @@ def number_text(value: float) -> str:
 
     Examples
     --------
-    >>> number_text(2.0), number_text(1e-05)
-    ('2', '1e-05')
+    >>> number_text(2.0), number_text(-0.0), number_text(1e-05)
+    ('2', '0', '1e-05')
     """
-    return repr(float(value)).removesuffix(".0")
+    return repr(float(value) + 0.0).removesuffix(".0")  # + 0.0: no negative zero
 
 
 def _scaled(node: Expression, factor: float, span: Span | None) -> Expression:

@@ -48,7 +48,7 @@ def values_of(data: object) -> Values:
     if not isinstance(data, np.ndarray):
         return Values(_kind_of(type(data)), data)
     if data.dtype.kind in "OT":  # objects, and numpy's own variable-width text
-        return _values_of_objects(data.astype(object))
+        return _values_of_objects(data.astype(object))  # a copy
     missing = np.isnat(data) if data.dtype.kind in "mM" else data != data
     kind = _kind_of(data.dtype.type)
     return Values(None if missing.all() else kind, data, missing)
@@ -60,8 +60,8 @@ def _values_of_objects(data: npt.NDArray[np.object_]) -> Values:
     missing = np.fromiter(map(_is_missing, data), dtype=np.bool_, count=len(data))
     kinds = sorted({_kind_of(found) for found in set(map(type, data[~missing]))})
     if len(kinds) == 1:
-        filled = np.where(missing, _FILLERS.get(kinds[0]), data)
-        return Values(kinds[0], filled, missing)
+        data[missing] = _FILLERS.get(kinds[0])
+        return Values(kinds[0], data, missing)
     return Values(f"a mix of {' and '.join(kinds)}" if kinds else None, data, missing)
 
 

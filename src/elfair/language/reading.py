@@ -133,12 +133,12 @@ class Reader:
 
     def _statistic(self, tree: Any) -> Expression:
         head, *inside = tree.children
-        given = None
-        if inside[-1].data == "given":
-            given = self._condition(inside.pop().children[0])
         if head not in RATES and head not in _AVERAGES:
             hint = f"write {head}(...)." if head in _FUNCTIONS else "check the name."
             raise self._unknown(head, hint)
+        given = None
+        if inside[-1].data == "given":
+            given = self._condition(inside.pop().children[0])
         if len(inside) > 1:
             raise point_at(
                 f"'{head}' takes one entry before the bar. Got {len(inside)}.",

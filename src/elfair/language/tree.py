@@ -76,7 +76,7 @@ class Node:
     __array_ufunc__ = None
 
     def __bool__(self) -> NoReturn:
-        # Otherwise `a <= x <= b` and `c1 and c2` in Python would silently keep only their last part.
+        # Otherwise `a <= x <= b` and `c1 and c2` in Python would keep only their last part.
         raise point_at(
             f"'{self}' has no truth value before it meets data.",
             None,

@@ -84,6 +84,7 @@ class Problem:
         """Evaluate one policy."""
         if theta.tobytes() != self._at:
             self._at = theta.tobytes()
+            self._gradients: Floats | None = None
             self._free = self.policy.free(theta, self.inputs)
             self._predictions = [r.predict(self._free) for r in self.requirements]
             self._candidate = Candidate(
@@ -103,14 +104,16 @@ class Problem:
     def loss_and_excess_gradients(self, theta: Floats) -> Floats:
         """Derivatives by theta: the loss first, then the excess of each requirement."""
         self.look_at(theta)
-        n = self._free.shape[-1]
-        by_free = np.stack(
-            [
-                self.loss.gradient(self._free),
-                *(prediction.excess_gradient(n) for prediction in self._predictions),
-            ]
-        )
-        return self.policy.pull_back(theta, self.inputs, by_free)
+        if self._gradients is None:
+            n = self._free.shape[-1]
+            by_free = np.stack(
+                [
+                    self.loss.gradient(self._free),
+                    *(prediction.excess_gradient(n) for prediction in self._predictions),
+                ]
+            )
+            self._gradients = self.policy.pull_back(theta, self.inputs, by_free)
+        return self._gradients
 
     def log_pass_gradient(self, theta: Floats) -> Floats:
         """The derivative of the predicted (log) probability of passing every test."""

@@ -1,0 +1,90 @@
+"""Features: a dense table of finite numbers, and the names of its columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elfair.columns import Columns, as_floats, listed, named_columns, table_columns
+from elfair.errors import DataError, FeatureTypeError
+
+_DENSE = "X must be a dense table of numbers, one row for each person."
+_ENCODE = "encode it first (for example with OneHotEncoder), or leave it to sensitive_features."
+
+
+def read_features(X: Any) -> tuple[NDArray[np.float64], list[str]]:
+    """Features as a matrix of finite floats, and their names (x0, x1, ... where they have none).
+
+    Parameters
+    ----------
+    X : array or data frame of shape (n, d)
+        Features.
+
+    Returns
+    -------
+    (ndarray of shape (n, d), list of str)
+
+    Examples
+    --------
+    >>> read_features([[1, 2], [3, 4]])
+    (array([[1., 2.],
+            [3., 4.]]), ['x0', 'x1'])
+    """
+    columns = table_columns(X, "X")
+    if columns:
+        features = _stacked(columns)
+    else:
+        features = _matrix(X if columns is None else np.empty((getattr(X, "shape", [0])[0], 0)))
+    names = list(columns or []) or [f"x{j}" for j in range(features.shape[1])]
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(features.sum())
+    if suspicious:  # one pass has said that something may be wrong: look closer
+        _check_finite(features, names)
+    return features, names
+
+
+def _matrix(X: Any) -> NDArray[np.float64]:
+    """What scikit-learn makes of X, with its own words where it refuses."""
+    from sklearn.utils import check_array
+
+    if isinstance(X, np.ma.MaskedArray):
+        X = X.astype(np.float64).filled(np.nan)
+    if getattr(X, "ndim", 2) == 1:
+        X = np.asarray(X)  # for a series scikit-learn has other words than for an array
+    try:
+        array = check_array(X, dtype=None, input_name="X", ensure_all_finite=False)
+        if array.dtype.kind in "biuf":
+            return np.asarray(array, dtype=np.float64)
+        return _numbers(array)
+    except DataError:
+        raise
+    except TypeError as error:
+        raise FeatureTypeError(str(error), hint=_DENSE) from None
+    except ValueError as error:
+        raise DataError(str(error), hint=_DENSE) from None
+
+
+def _numbers(array: NDArray[Any]) -> NDArray[np.float64]:
+    """The numbers in an array of objects; text is refused, also where it looks like a number."""
+    if array.dtype.kind == "O" and not any(isinstance(value, str) for value in array.flat):
+        return array.astype(np.float64)  # the TypeError for others is what scikit-learn expects
+    columns = named_columns(array, "X", default="x").values()
+    return _stacked({f"x{j}": column for j, column in enumerate(columns)})
+
+
+def _stacked(columns: Columns) -> NDArray[np.float64]:
+    floats = [as_floats(c, f"feature '{name}'", hint=_ENCODE) for name, c in columns.items()]
+    return _matrix(np.column_stack(floats))
+
+
+def _check_finite(features: NDArray[np.float64], names: list[str]) -> None:
+    bad = ~np.isfinite(features)
+    if bad.any():
+        shown = [name for name, column in zip(names, bad.T, strict=True) if column.any()]
+        raise DataError(
+            f"Input X contains NaN or infinity in {bad.any(axis=1).sum()} of {len(bad)} rows "
+            f"(columns: {listed(shown)}).",
+            hint="impute or drop those rows; fit an imputer on the candidate half only.",
+        )

@@ -1,0 +1,155 @@
+"""The Python words, where they differ from text: numpy values, truth values, wrong types."""
+
+from __future__ import annotations
+
+import operator
+import subprocess
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from elfair.errors import ConstraintError
+from elfair.language import (
+    PR,
+    AtMost,
+    Condition,
+    E,
+    Literal,
+    Number,
+    P,
+    accuracy,
+    are_disjoint,
+    col,
+    conjuncts,
+    decision,
+    label,
+    maximum,
+    minimum,
+)
+from elfair.language.tree import walk
+
+A = col("race") == "A"
+
+
+def test_nothing_here_needs_the_parser() -> None:
+    code = (
+        "import sys; from elfair.language import E, col, conjuncts;"
+        "conjuncts(E('impact', given=col('race') == 'A') >= 0); assert 'lark' not in sys.modules;"
+        "conjuncts('PR <= 1'); assert 'lark' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_numpy_scalars_are_numbers_and_values() -> None:
+    assert np.float64(0.9) * E("i") == 0.9 * E("i")
+    assert (np.float64(0.5) <= PR) == (PR >= 0.5)
+    assert np.int64(1) - PR == 1 - PR
+    assert maximum(np.float32(0.5), PR) == maximum(0.5, PR)
+    condition = col("a") == np.int64(3)
+    assert condition == (col("a") == 3)
+    assert [type(n.value) for n in walk(condition) if isinstance(n, Literal)] == [int]
+    assert (np.str_("A") == col("race")) == A
+    assert col("a").isin(np.array([1, 2])) == col("a").isin([1, 2])
+
+
+def test_operators_mirror() -> None:
+    # Through operator, as a linter would turn the comparisons round.
+    assert operator.le(18, col("age")) == (col("age") >= 18)
+    assert operator.gt(18, col("age")) == (col("age") < 18)
+    assert operator.eq("A", col("race")) == A
+    assert operator.le(0.5, PR) == AtMost(Number(0.5), PR())
+    assert operator.ge(0.5, PR) == AtMost(PR(), Number(0.5))
+    assert Number(1.0) + -PR() == 1 - PR
+    assert sum([PR(A), PR()]) == 0 + PR(A) + PR()
+    assert PR == PR
+    assert str(accuracy) == "accuracy"
+    assert repr(label) == "label"
+
+
+def test_sets_of_conditions_are_flat() -> None:
+    B, C = col("race") == "B", col("age") > 3
+    assert (A & B) & C == A & (B & C)
+    assert (A | B) | C == A | (B | C)
+    assert ~~A == A
+    assert (PR <= 1) & ((PR >= 0) & (accuracy >= 0)) == ((PR <= 1) & (PR >= 0)) & (accuracy >= 0)
+
+
+def test_true_and_one_do_not_exclude_each_other() -> None:
+    # A row of a true/false column meets both, so two such groups may share rows.
+    assert not are_disjoint(col("flag") == np.True_, col("flag") == 1)
+    assert are_disjoint(col("flag") == np.True_, col("flag") == 0)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda: 18 <= col("age") < 30,
+        lambda: A and A,
+        lambda: not A,
+        lambda: 0.2 <= PR <= 0.4,
+        lambda: (PR <= 1) and (PR >= 0),
+        lambda: bool(PR),
+        lambda: bool(col("race")),
+    ],
+)
+def test_python_cannot_drop_half_of_a_statement(use: Callable[[], object]) -> None:
+    with pytest.raises(ConstraintError, match=r"has no truth value before it meets data\.\nHint"):
+        use()
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (lambda: PR < 0.5, "strict"),
+        (lambda: PR > 0.5, "strict"),
+        (lambda: PR * accuracy, "product of two statistics"),
+        (lambda: 1 / PR, "division by the statistic"),
+        (lambda: PR / 0, "division by zero"),
+        (lambda: PR * float("nan"), "must be finite"),
+        (lambda: PR + "1", "a statistic or a number was expected. Got '1'"),
+        (lambda: PR <= True, "a statistic or a number was expected. Got True"),
+        (lambda: operator.le(PR, col("a")), "a statistic or a number was expected"),
+        (lambda: PR("race == 'A'"), "a condition was expected"),
+        (lambda: E("i", given=False), "a condition was expected. Got False"),
+        (lambda: E(3), "a condition was expected. Got 3"),
+        (lambda: P("impact"), "a condition was expected. Got 'impact'"),
+        (lambda: A & True, "a condition was expected. Got True"),
+        (lambda: A | col("a"), "a condition was expected. Got a "),
+        (lambda: (PR <= 1) & A, "can only be joined with a statement"),
+        (lambda: col(""), "a column is named by a text"),
+        (lambda: col(3), "a column is named by a text that is not empty. Got 3"),
+        (lambda: E(""), "a column is named by a text"),
+        (lambda: operator.eq(col("a"), None), "Got None instead"),
+        (lambda: col("a") == float("nan"), "Got nan instead"),
+        (lambda: col("a") == 10**400, "text, a finite number, true or false"),
+        (lambda: col("a") == [1], "Got [1] instead"),
+        (lambda: col("a").isin("AB"), "isin takes a list"),
+        (lambda: col("a").isin([]), "is the same for every row"),
+        (lambda: PR(decision == 1), "ratio"),
+        (lambda: E("i", given=A & ~(decision == 1)), "ratio"),
+        (lambda: maximum(), "at least one expression"),
+        (lambda: minimum(), "at least one expression"),
+        (lambda: Number(1.0) <= 2, "holds no statistic"),
+        (lambda: conjuncts(maximum(PR, accuracy) >= 1), "either/or"),
+        (lambda: conjuncts(E("i") == 0), "Got False instead"),
+    ],
+)
+def test_mistakes_in_python_are_explained(use: Callable[[], object], message: str) -> None:
+    with pytest.raises(ConstraintError) as caught:
+        use()
+    assert message in str(caught.value)
+    assert str(caught.value).splitlines()[-1].startswith("Hint: ")
+
+
+def test_a_single_extreme_is_the_thing_itself() -> None:
+    assert maximum(PR(A)) == PR(A)
+    assert minimum(2, 1) == Number(1.0)
+    assert maximum(2, 1) == Number(2.0)
+
+
+def test_label_and_decision_stand_for_themselves() -> None:
+    assert isinstance(decision == label, Condition)
+    assert str(P(label == decision)) == "P[label == decision]"
+    assert str(P(decision == label)) == "accuracy"

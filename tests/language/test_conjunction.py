@@ -1,0 +1,170 @@
+"""A constraint as one-sided linear statements: signs, merging, and the expansion of abs and max."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from elfair.language import (
+    FPR,
+    PR,
+    TPR,
+    Abs,
+    AtMost,
+    E,
+    E_logged,
+    Expression,
+    Linear,
+    Max,
+    Mean,
+    Min,
+    Number,
+    Scaled,
+    Sum,
+    accuracy,
+    col,
+    conjuncts,
+    parse,
+)
+
+A, B, C = (PR(col("race") == name) for name in "ABC")
+TEXT_A, TEXT_B, TEXT_C = (f"PR[race == '{name}']" for name in "ABC")
+
+
+def forms(text: str) -> list[Linear]:
+    return [each.form for each in conjuncts(text)]
+
+
+def test_the_form_is_left_minus_right() -> None:
+    assert forms("E[i] >= 0.2") == [Linear(0.2, ((-1.0, E("i")),))]
+    assert forms("E[i] <= 0.2") == [Linear(-0.2, ((1.0, E("i")),))]
+    assert forms("0.2 >= E[i]") == forms("E[i] <= 0.2")
+    expected = Linear(0.0, ((0.9, E_logged("i")), (-1.0, E("i"))))
+    assert forms("E[i] >= 0.9 * E_logged[i]") == [expected]
+
+
+def test_terms_merge_and_zeros_vanish() -> None:
+    assert forms("PR + PR + 1 <= 2 * TPR + 3") == [Linear(-2.0, ((2.0, PR()), (-2.0, TPR())))]
+    assert forms("PR + TPR - PR <= 1") == [Linear(-1.0, ((1.0, TPR()),))]
+    assert forms("PR / 4 - (TPR - 1) <= 0") == [Linear(1.0, ((0.25, PR()), (-1.0, TPR())))]
+
+
+def test_a_statement_that_cancels_exactly_is_kept() -> None:
+    (only,) = conjuncts("E[impact] >= E[impact]")
+    assert only.form == Linear(0.0, ())
+    assert only.text == "E[impact] <= E[impact]"
+
+
+def test_parts_that_need_no_data_are_left_out() -> None:
+    spread = f"max({TEXT_A}, {TEXT_B}) - min({TEXT_A}, {TEXT_B}) <= 0.1"
+    assert set(forms(spread)) == set(forms(f"abs({TEXT_A} - {TEXT_B}) <= 0.1"))
+    assert len(forms(spread)) == 2
+
+
+def test_abs_is_two_statements() -> None:
+    (up, down) = forms(f"abs({TEXT_A} - {TEXT_B}) <= 0.1")
+    assert up == Linear(-0.1, ((1.0, A), (-1.0, B)))
+    assert down == Linear(-0.1, ((1.0, B), (-1.0, A)))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        f"max({TEXT_A} - {TEXT_B}, {TEXT_B} - {TEXT_A}) <= 0.1",
+        f"-0.1 <= {TEXT_A} - {TEXT_B} <= 0.1",
+        f"min({TEXT_A} - {TEXT_B}, {TEXT_B} - {TEXT_A}) >= -0.1",
+        f"0.1 - abs({TEXT_B} - {TEXT_A}) >= 0",
+        f"abs({TEXT_A} - {TEXT_B}) <= 0.1 and {TEXT_A} - {TEXT_B} <= 0.1",
+    ],
+)
+def test_other_ways_to_write_an_absolute_difference(other: str) -> None:
+    assert set(forms(other)) == set(forms(f"abs({TEXT_A} - {TEXT_B}) <= 0.1"))
+    assert len(forms(other)) == 2
+
+
+def value(node: Expression, at: dict[Mean, float]) -> float:
+    match node:
+        case Number(number):
+            return number
+        case Sum(parts):
+            return sum(value(part, at) for part in parts)
+        case Scaled(factor, part):
+            return factor * value(part, at)
+        case Abs(part):
+            return abs(value(part, at))
+        case Max(parts):
+            return max(value(part, at) for part in parts)
+        case Min(parts):
+            return min(value(part, at) for part in parts)
+        case Mean():
+            return at[node]
+    raise AssertionError(node)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"abs({TEXT_A} - {TEXT_B}) <= 0.25",
+        f"2 * max({TEXT_A}, {TEXT_B}, 0.5) - 3 * min({TEXT_C}, {TEXT_A}) <= 0.75",
+        f"abs({TEXT_A} - 0.5) + abs({TEXT_B} - {TEXT_C}) <= 0.5",
+        f"1 - 2 * abs({TEXT_A} - {TEXT_B}) >= max(0.25, {TEXT_C}) + max({TEXT_B}, 0.25)",
+        f"max(abs({TEXT_A} - {TEXT_B}), {TEXT_C} / 2) <= min(0.5, {TEXT_A} + 0.25)",
+        f"{TEXT_A} - max({TEXT_B} - {TEXT_C}, -0.25) * -2 <= 0.5",
+    ],
+)
+def test_the_statements_together_say_what_the_constraint_says(text: str) -> None:
+    statement = parse(text)
+    assert isinstance(statement, AtMost)
+    outcomes = set()
+    for values in product([0.0, 0.25, 0.5, 0.75, 1.0], repeat=3):
+        at = dict(zip((A, B, C), values, strict=True))
+        truth = value(statement.left, at) <= value(statement.right, at)
+        tested = all(
+            each.constant + sum(weight * at[mean] for weight, mean in each.terms) <= 0
+            for each in forms(text)
+        )
+        assert tested == truth, (text, at)
+        outcomes.add(truth)
+    assert outcomes == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("accuracy >= 0.75", ["accuracy >= 0.75"]),
+        ("0.75 <= accuracy", ["accuracy >= 0.75"]),
+        ("0.2 <= PR <= 0.4", ["PR >= 0.2", "PR <= 0.4"]),
+        ("E[i] >= 0.9 * E_logged[i]", ["E[i] >= 0.9 * E_logged[i]"]),
+        ("E[i] - E_logged[i] >= -0.1", ["E_logged[i] - E[i] <= 0.1"]),
+        ("-2 * TPR - FPR <= -1", ["FPR + 2 * TPR >= 1"]),
+        ("max(PR, TPR) <= 0.5 and FPR <= 1", ["PR <= 0.5", "TPR <= 0.5", "FPR <= 1"]),
+    ],
+)
+def test_each_statement_has_a_text_of_its_own(text: str, expected: list[str]) -> None:
+    found = conjuncts(text)
+    assert [each.text for each in found] == expected
+    assert {each.parent for each in found} == {text}
+    # That text says the same as the form.
+    assert [conjuncts(each.text)[0].form for each in found] == [each.form for each in found]
+
+
+def test_a_statement_points_at_its_inequality() -> None:
+    first, second = conjuncts("PR <= 0.5 and FPR <= 1")
+    assert first.source is not None
+    assert second.source is not None
+    assert first.source.excerpt == "PR <= 0.5"
+    assert second.source.excerpt == "FPR <= 1"
+
+
+def test_a_tree_from_python_is_its_own_parent() -> None:
+    (only,) = conjuncts(accuracy >= 0.75)
+    assert only.parent == only.text == "accuracy >= 0.75"
+    assert only.source is None
+
+
+def test_the_text_of_a_form() -> None:
+    assert str(Linear(0.5, ((1.0, PR()), (-2.0, FPR())))) == "PR - 2 * FPR + 0.5"
+    assert str(Linear(0.0, ((1.0, PR()),))) == "PR"
+    assert str(Linear(-1.0, ())) == "-1"
+    assert str(Linear(0.0, ())) == "0"
