@@ -7,8 +7,15 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from elfair.columns import Array, as_floats, check_length, listed, named_columns, one_column
-from elfair.columns import positions as places_among
+from elfair.columns import (
+    Array,
+    as_floats,
+    check_length,
+    listed,
+    named_columns,
+    one_column,
+    positions,
+)
 from elfair.errors import DataError
 
 Floats = NDArray[np.float64]
@@ -49,7 +56,9 @@ def read_behavior(
     (None, array([[0.25, 0.75]]))
     """
     if isinstance(behavior, BehaviorModel):
-        return behavior, behavior_probabilities(behavior, X, classes)
+        probabilities = behavior_probabilities(behavior, X, classes)
+        check_length(probabilities, n, "predict_proba of the behaviour model")
+        return behavior, probabilities
     if hasattr(behavior, "predict_proba"):
         raise DataError(
             f"behavior must be a fitted model. Got {behavior!r}, which has no classes_.",
@@ -62,8 +71,8 @@ def read_behavior(
     table = np.column_stack([as_floats(column, "behavior") for column in columns.values()])
     if table.shape != (n, classes.size):
         raise DataError(
-            f"behavior must be of shape ({n}, {classes.size}): a probability for each row and class "
-            f"({listed(classes)}). Got shape {table.shape}.",
+            f"behavior must be of shape ({n}, {classes.size}): a probability for each row and each "
+            f"class ({listed(classes)}). Got shape {table.shape}.",
             hint="pass the behaviour model itself, or its predict_proba in the order of the sorted "
             "classes.",
         )
@@ -71,8 +80,8 @@ def read_behavior(
     unsupported = (probabilities <= 0).any(axis=1)
     if unsupported.any():
         raise DataError(
-            f"behavior gives probability 0 to some decision in {unsupported.sum()} of {n} rows: the "
-            "impact of that decision cannot be identified there.",
+            f"behavior gives probability 0 to some decision in {unsupported.sum()} of {n} rows: "
+            "the impact of that decision cannot be identified there.",
             hint="pass the fitted model itself as behavior: the new policy then keeps it and never "
             "takes a decision that it could not take.",
         )
@@ -111,7 +120,7 @@ def behavior_probabilities(model: BehaviorModel, X: Any, classes: Array) -> Floa
             hint="pass the probabilities themselves as behavior.",
         )
     said = _distributions(said)
-    places = places_among(known, classes)
+    places = positions(known, classes)
     stray = (places < 0) & (said > 0).any(axis=0)
     if stray.any():
         raise DataError(
@@ -211,16 +220,15 @@ def check_not_certain(certain: NDArray[np.bool_], *, masked: bool) -> None:
 
 
 def text_or_numbers(value: object, classes: Array) -> str | None:
-    """The hint for a class that would be known if it were written as text, or as a number.
+    """The hint for a class that is unknown because it is text among numbers, or the other way.
 
     Examples
     --------
     >>> text_or_numbers("0", np.array([0, 1]))
-    "text and numbers differ: '0' is not 0. Write both alike."
+    "text and numbers differ, '0' is not 0: write both alike."
     """
-    for known in classes.tolist():
-        if value != known and str(value) == str(known):
-            return f"text and numbers differ: {value!r} is not {known!r}. Write both alike."
+    if isinstance(value, str) != isinstance(classes[0], str):
+        return "text and numbers differ, '0' is not 0: write both alike."
     return None
 
 

@@ -16,12 +16,13 @@ from elfair.bounds import get_bound
 from elfair.certificate import CandidateRecord, Certificate
 from elfair.certification import declared_estimation, issue_certificate
 from elfair.columns import Array
-from elfair.constraints import Claim, Plan, Target, read_constraints
+from elfair.constraints import Claim, Plan, read_constraints
 from elfair.data import LoggedData, behavior_probabilities, read_features
 from elfair.errors import DataError, InputError, NoSolutionFoundError
 from elfair.fairness_test import Outcome, learn_from, run_on_sealed
 from elfair.language import Statement
 from elfair.partition import partition
+from elfair.requirements import Target
 from elfair.search import Selection
 from elfair.search.progress import SearchProgress
 from elfair.search.tuning import tune

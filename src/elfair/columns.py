@@ -65,13 +65,13 @@ def named_columns(values: object, what: str, *, default: str) -> Columns:
         return {default: _tidy(array[:, 0])}
     if array.ndim == 2 and array.shape[1] > 1:
         return {f"{default}_{j}": _tidy(array[:, j]) for j in range(array.shape[1])}
-    got = repr(values) if isinstance(values, str) else f"an array of shape {array.shape}"
-    if array.ndim == 0 and not isinstance(values, str):
-        got = f"{type(values).__name__}"
+    got = (
+        f"an array of shape {array.shape}" if array.ndim else f"{type(values).__name__} {values!r}"
+    )
     raise DataError(
         f"{what} must be one column or a table of columns. Got {got}.",
-        hint=f"pass {what} itself, as a one-dimensional array, a data frame that is in memory or a "
-        "mapping of columns; not its name.",
+        hint="pass the values themselves, not their name: a one-dimensional array, a data frame in "
+        "memory or a mapping of columns.",
     )
 
 
@@ -236,33 +236,35 @@ def _duplicate(what: str, name: str = "") -> DataError:
     )
 
 
-def _read(series: nw.Series[Any], what: str) -> Array:
-    if series.dtype.is_nested():
-        raise DataError(
-            f"{what} must hold one value in each row. Got {series.dtype}.",
-            hint="take the lists or records apart into columns first.",
-        )
-    missing = series.null_count() > 0
-    if series.dtype.is_float() or series.dtype.is_temporal():
+def _read(series: Any, what: str) -> Array:
+    """A narwhals series as numpy."""
+    dtype, missing = series.dtype, series.null_count() > 0
+    if dtype.is_float() or dtype.is_temporal():
         return _tidy(np.asarray(series.to_numpy()))  # NaN and NaT stand for what is missing
-    if (series.dtype.is_integer() or series.dtype == nw.Boolean) and not missing:
+    if (dtype.is_integer() or dtype == nw.Boolean) and not missing:
         return np.asarray(series.to_numpy())
-    if series.dtype == nw.String or missing:
+    if dtype == nw.String or missing:
         column = _objects(series.to_list())
         if missing:
             column[series.is_null().to_numpy()] = None
         return column
     # Categories and objects may be anything; numbers among them become numbers again.
-    return _array(series.to_list(), what)
+    column = _array(series.to_list(), what)
+    if column.ndim != 1 or dtype.is_nested():
+        raise DataError(
+            f"{what} must hold one value in each row. Got {dtype}, such as {series[0]!r}.",
+            hint="take the lists or records apart into columns first.",
+        )
+    return column
 
 
 def _array(values: object, what: str) -> Array:
     if isinstance(values, np.ma.MaskedArray):
-        values = values.astype(object).filled(None)
+        values = np.where(np.ma.getmaskarray(values), np.array(None), values.data)
     try:
         array = np.asarray(values)
         if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
-            # Numpy makes text of a list that mixes kinds: [0, "1"] and ["A", nan] stay what they are.
+            # Of a list that mixes kinds numpy makes text: keep [0, "1"] and ["A", nan] as they are.
             array = np.array(values, dtype=object)
     except ValueError as error:
         raise DataError(

@@ -1,14 +1,12 @@
-"""The plan of a fairness test, and what candidate rows predict of it."""
+"""The plan of a fairness test: claims, their rows, and the bound on each."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, isfinite, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from elfair.bounds import Bound, Sample
 from elfair.data import LoggedData
@@ -18,10 +16,6 @@ from elfair.language.disjoint import are_disjoint
 from elfair.statistics import Baselines, Part, compile_conjunct, logged_average
 
 Floats = NDArray[np.float64]
-
-#: xi, where none is given, as a share of the standard deviation of a row of g.
-XI_SHARE = 0.01
-
 
 @dataclass(frozen=True)
 class Claim:
@@ -172,192 +166,3 @@ class CompiledClaim:
             Sample(row, part.rows.low, part.rows.high, scale, part.rows.index)
             for part, row, scale in zip(self.parts, values, scales, strict=True)
         ]
-
-
-@dataclass(frozen=True)
-class Target:
-    """How far inside the constraints a candidate is to be.
-
-    Parameters
-    ----------
-    power : float, optional
-        The wanted probability that each claim passes the test.
-    inflation : float, optional
-        The paper's way instead: the factor by which the predicted width of the bound is stretched.
-    xi : float, optional
-        The margin that makes the solution rate tend to 1; a share of the spread unless given.
-
-    Examples
-    --------
-    >>> Target(power=0.95).z
-    1.6448...
-    """
-
-    power: float | None = None
-    inflation: float | None = None
-    xi: float | None = None
-
-    def __post_init__(self) -> None:
-        if (self.power is None) == (self.inflation is None):
-            raise InputError(
-                f"give either power or inflation. Got power={self.power!r} and "
-                f"inflation={self.inflation!r}.",
-                hint="power=0.95 is the default; the paper's way is power=None, inflation=2.0.",
-            )
-        if self.power is not None and not 0 < self.power < 1:
-            raise InputError(
-                f"power must be in (0, 1). Got {self.power!r} instead.",
-                hint="0.95 asks for a 95 % chance that each constraint passes.",
-            )
-        if self.inflation is not None and not self.inflation > 0:
-            raise InputError(
-                f"inflation must be positive. Got {self.inflation!r} instead.",
-                hint="the paper uses 2.0.",
-            )
-        if self.xi is not None and not self.xi >= 0:
-            raise InputError(
-                f"xi must be at least 0. Got {self.xi!r} instead.",
-                hint="leave it out for a hundredth of the standard deviation.",
-            )
-
-    @property
-    def z(self) -> float:
-        """How many standard errors of margin the power asks for."""
-        return 0.0 if self.power is None else float(ndtri(self.power))
-
-
-class Requirement:
-    """What candidate rows predict of one claim's test: a smooth function of the policy.
-
-    Parameters
-    ----------
-    compiled : CompiledClaim
-        The claim on the candidate rows.
-    target : Target
-        How far inside a candidate is to be.
-    test_ratio : float
-        Expected rows of the test for each row at hand.
-    search_ratio : float
-        Candidate rows for each row at hand (above 1 when the search works on some of them).
-    """
-
-    def __init__(
-        self,
-        compiled: CompiledClaim,
-        target: Target,
-        test_ratio: float,
-        search_ratio: float = 1.0,
-    ) -> None:
-        self.compiled = compiled
-        self.target = target
-        self._disjoint = len(compiled.parts) == 1 or compiled.disjoint
-        sizes = [part.rows.index.size for part in compiled.parts]
-        self._n_test = [test_ratio * size for size in sizes]
-        # The variance of (mean of the test) - (mean of the candidate rows), in units of a row's.
-        self._error = [
-            1 / (test_ratio * size) + 1 / (search_ratio * size) for size in sizes
-        ]
-
-    def predict(self, free: Floats) -> Prediction:
-        """The predicted bound under one policy, with its derivatives by the rows."""
-        values = [part.rows.values(free) for part in self.compiled.parts]
-        centred = [rows - rows.mean() for rows in values]
-        variances = [float(rows @ rows) / (rows.size - 1) for rows in centred]
-        spread = sqrt(sum(variances))
-        error = sqrt(sum(a * v for a, v in zip(self._error, variances, strict=True)))
-        scales = [sqrt(variance) or None for variance in variances]
-        upper, gradients = self.compiled.bound.predict(
-            self.compiled.samples(values, scales),
-            self.compiled.claim.delta,
-            self._n_test,
-            disjoint=self._disjoint,
-        )
-        mean = float(sum(rows.mean() for rows in values))
-        if not isfinite(upper):  # rows that do not vary; the mean still says which way to go
-            upper = mean + abs(mean) + 1.0
-        return Prediction(self, mean, upper, spread, error, centred, gradients)
-
-
-    def excess(self, free: Floats) -> Floats:
-        """The excess of `Prediction` for each policy of a population, without derivatives."""
-        return np.array([self.predict(one).excess for one in free])
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """A predicted bound on g, and what a candidate's margin below 0 is made of."""
-
-    requirement: Requirement
-    mean: float
-    upper: float
-    spread: float
-    error: float
-    centred: list[Floats]
-    gradients: list[Floats]
-
-    @property
-    def score(self) -> float:
-        """How many standard errors the predicted bound is below 0: the test passes with
-        probability Phi(score).
-        """
-        if self.error == 0:
-            return inf if self.upper <= 0 else -inf
-        return -self.upper / self.error
-
-    @property
-    def excess(self) -> float:
-        """What must be at most 0 for a candidate that meets its target."""
-        target = self.requirement.target
-        if target.inflation is not None:
-            stretched = self.mean + target.inflation * (self.upper - self.mean)
-            return stretched + self._xi / 4
-        return self.upper + target.z * self.error + self._xi
-
-    @property
-    def _xi(self) -> float:
-        xi = self.requirement.target.xi
-        return XI_SHARE * self.spread if xi is None else xi
-
-    def excess_gradient(self, n: int) -> Floats:
-        """The derivative of the excess by the free probabilities, of shape (classes - 1, n)."""
-        target, requirement = self.requirement.target, self.requirement
-        by_upper, by_mean, by_error = 1.0, 0.0, target.z
-        by_spread = XI_SHARE if target.xi is None else 0.0
-        if target.inflation is not None:
-            by_upper, by_mean, by_error = target.inflation, 1 - target.inflation, 0.0
-            by_spread /= 4
-        return self._combine(n, requirement._error, by_upper, by_mean, by_error, by_spread)
-
-    def score_gradient(self, n: int) -> Floats:
-        """The derivative of the score by the free probabilities."""
-        if self.error == 0:
-            return self._combine(n, self.requirement._error, -1.0, 0.0, 0.0, 0.0)
-        by_upper, by_error = -1 / self.error, self.upper / self.error**2
-        return self._combine(n, self.requirement._error, by_upper, 0.0, by_error, 0.0)
-
-    def _combine(
-        self,
-        n: int,
-        shares: list[float],
-        by_upper: float,
-        by_mean: float,
-        by_error: float,
-        by_spread: float,
-    ) -> Floats:
-        total: Floats | None = None
-        parts = self.requirement.compiled.parts
-        for part, share, centred, gradient in zip(
-            parts, shares, self.centred, self.gradients, strict=True
-        ):
-            slope = 0.0
-            if self.spread > 0:
-                slope = (by_error * share / self.error + by_spread / self.spread) / (
-                    centred.size - 1
-                )
-            weights = by_upper * gradient + slope * centred
-            if by_mean:
-                weights += by_mean / centred.size
-            pulled = part.rows.pull_back(weights, n)
-            total = pulled if total is None else total + pulled
-        assert total is not None
-        return total

@@ -32,7 +32,8 @@ def read_features(X: Any) -> tuple[NDArray[np.float64], list[str]]:
     (array([[1., 2.],
             [3., 4.]]), ['x0', 'x1'])
     """
-    columns = table_columns(X, "X")
+    # One kind of sparse matrix is a mapping too; scikit-learn refuses it in its own words.
+    columns = None if hasattr(X, "tocsr") else table_columns(X, "X")
     if columns:
         features = _stacked(columns)
     else:
@@ -50,7 +51,7 @@ def _matrix(X: Any) -> NDArray[np.float64]:
     from sklearn.utils import check_array
 
     if isinstance(X, np.ma.MaskedArray):
-        X = X.astype(np.float64).filled(np.nan)
+        X = np.ma.filled(X.astype(np.float64), np.nan)
     if getattr(X, "ndim", 2) == 1:
         X = np.asarray(X)  # for a series scikit-learn has other words than for an array
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,7 @@ def text_keys(values: Iterable[object]) -> Keys:
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
 
-def rows_digest(columns: Iterable[NDArray[np.float64] | None], n: int) -> bytes:
+def rows_digest(columns: Iterable[NDArray[Any] | None], n: int) -> bytes:
     """A fingerprint of n rows, whatever their order; an absent column takes part as absent.
 
     Examples

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from elfair.columns import Array
 from elfair.data import LoggedData
 from elfair.errors import DataError, InputError
+from elfair.hashing import mix, text_keys
 
 #: How often each held-out half was opened in this process, by the digest of its rows.
 _openings: Counter[bytes] = Counter()
@@ -92,64 +92,81 @@ def partition(
     >>> candidate.n, sealed.n
     (6, 4)
     """
-    if not 0 < candidate_fraction < 1:
+    if not isinstance(candidate_fraction, float | np.floating) or not 0 < candidate_fraction < 1:
         raise InputError(
-            f"candidate_fraction must be between 0 and 1. Got {candidate_fraction!r}.",
+            f"candidate_fraction must be a number between 0 and 1. Got {candidate_fraction!r}.",
             hint="0.6 is the usual choice.",
         )
     keys = row_keys(data, seed)
-    strata = _strata(data) if stratified else np.zeros(data.n, dtype=np.intp)
-    chosen = np.zeros(data.n, dtype=bool)
-    for stratum in range(int(strata.max(initial=0)) + 1):
-        rows = np.flatnonzero(strata == stratum)
-        size = round(candidate_fraction * rows.size)
-        if 0 < size < rows.size:
-            chosen[rows[np.argpartition(keys[rows], size - 1)[:size]]] = True
-        elif size:
-            chosen[rows] = True
-    held_out = np.flatnonzero(~chosen)
-    if not chosen.any() or not held_out.size:
+    order = np.argsort(keys)
+    if stratified:
+        chosen = _chosen_by_stratum(keys, _strata(data), candidate_fraction)
+    else:
+        chosen = np.zeros(data.n, dtype=np.bool_)
+        chosen[order[: round(candidate_fraction * data.n)]] = True
+    # In the order of the keys: a seeded permutation, which the betting bound relies on.
+    held_out = order[~chosen[order]]
+    if not 0 < held_out.size < data.n:
         raise DataError(
             f"{data.n} rows cannot be split into two halves at candidate_fraction="
             f"{candidate_fraction!r}.",
             hint="more rows are needed.",
         )
-    # In the order of the keys: a seeded permutation, which the betting bound relies on.
-    held_out = held_out[np.argsort(keys[held_out], kind="stable")]
     return data.take(np.flatnonzero(chosen)), SealedHalf(data.take(held_out))
 
 
 def row_keys(data: LoggedData, seed: int) -> NDArray[np.uint64]:
-    """A 64-bit key for each row, from the seed and the row's index or declared id alone."""
+    """A 64-bit key for each row, from the seed and the row's index or declared id alone.
+
+    Parameters
+    ----------
+    data : LoggedData
+        The rows.
+    seed : int
+        Any number from 0 on.
+
+    Examples
+    --------
+    >>> rows = [[0.0], [1.0], [2.0]]
+    >>> keys = row_keys(LoggedData(rows, row_id=["a", "b", "c"]), seed=0)
+    >>> bool((row_keys(LoggedData(rows, row_id=["c", "a", "b"]), seed=0) == keys[[2, 0, 1]]).all())
+    True
+    """
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError(
+            f"the seed must be a whole number from 0 on. Got {seed!r} instead.",
+            hint="random_state=0 is the default.",
+        )
     if data.row_id is None:
         identity = np.arange(data.n, dtype=np.uint64)
     elif data.row_id.dtype.kind in "iu":
         identity = data.row_id.astype(np.uint64)
     else:
-        identity = np.fromiter((_text_key(value) for value in data.row_id), dtype=np.uint64)
-    start = np.random.SeedSequence(seed).generate_state(2, np.uint64)
-    return _mix(_mix(identity ^ start[0]) + start[1])
+        identity = text_keys(data.row_id)
+    start = np.random.SeedSequence(int(seed)).generate_state(2, np.uint64)
+    return mix(mix(identity ^ start[0]) + start[1])
 
 
-def _mix(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of the splitmix64 generator (Steele, Lea and Flood 2014): a bijection of 64-bit
-    numbers whose output bits each depend on every input bit.
+def _chosen_by_stratum(
+    keys: NDArray[np.uint64], strata: NDArray[np.intp], fraction: float
+) -> NDArray[np.bool_]:
+    """The rows with the smallest keys of each stratum: the wanted share of it, rounded up or down
+    at random, so that the people of a stratum of one may end up in either half.
     """
-    keys = keys + np.uint64(0x9E3779B97F4A7C15)
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return keys ^ (keys >> np.uint64(31))
-
-
-def _text_key(value: object) -> int:
-    return int.from_bytes(hashlib.blake2b(str(value).encode(), digest_size=8).digest(), "little")
+    order = np.lexsort((keys, strata))
+    _, first, size = np.unique(strata[order], return_index=True, return_counts=True)
+    rank = np.arange(keys.size) - np.repeat(first, size)
+    luck = mix(np.add.reduceat(keys[order], first)) / 2.0**64
+    chosen = np.zeros(keys.size, dtype=np.bool_)
+    chosen[order] = rank + np.repeat(luck, size) < fraction * np.repeat(size, size)
+    return chosen
 
 
 def _strata(data: LoggedData) -> NDArray[np.intp]:
     """The number of each row's combination of label and sensitive values."""
     columns: list[Array] = list(data.sensitive.values())
-    if data.label is not None:
-        columns.append(data.label)
+    if data.label_index is not None:
+        columns.append(data.label_index)
     strata = np.zeros(data.n, dtype=np.intp)
     for column in columns:
         _, codes = np.unique(column.astype(str), return_inverse=True)

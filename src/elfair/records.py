@@ -6,7 +6,9 @@ import json
 from dataclasses import fields, is_dataclass
 from math import isfinite
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
 
 from elfair.errors import InputError
 
@@ -14,15 +16,51 @@ Record = TypeVar("Record")
 
 
 def to_json(record: Any, *, indent: int | None = 2) -> str:
-    """A record as JSON text that any reader understands: infinities and NaN become strings."""
+    """A record as JSON text that any reader understands: infinities and NaN become strings.
+
+    Parameters
+    ----------
+    record : dataclass
+        Numbers, text, truth values, None, tuples of these and records of these.
+    indent : int or None, default 2
+        How far to indent; None writes one line.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Bound:
+    ...     upper: float
+    >>> to_json(Bound(float("inf")), indent=None)
+    '{"upper": "inf"}'
+    """
     return json.dumps(_plain(record), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
 def from_json(text: str, kind: type[Record]) -> Record:
-    """A record from JSON text; a missing, unknown or ill-typed field is an error."""
+    """A record from JSON text; a missing, unknown, repeated or ill-typed field is an error.
+
+    Parameters
+    ----------
+    text : str
+        What `to_json` wrote.
+    kind : type
+        The dataclass to read.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Bound:
+    ...     upper: float
+    >>> from_json('{"upper": 0.5}', Bound).upper
+    0.5
+    """
     try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
+        document = json.loads(text, object_pairs_hook=_once, parse_constant=_refuse)
+    except InputError:
+        raise
+    except (ValueError, TypeError, RecursionError) as error:
         raise InputError(
             f"this is not JSON: {error}.", hint="pass the text that to_json() wrote, whole."
         ) from None
@@ -35,9 +73,25 @@ def _plain(value: Any) -> Any:
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, float) and not isfinite(value):
         return str(value)
     return value
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of some pairs; of a name that comes twice, readers would see different values."""
+    document = dict(pairs)
+    if len(document) < len(pairs):
+        names = [name for name, _ in pairs]
+        again = next(name for name in names if names.count(name) > 1)
+        _expect(False, again, "a field", "written once")
+    return document
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} must be written as text, in quotes")
 
 
 def _typed(value: Any, kind: Any, path: str) -> Any:
@@ -68,8 +122,8 @@ def _typed_record(value: Any, kind: Any, path: str) -> Any:
     _expect(isinstance(value, dict), value, path, "an object")
     hints = get_type_hints(kind)
     names = [field.name for field in fields(kind)]
-    for name in value.keys() - set(names):
-        _expect(False, name, path, f"only the fields {', '.join(names)}")
+    for name in sorted(value.keys() - set(names)):
+        _expect(False, name, path, f"an object with only the fields {', '.join(names)}")
     for name in names:
         _expect(name in value, "nothing", f"{path}.{name}", "a value")
     return kind(**{name: _typed(value[name], hints[name], f"{path}.{name}") for name in names})

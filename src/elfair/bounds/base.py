@@ -173,6 +173,27 @@ class Bound(ABC):
             Its derivative with respect to the values of each sample.
         """
 
+    def moment_factors(
+        self, width: float, delta: float, n: float
+    ) -> tuple[float, float] | None:
+        """The (a, b) for which the predicted bound on one mean is ``mean + a + b * s``.
+
+        Parameters
+        ----------
+        width : float
+            The width ``high - low`` of a row's ends.
+        delta : float
+            Level of the bound.
+        n : float
+            Expected number of test rows.
+
+        Returns
+        -------
+        (float, float) or None
+            None where the bound depends on more than mean and standard deviation.
+        """
+        return None
+
 
 def require_delta(delta: float) -> None:
     """Raise `InputError` unless ``delta`` is a probability strictly between 0 and 1."""

@@ -6,7 +6,7 @@ from math import inf, log, sqrt
 
 import numpy as np
 
-from elfair.bounds.base import Array, Sample, dot
+from elfair.bounds.base import Array, Sample, dot, require_delta
 from elfair.bounds.finite import FiniteSampleBound
 
 
@@ -43,3 +43,13 @@ class EmpiricalBernstein(FiniteSampleBound):
             gradient *= slope / (spread * (m - 1))
         gradient += 1 / m
         return mean + slope * spread + last, gradient
+
+    def moment_factors(
+        self, width: float, delta: float, n: float
+    ) -> tuple[float, float] | None:
+        """See `Bound.moment_factors`."""
+        require_delta(delta)
+        level = log(2 / delta)
+        if n <= 1:
+            return None
+        return 7 * width * level / (3 * (n - 1)), sqrt(2 * level / n)

@@ -7,7 +7,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from elfair.bounds.base import Array, Sample
+from elfair.bounds.base import Array, Sample, require_delta
 from elfair.bounds.finite import FiniteSampleBound
 
 
@@ -44,6 +44,13 @@ class Hoeffding(FiniteSampleBound):
         mean = sum(float(sample.values.mean()) for sample in samples)
         gradients = [np.full(sample.n, 1 / sample.n) for sample in samples]
         return mean + _margin(samples, delta, n), gradients
+
+    def moment_factors(
+        self, width: float, delta: float, n: float
+    ) -> tuple[float, float] | None:
+        """See `Bound.moment_factors`."""
+        require_delta(delta)
+        return width * sqrt(log(1 / delta) / (2 * n)), 0.0
 
 
 def _margin(samples: Sequence[Sample], delta: float, n: Sequence[float]) -> float:

@@ -111,6 +111,13 @@ class StudentT(Bound):
             gradients.append(of_rows)
         return sum(means) + margin, gradients
 
+    def moment_factors(
+        self, width: float, delta: float, n: float
+    ) -> tuple[float, float] | None:
+        """See `Bound.moment_factors`."""
+        require_delta(delta)
+        return (0.0, float(stdtrit(n - 1, 1 - delta)) / sqrt(n)) if n > 1 else None
+
 
 def _is_flat(spread: Array | float, mean: Array | float) -> npt.NDArray[np.bool_]:
     return np.less_equal(spread, _ROUNDING * np.abs(mean))

@@ -13,6 +13,8 @@ Floats = NDArray[np.float64]
 
 #: Log loss counts a probability below this as this: a bounded loss has a known maximum.
 SMALLEST_PROBABILITY = 1e-6
+#: At this many rows a label counts half, and the prediction of a fitted model half.
+SMOOTHED_ROWS = 300
 
 
 class Loss(Protocol):
@@ -32,26 +34,23 @@ class ErrorRate:
 
     Parameters
     ----------
-    label : ndarray of shape (n,)
-        The index of each row's class.
-    n_classes : int
-        How many classes there are.
+    target : ndarray of shape (classes, n)
+        For each row, the label as a distribution: 1 for its class and 0 for the others, or what
+        `smoothed` makes of it.
 
     Examples
     --------
-    >>> loss = ErrorRate(np.array([0, 1]), 2)
+    >>> loss = ErrorRate(one_hot(np.array([0, 1]), 2))
     >>> float(loss.value(np.array([[0.25, 1.0]])))
     0.125
     """
 
     maximum = 1.0
 
-    def __init__(self, label: NDArray[np.intp], n_classes: int) -> None:
-        free_label = np.arange(1, n_classes)[:, None] == label
+    def __init__(self, target: Floats) -> None:
         # pi(first class) = 1 - sum of the free ones: affine, like every other statistic.
-        first = label == 0
-        self._slope = np.where(first, 1.0, -free_label.astype(np.float64)) / label.size
-        self._offset = 1.0 - float(first.mean())
+        self._slope = (target[0] - target[1:]) / target.shape[1]
+        self._offset = 1.0 - float(target[0].mean())
 
     def value(self, free: Floats) -> Floats:
         """The expected error."""
@@ -62,6 +61,30 @@ class ErrorRate:
     def gradient(self, free: Floats) -> Floats:
         """Its derivative, the same for every policy."""
         return self._slope
+
+
+def one_hot(label: NDArray[np.intp], n_classes: int) -> Floats:
+    """Labels as distributions, of shape (classes, n)."""
+    return np.asarray(np.arange(n_classes)[:, None] == label, dtype=np.float64)
+
+
+def smoothed(target: Floats, free: Floats) -> Floats:
+    """Labels drawn towards what a model fitted to them predicts, less so the more rows there are.
+
+    The error rate of a few hundred rows is as much luck as merit: a search that follows every label
+    fits the luck. With the share s / (s + n) of the model the loss is less noisy, and with many
+    rows it is the error rate.
+
+    Parameters
+    ----------
+    target : ndarray of shape (classes, n)
+        Labels as distributions.
+    free : ndarray of shape (classes - 1, n)
+        A fitted model's free probabilities.
+    """
+    share = SMOOTHED_ROWS / (SMOOTHED_ROWS + target.shape[1])
+    predicted = np.vstack([1 - free.sum(axis=0), free])
+    return (1 - share) * target + share * predicted
 
 
 class LogLoss:
@@ -102,20 +125,25 @@ class LogLoss:
         return -self._slope / (self._probability(free) * free.shape[-1])
 
 
-LOSSES = {"accuracy": ErrorRate, "log_loss": LogLoss}
+OBJECTIVES = ("accuracy", "log_loss")
 
 
-def make_loss(objective: str, label: NDArray[np.intp], n_classes: int) -> Loss:
-    """The loss that an objective names.
+def make_loss(
+    objective: str, label: NDArray[np.intp], n_classes: int, model: Floats | None = None
+) -> Loss:
+    """The loss that an objective names; ``model`` is what `smoothed` draws labels towards.
 
     Examples
     --------
     >>> make_loss("accuracy", np.array([0, 1]), 2).maximum
     1.0
     """
-    if objective not in LOSSES:
-        raise InputError(
-            f"objective must be one of {', '.join(map(repr, LOSSES))}. Got {objective!r} instead.",
-            hint="'accuracy' is the default.",
-        )
-    return LOSSES[objective](label, n_classes)
+    if objective == "accuracy":
+        target = one_hot(label, n_classes)
+        return ErrorRate(target if model is None else smoothed(target, model))
+    if objective == "log_loss":
+        return LogLoss(label, n_classes)
+    raise InputError(
+        f"objective must be one of {', '.join(map(repr, OBJECTIVES))}. Got {objective!r} instead.",
+        hint="'accuracy' is the default.",
+    )

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from elfair.constraints import Prediction, Requirement
 from elfair.policies import PolicyInputs, SoftmaxPolicy
+from elfair.requirements import Prediction, Requirement
 from elfair.search.loss import Loss
 
 Floats = NDArray[np.float64]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from elfair.constraints import Plan, Requirement, Target
+from elfair.constraints import Plan
 from elfair.data import LoggedData
 from elfair.errors import DataError, InputError
 from elfair.policies import PolicyInputs, SoftmaxPolicy
+from elfair.requirements import Target, make_requirement
 from elfair.search.evolution import cmaes_search
 from elfair.search.gradient import gradient_search
 from elfair.search.loss import make_loss
@@ -95,16 +97,12 @@ class Selection:
             found = cmaes_search(problem, start, seed=self.seed, progress=progress)
             return policy, found, problem.evaluations
         if data.n <= 2 * EXPLORED_ROWS:
-            problem = view.problem()
-            found = gradient_search(problem, view.starts(problem.inputs), progress=progress)
-            return policy, found, problem.evaluations
+            return policy, *view.search(view.starts(), progress)
         some = np.sort(np.random.default_rng(self.seed).choice(data.n, EXPLORED_ROWS, False))
         explored = _View(self, policy, data.take(some), plan, n_test, data.n)
-        first = explored.problem()
-        good = gradient_search(first, explored.starts(first.inputs), progress=progress)
-        problem = view.problem()
-        found = gradient_search(problem, [good.theta], progress=progress)
-        return policy, found, first.evaluations + problem.evaluations
+        good, before = explored.search(explored.starts(), progress)
+        found, after = view.search([good.theta], progress)
+        return policy, found, before + after
 
 
 @dataclass(frozen=True)
@@ -123,23 +121,39 @@ class _View:
         assert self.data.label is not None
         return np.searchsorted(self.data.classes, self.data.label)
 
-    def problem(self) -> Problem:
+    @cached_property
+    def inputs(self) -> PolicyInputs:
+        return self.policy.inputs(self.data.features, self.data.behavior)
+
+    def problem(self, model: Floats | None = None) -> Problem:
         data = self.data
         ratio = (self.n_candidate or data.n) / data.n
         return Problem(
             self.policy,
-            self.policy.inputs(data.features, data.behavior),
-            make_loss(self.selection.objective, self.label, data.classes.size),
+            self.inputs,
+            make_loss(self.selection.objective, self.label, data.classes.size, model),
             [
-                Requirement(compiled, self.selection.target, self.n_test / data.n, ratio)
+                make_requirement(compiled, self.selection.target, self.n_test / data.n, ratio)
                 for compiled in self.plan.compile(data)
             ],
         )
 
-    def starts(self, inputs: PolicyInputs) -> Sequence[Floats]:
+    @cached_property
+    def accurate(self) -> Floats:
+        """The best predictor of the label, whatever it does to the constraints."""
+        return fit_log_loss(self.policy, self.inputs, self.label)
+
+    def starts(self) -> Sequence[Floats]:
         """The best predictor of the label; one that imitates the behaviour model; their middle."""
-        accurate = fit_log_loss(self.policy, inputs, self.label)
         if self.data.decision_index is None:
-            return [accurate]
-        familiar = fit_log_loss(self.policy, inputs, self.data.decision_index)
-        return [accurate, (accurate + familiar) / 2, familiar]
+            return [self.accurate]
+        familiar = fit_log_loss(self.policy, self.inputs, self.data.decision_index)
+        return [self.accurate, (self.accurate + familiar) / 2, familiar]
+
+    def search(
+        self, starts: Sequence[Floats], progress: Callable[[], None]
+    ) -> tuple[Candidate, int]:
+        """The gradient search from some starts; the candidate, and how many policies it saw."""
+        problem = self.problem(self.policy.free(self.accurate, self.inputs))
+        found = gradient_search(problem, starts, progress=progress)
+        return found, problem.evaluations

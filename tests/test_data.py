@@ -1,0 +1,572 @@
+"""LoggedData: what it takes, and what it refuses with what words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+
+from elfair.data import LoggedData
+from elfair.errors import DataError, ElfairError
+from elfair.language import col, holds
+from elfair.partition import partition
+
+N = 6
+GOOD: dict[str, Any] = {
+    "X": {"age": [17.0, 18.0, 19.0, 20.0, 21.0, 22.0], "height": [1, 2, 3, 4, 5, 6]},
+    "y": [0, 1, 0, 1, 0, 1],
+    "sensitive_features": {"race": ["A", "B", "A", "B", "A", "B"]},
+    "decision": [0, 0, 1, 1, 0, 1],
+    "propensity": [0.5, 0.25, 0.75, 0.5, 0.9, 0.1],
+    "impact": {"income": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]},
+    "row_id": ["a", "b", "c", "d", "e", "f"],
+}
+BEHAVIOR = [[0.5, 0.5], [0.25, 0.75], [0.25, 0.75], [0.5, 0.5], [0.9, 0.1], [0.9, 0.1]]
+
+
+def make(**changes: Any) -> LoggedData:
+    return LoggedData(**{**GOOD, **changes})
+
+
+def refused(*words: str, **changes: Any) -> DataError:
+    """The error of a change to good data: it holds the words, and ends with one hint."""
+    with pytest.raises(DataError) as caught:
+        make(**changes)
+    lines = str(caught.value).splitlines()
+    assert [line.startswith("Hint: ") for line in lines].count(True) == 1
+    assert lines[-1].startswith("Hint: ")
+    for word in words:
+        assert word in str(caught.value)
+    return caught.value
+
+
+@dataclass
+class Holder:
+    """One way to hold a table and a column."""
+
+    table: Callable[[dict[str, Any]], Any]
+    column: Callable[[list[Any]], Any]
+
+
+HOLDERS = {
+    "array": Holder(lambda d: {k: np.array(v) for k, v in d.items()}, np.array),
+    "list": Holder(dict, list),
+    "pandas": Holder(pd.DataFrame, pd.Series),
+    "pandas-object": Holder(
+        lambda d: pd.DataFrame(d, dtype=object), lambda v: pd.Series(v, dtype=object)
+    ),
+    "pandas-nullable": Holder(
+        lambda d: pd.DataFrame(d).convert_dtypes(), lambda v: pd.Series(v).convert_dtypes()
+    ),
+    "pandas-pyarrow": Holder(
+        lambda d: pd.DataFrame(d).convert_dtypes(dtype_backend="pyarrow"),
+        lambda v: pd.Series(v).convert_dtypes(dtype_backend="pyarrow"),
+    ),
+    "polars": Holder(pl.DataFrame, pl.Series),
+    "pyarrow": Holder(pa.table, lambda v: pa.chunked_array([v[:2], v[2:]])),
+    "pyarrow-array": Holder(pa.table, pa.array),
+}
+
+
+@pytest.fixture(params=HOLDERS)
+def held(request: pytest.FixtureRequest) -> Holder:
+    return HOLDERS[request.param]
+
+
+# -- what it takes ------------------------------------------------------------------------------
+
+
+def test_every_holder_gives_the_same_data(held: Holder) -> None:
+    data = make(
+        X=held.table(GOOD["X"]),
+        y=held.column(GOOD["y"]),
+        sensitive_features=held.table(GOOD["sensitive_features"]),
+        decision=held.column(GOOD["decision"]),
+        propensity=held.column(GOOD["propensity"]),
+        impact=held.table(GOOD["impact"]),
+        row_id=held.column(GOOD["row_id"]),
+    )
+    assert data.n == N
+    assert data.feature_names == ["age", "height"]
+    assert data.names == ["race", "age", "height"]
+    assert data.features.dtype == np.float64
+    np.testing.assert_array_equal(data.features[:, 1], np.arange(1, 7))
+    np.testing.assert_array_equal(data.column("age"), np.arange(17, 23))
+    assert data.column("race").tolist() == GOOD["sensitive_features"]["race"]
+    assert data.classes.tolist() == [0, 1]
+    assert data.label_index is not None
+    assert data.label_index.tolist() == GOOD["y"]
+    assert data.decision_index is not None
+    assert data.decision_index.tolist() == GOOD["decision"]
+    assert data.propensity is not None
+    assert data.propensity.tolist() == GOOD["propensity"]
+    assert data.impact("income").tolist() == GOOD["impact"]["income"]
+    assert data.digest() == make().digest()
+
+
+@pytest.mark.parametrize(
+    ("label", "decision", "classes"),
+    [
+        (["no", "yes"] * 3, ["no", "no", "yes", "yes", "no", "yes"], ["no", "yes"]),
+        ([False, True] * 3, [False, False, True, True, False, True], [False, True]),
+        ([False, True] * 3, [0, 0, 1, 1, 0, 1], [False, True]),
+        ([0.0, 1.0] * 3, [0, 0, 1, 1, 0, 1], [0, 1]),
+        ([2, 5] * 3, [2, 2, 5, 5, 2, 5], [2, 5]),
+    ],
+)
+def test_labels_of_any_one_kind(
+    held: Holder, label: list[Any], decision: list[Any], classes: list[Any]
+) -> None:
+    data = make(y=held.column(label), decision=held.column(decision))
+    assert data.classes.tolist() == classes
+    assert data.positive == classes[1]
+    assert data.label_index is not None
+    assert data.label_index.tolist() == [0, 1] * 3
+    assert data.decision_index is not None
+    assert data.decision_index.tolist() == [0, 0, 1, 1, 0, 1]
+
+
+def test_a_missing_group_is_allowed_and_meets_no_condition(held: Holder) -> None:
+    data = make(
+        sensitive_features=held.table({"race": ["A", None, "B", "A", None, "B"], "sex": [1] * 6})
+    )
+    assert holds(col("race") == "A", data).tolist() == [True, False, False, True, False, False]
+    assert holds(col("race") != "A", data).tolist() == [False, False, True, False, False, True]
+    assert holds(~(col("race") == "A"), data).tolist() == [False, False, True, False, False, True]
+
+
+def test_a_missing_number_or_truth_among_groups(held: Holder) -> None:
+    data = make(
+        sensitive_features=held.table(
+            {"age": [17.0, 18.0, 19.0, 20.0, 21.0, 22.0], "n": [1, 2, None] * 2,
+             "b": [True, None, False] * 2}
+        )
+    )  # fmt: skip
+    assert holds(col("n") >= 2, data).tolist() == [False, True, False] * 2
+    assert holds(col("b") == False, data).tolist() == [False, False, True] * 2  # noqa: E712
+
+
+CATEGORIES = {
+    "pandas": pd.Series(["A", "B", None] * 2, dtype="category"),
+    "pandas-str": pd.Series(["A", "B", None] * 2, dtype="str"),
+    "pandas-string": pd.Series(["A", "B", None] * 2, dtype="string"),
+    "polars": pl.Series(["A", "B", None] * 2, dtype=pl.Categorical),
+    "polars-enum": pl.Series(["A", "B", None] * 2, dtype=pl.Enum(["B", "A"])),
+    "pyarrow": pa.chunked_array([pa.array(["A", "B", None] * 2).dictionary_encode()]),
+}
+
+
+@pytest.mark.parametrize("kind", CATEGORIES)
+def test_categories_are_text(kind: str) -> None:
+    data = make(sensitive_features={"race": CATEGORIES[kind]})
+    assert data.column("race").tolist() == ["A", "B", None] * 2
+    assert holds(col("race") == "B", data).tolist() == [False, True, False] * 2
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        pd.Series([0, 1] * 3, dtype="category"),
+        pd.Series([0, 1] * 3, dtype="Int64"),
+        pd.Series([0, 1] * 3, dtype="int64[pyarrow]"),
+        pd.Series([0, 1] * 3, dtype=object),
+        pl.Series([0, 1] * 3, dtype=pl.UInt8),
+    ],
+)
+def test_categories_of_numbers_are_numbers(label: Any) -> None:
+    data = make(y=label)
+    assert data.classes.dtype.kind in "iu"
+    assert data.classes.tolist() == [0, 1]
+
+
+def test_dates_among_groups_pass_through(held: Holder) -> None:
+    days = [datetime(2020, 1, day) for day in (1, 1, 2, 2, 3, 3)]
+    data = make(sensitive_features=held.table({"born": days}))
+    assert len(data.take(np.array([0, 5])).column("born")) == 2
+    candidate, sealed = partition(data, stratified=True)
+    assert candidate.n + sealed.n == N
+
+
+def test_more_than_two_classes() -> None:
+    data = make(y=["b", "a", "c"] * 2, decision=["a", "b", "c", "a", "b", "c"])
+    assert data.classes.tolist() == ["a", "b", "c"]
+    assert data.decision_index is not None
+    assert data.decision_index.tolist() == [0, 1, 2, 0, 1, 2]
+    assert data.behavior is None  # the propensity does not say how the rest is shared
+    assert data.positive == "c"
+
+
+def test_two_classes_know_the_other_decision() -> None:
+    np.testing.assert_allclose(make().behavior, BEHAVIOR)
+
+
+def test_classes_without_labels() -> None:
+    assert make(y=None).classes.tolist() == [0, 1]
+    data = make(y=None, classes=[2, 1, 0])
+    assert data.classes.tolist() == [0, 1, 2]
+    assert data.label_index is None
+    assert LoggedData([[1.0]]).classes.size == 0
+
+
+def test_positive_is_a_class() -> None:
+    assert make().positive == 1
+    assert make(positive=0).positive == 0
+    refused("positive='1' is not a class", "0, 1", positive="1")
+
+
+def test_a_single_impact_has_an_alias() -> None:
+    data = make()
+    assert data.impact_names == ["income", "impact"]
+    assert data.impact_key("impact") == "income"
+    np.testing.assert_array_equal(data.impact("impact"), data.impact("income"))
+    assert make(impact=[1, 2, 3, 4, 5, 6]).impact_names == ["impact"]
+
+
+def test_several_impacts_have_names_only() -> None:
+    data = make(impact={"income": range(6), "health": range(6, 12)})
+    assert data.impact_names == ["income", "health"]
+    assert data.impact("health").tolist() == [6, 7, 8, 9, 10, 11]
+    with pytest.raises(DataError, match="no impact 'impact'; impacts: 'income', 'health'"):
+        data.impact("impact")
+    with pytest.raises(DataError, match="did you mean 'health'"):
+        data.impact("heath")
+    with pytest.raises(DataError, match="impact was not given"):
+        make(impact=None).impact("impact")
+    assert make(impact=np.zeros((6, 2))).impact_names == ["impact_0", "impact_1"]
+
+
+def test_a_series_brings_its_name() -> None:
+    data = make(
+        impact=pd.Series(range(6), name="income"), sensitive_features=pl.Series("race", range(6))
+    )
+    assert data.impact_names == ["income", "impact"]
+    assert data.names == ["race", "age", "height"]
+    assert make(sensitive_features=list("ABABAB")).names == ["sensitive", "age", "height"]
+
+
+def test_a_feature_may_also_be_a_group() -> None:
+    data = make(sensitive_features={"height": [1, 2, 3, 4, 5, 6]})
+    assert data.names == ["height", "age"]
+    words = "'height' is both a feature and a sensitive feature"
+    refused(words, sensitive_features={"height": [1, 2, 3, 4, 5, 7]})
+    refused(words, sensitive_features={"height": ["1", "2", "3", "4", "5", "6"]})
+    refused(words, sensitive_features={"height": [1, 2, 3, 4, 5, None]})
+    refused(words, sensitive_features={"height": np.arange(6).astype("M8[D]")})
+
+
+# -- what it refuses ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("what", "values", "named"),
+    [
+        ("y", [0, 1], "y has 2 rows, but X has 6"),
+        ("sensitive_features", {"race": ["A"] * 7}, "sensitive feature 'race' has 7 rows"),
+        ("decision", [0] * 5, "decision has 5 rows"),
+        ("propensity", [0.5] * 7, "propensity has 7 rows"),
+        ("impact", {"income": [1.0] * 5}, "impact 'income' has 5 rows"),
+        ("row_id", [1, 2], "row_id has 2 rows"),
+        ("behavior", BEHAVIOR[:4], "Got shape (4, 2)"),
+        ("X", {"age": [1.0] * 7}, "y has 6 rows, but X has 7"),
+    ],
+)
+def test_lengths_must_agree(what: str, values: Any, named: str) -> None:
+    refused(named, **{what: values})
+
+
+@pytest.mark.parametrize("what", ["y", "decision", "row_id"])
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_nothing_may_be_missing(what: str, missing: object) -> None:
+    values = pd.Series([0, 1, missing, 1, missing, 1], dtype=object)
+    refused(f"{what} is missing in 2 of 6 rows (the first is row 2)", **{what: values})
+
+
+def test_nothing_may_be_missing_in_any_holder(held: Holder) -> None:
+    refused("y is missing in 2 of 6 rows", y=held.column([0, 1, None] * 2))
+    refused("y is missing in 2 of 6 rows", y=held.column(["no", "yes", None] * 2))
+    refused("decision is missing in 2 of 6 rows", decision=held.column([True, False, None] * 2))
+    refused(
+        "impact 'income' is missing in 3 of 6 rows", "not observed", "wait until",
+        impact=held.table({"income": [1.0, None] * 3}),
+    )  # fmt: skip
+    refused("propensity must be in (0, 1]. Got nan", propensity=held.column([0.5, None] * 3))
+
+
+def test_masked_entries_are_missing() -> None:
+    masked = np.ma.masked_array(np.ones(6), [True] + [False] * 5)
+    refused("impact 'impact' is missing in 1 of 6 rows", impact=masked)
+
+
+def test_an_infinite_class_is_refused() -> None:
+    refused("Input y contains infinity, in 1 of 6 rows", y=[0, 1, 0, 1, 0, np.inf])
+
+
+@pytest.mark.parametrize("bad", [0, -0.1, 1.0000001, np.nan, np.inf])
+def test_propensity_is_a_probability(bad: float) -> None:
+    refused(
+        f"propensity must be in (0, 1]. Got {bad:g} in row 2 (1 of 6 rows are wrong)",
+        propensity=[0.5, 0.5, bad, 0.5, 0.5, 0.5],
+    )
+
+
+@pytest.mark.parametrize("bad", ["0.5", 1j, np.datetime64("2020-01-01"), [0.5]])
+@pytest.mark.parametrize("what", ["propensity", "impact"])
+def test_numbers_must_be_numbers(what: str, bad: object) -> None:
+    values = np.fromiter([bad] * 6, dtype=object, count=6)
+    refused("must hold numbers", "convert", **{what: values})
+
+
+def test_impact_is_finite() -> None:
+    refused("impact 'impact' is infinite in 1 of 6 rows", impact=[1, 2, 3, 4, 5, np.inf])
+
+
+def test_propensity_needs_its_decision() -> None:
+    refused("propensity was given, but not the decision", decision=None)
+    refused("neither y nor decision", y=None, decision=None, propensity=None, behavior=BEHAVIOR)
+
+
+def test_decisions_are_classes() -> None:
+    refused(
+        "decision holds values outside the classes in 2 of 6 rows: 2 among them. Classes: 0, 1.",
+        decision=[0, 1, 2, 0, 1, 2],
+    )
+    refused("y holds values outside the classes in 3 of 6 rows: 1", classes=[0, 2])
+    refused("outside the classes in 6 of 6 rows", decision=np.arange(6).astype("M8[D]"))
+    refused("outside the classes in 6 of 6 rows", decision=np.fromiter([[0]] * 6, dtype=object))
+
+
+def test_text_is_not_a_number() -> None:
+    refused("'0' among them. Classes: 0, 1.", "'0' is not 0", decision=["0", "1"] * 3)
+    refused("0 among them. Classes: '0', '1'.", "'0' is not 0", y=["0", "1"] * 3)
+
+
+@pytest.mark.parametrize(
+    "label",
+    [[0, "1"] * 3, np.array([0, "1"] * 3, dtype=object), pd.Series([0, "1"] * 3)],
+    ids=["list", "array", "pandas"],
+)
+def test_labels_are_of_one_kind(label: Any) -> None:
+    refused("y must hold values of one kind. Got a mixture of int, str.", y=label)
+
+
+def test_row_ids_are_unique() -> None:
+    refused("row_id must be unique. Got 1 more than once (2 repeated", row_id=[1, 1, 1, 2, 3, 4])
+    refused("Got 'a' more than once (1 repeated", row_id=["b", "a", "a", "c", "d", "e"])
+    refused("Got '1' more than once", row_id=[1, "1", "a", "c", "d", "e"])
+    assert make(row_id=range(6)).row_id is not None
+
+
+def test_names_and_scalars_are_not_columns() -> None:
+    refused("sensitive_features must be one column", "'race'", sensitive_features="race")
+    refused("propensity must be one column or a table of columns. Got float 0.5", propensity=0.5)
+    refused("y must be one column. Got 2", y=np.zeros((6, 2)))
+    refused("impact must have at least one column", impact={})
+    refused("decision must be one column or a table", decision=np.zeros((6, 2, 2)))
+    refused("lines of different lengths", impact=[[1, 2], [3], [1], [1], [1], [1]])
+
+
+@pytest.mark.parametrize("what", ["X", "sensitive_features", "impact"])
+def test_columns_of_one_name_are_refused(what: str) -> None:
+    twice = pd.DataFrame(np.ones((6, 2)), columns=["a", "a"])
+    refused(f"{what} has two columns of one name", **{what: twice})
+    alike = pd.DataFrame(np.ones((6, 2)), columns=[0, "0"])
+    refused(f"{what} has two columns of one name, '0'", **{what: alike})
+
+
+def test_lists_in_cells_are_refused() -> None:
+    nested = pl.DataFrame({"race": [["A"], ["B"]] * 3})
+    words = "must hold one value in each row"
+    refused(f"sensitive_features 'race' {words}", sensitive_features=nested)
+    refused(f"decision {words}", decision=pd.Series([[0]] * 6))
+
+
+# -- propensity and the behaviour model ---------------------------------------------------------
+
+
+def test_certain_decisions_identify_nothing() -> None:
+    words = "those decisions were deterministic"
+    refused("propensity is exactly 1 in 2 of 6 rows", words, propensity=[1, 0.5, 0.5, 1, 0.5, 0.5])
+    refused("propensity is exactly 1 in 6 of 6 rows", words, propensity=np.ones(6))
+
+
+class Model:
+    """A fitted behaviour model of a single feature, whose probabilities are written down."""
+
+    def __init__(self, probabilities: Any, classes: Any = (0, 1)) -> None:
+        self.probabilities = np.asarray(probabilities, dtype=float)
+        self.classes_ = np.asarray(classes)
+
+    def predict_proba(self, X: Any) -> Any:
+        return self.probabilities
+
+
+def test_a_model_may_be_certain_of_some_rows() -> None:
+    some = [[1.0, 0.0], *BEHAVIOR[1:]]
+    data = make(propensity=None, behavior=Model(some))
+    assert data.behavior_model is not None
+    np.testing.assert_allclose(data.behavior, some)
+    assert data.propensity is not None
+    np.testing.assert_allclose(data.propensity, [1, *GOOD["propensity"][1:]])
+    assert make(propensity=data.propensity, behavior=Model(some)).propensity is not None
+    all_certain = np.eye(2)[GOOD["decision"]]
+    refused("exactly 1 in 6 of 6 rows", propensity=None, behavior=Model(all_certain))
+    refused("behavior gives probability 0 to some decision in 1 of 6 rows", "fitted model itself",
+            propensity=None, behavior=some)  # fmt: skip
+
+
+def test_the_model_is_asked_about_the_rows_as_they_came() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(200, 2)), columns=["a", "b"])
+    decided = (frame["a"] + rng.normal(size=200) > 0).map({True: "yes", False: "no"})
+    model = LogisticRegression().fit(frame, decided)  # warns if asked without names
+    data = LoggedData(frame, decision=decided, behavior=model)
+    np.testing.assert_allclose(data.behavior, model.predict_proba(frame), rtol=1e-12)
+    assert data.propensity is not None
+    taken = np.where(decided == "yes", *model.predict_proba(frame).T[::-1])
+    np.testing.assert_allclose(data.propensity, taken, rtol=1e-12)
+
+
+def test_a_model_may_order_its_classes_otherwise() -> None:
+    data = make(propensity=None, behavior=Model(np.array(BEHAVIOR)[:, ::-1], [1, 0]))
+    np.testing.assert_allclose(data.behavior, BEHAVIOR)
+
+
+def test_a_model_may_lack_a_class_and_know_one_it_never_takes() -> None:
+    never = np.column_stack([BEHAVIOR, np.zeros(6)])
+    data = make(propensity=None, behavior=Model(never, [0, 1, 7]), classes=[0, 1, 2])
+    np.testing.assert_allclose(data.behavior, never)
+
+
+def test_models_that_do_not_fit() -> None:
+    def model(**changes: Any) -> dict[str, Any]:
+        return {"propensity": None, "behavior": Model(**{"probabilities": BEHAVIOR, **changes})}
+
+    refused("decisions that are not among the classes: 2. Classes: 0, 1", **model(classes=[0, 2]))
+    refused("are not among the classes: '0', '1'", "'0' is not 0", **model(classes=["0", "1"]))
+    refused("each of its 2 classes. Got shape (6,)", **model(probabilities=np.ones(6)))
+    refused("each of its 2 classes. Got shape (6, 3)", **model(probabilities=np.ones((6, 3)) / 3))
+    refused("predict_proba of the behaviour model has 3 rows", **model(probabilities=BEHAVIOR[:3]))
+    refused("sum to 1. Row 0 sums to 1.5", **model(probabilities=np.full((6, 2), 0.75)))
+    refused("missing or infinite values in 6 of 6", **model(probabilities=np.full((6, 2), np.nan)))
+    refused(
+        "must be a fitted model", "fit it first", propensity=None, behavior=LogisticRegression()
+    )
+
+
+def test_behavior_is_a_table_of_probabilities(held: Holder) -> None:
+    first, second = np.array(BEHAVIOR).T.tolist()
+    for table in ({"no": first, "yes": second}, {"1": second, "0": first}):
+        data = make(propensity=None, behavior=held.table(table))
+        np.testing.assert_allclose(data.behavior, BEHAVIOR)
+        assert data.propensity is not None
+        np.testing.assert_allclose(data.propensity, GOOD["propensity"])
+
+
+def test_behavior_tables_that_do_not_fit() -> None:
+    def table(row: list[float]) -> dict[str, Any]:
+        return {"propensity": None, "behavior": [*BEHAVIOR[:5], row]}
+
+    refused("shape (6, 2)", "Got shape (6, 1)", propensity=None, behavior=[0.5] * 6)
+    refused("shape (6, 2)", "(0, 1)", "(6, 3)", propensity=None, behavior=np.ones((6, 3)) / 3)
+    refused("sum to 1. Row 5 sums to 0.9", **table([0.4, 0.5]))
+    refused("negative, missing or infinite values in 1 of 6 rows (the first is row 5)",
+            **table([-0.5, 1.5]))  # fmt: skip
+    refused("missing or infinite values in 1 of 6", **table([np.nan, 0.5]))
+    refused("probability 0 to some decision in 1 of 6 rows", **table([0.0, 1.0]))
+    impossible = Model([*BEHAVIOR[:5], [1.0, 0.0]])
+    refused("probability 0 to the decision that was logged, in 1 of 6 rows (the first is row 5)",
+            propensity=None, behavior=impossible)  # fmt: skip
+
+
+def test_rounding_in_behavior_is_taken_out() -> None:
+    data = make(propensity=None, behavior=np.array(BEHAVIOR) * (1 + 9e-7))
+    assert data.behavior is not None
+    np.testing.assert_allclose(data.behavior.sum(axis=1), 1, rtol=1e-15)
+
+
+def test_propensity_and_behavior_must_agree() -> None:
+    nearly = np.array(GOOD["propensity"]) + 5e-7
+    np.testing.assert_allclose(make(behavior=BEHAVIOR, propensity=nearly).behavior, BEHAVIOR)
+    refused("disagree in 1 rows: in row 1, propensity is 0.75 and behavior says 0.25",
+            behavior=BEHAVIOR, propensity=[0.5, 0.75, *GOOD["propensity"][2:]])  # fmt: skip
+    # Both differ by less than a millionth, and the weights by a factor of two.
+    small = [[1 - 4e-7, 4e-7]] * 6
+    refused("disagree in 6 rows", behavior=small, decision=[1] * 6, propensity=[8e-7] * 6)
+
+
+# -- parts of the table, and their fingerprint --------------------------------------------------
+
+BY_ROW = ("features", "label", "label_index", "decision", "decision_index", "propensity",
+          "behavior", "row_id")  # fmt: skip
+
+
+@given(st.lists(st.integers(0, N - 1)))
+def test_take_takes_every_column(rows: list[int]) -> None:
+    data = make()
+    part = data.take(np.array(rows, dtype=np.intp))
+    assert part.n == len(rows)
+    columns = {name: getattr(data, name) for name in BY_ROW}
+    # Whatever has one entry a row must be taken, also what is added later.
+    assert columns.keys() == {
+        k for k, v in vars(data).items() if isinstance(v, np.ndarray) and len(v) == N
+    }
+    for name, whole in columns.items():
+        np.testing.assert_array_equal(getattr(part, name), whole[rows])
+    np.testing.assert_array_equal(part.sensitive["race"], data.sensitive["race"][rows])
+    np.testing.assert_array_equal(part.impacts["income"], data.impacts["income"][rows])
+    assert part.classes is data.classes
+    assert data.n == N
+
+
+def test_taken_rows_are_a_copy() -> None:
+    data = make(X=np.arange(12.0).reshape(6, 2))
+    part = data.take(np.arange(6))
+    part.features[:] = -1
+    assert data.features.min() == 0
+
+
+@given(st.permutations(range(N)))
+def test_the_digest_does_not_depend_on_order(rows: list[int]) -> None:
+    assert make().take(np.array(rows)).digest() == make().digest()
+
+
+def test_the_digest_depends_on_all_that_was_logged() -> None:
+    changed = {
+        "X": {"age": [17.0, 18.0, 19.0, 20.0, 21.0, 22.5], "height": [1, 2, 3, 4, 5, 6]},
+        "y": [1, 1, 0, 1, 0, 1],
+        "decision": [1, 0, 1, 1, 0, 1],
+        "propensity": [0.6, 0.25, 0.75, 0.5, 0.9, 0.1],
+        "impact": [1.0, 2.0, 3.0, 4.0, 5.0, 6.5],
+    }
+    digests = [make().digest()] + [make(**{k: v}).digest() for k, v in changed.items()]
+    digests += [make(y=None).digest(), make(decision=None, propensity=None).digest()]
+    # Values that change places between rows make other rows of the same columns.
+    digests.append(make(impact=GOOD["impact"]["income"][::-1]).digest())
+    assert len(set(digests)) == len(digests)
+    assert make().take(np.array([0, 0, 1])).digest() != make().take(np.array([0, 1, 1])).digest()
+
+
+def test_the_digest_knows_people_under_another_grouping() -> None:
+    other = make(
+        sensitive_features={"sex": [1, 2] * 3}, row_id=None, impact=GOOD["impact"]["income"]
+    )
+    assert other.digest() == make().digest()
+    assert make(y=["no", "yes"] * 3, decision=["no", "no", "yes", "yes", "no", "yes"]).digest() == (
+        make().digest()
+    )
+
+
+def test_errors_are_value_errors_too() -> None:
+    error = refused("y has 1 rows", y=[1])
+    assert isinstance(error, ValueError)
+    assert isinstance(error, ElfairError)
