@@ -52,7 +52,7 @@ DAY = dt.datetime(2020, 1, 1)
         (pd.Series([1, None], dtype="Int64"), "O", [1, None]),
         (pd.Series([2**60 + 1, None], dtype="Int64"), "O", [2**60 + 1, None]),
         (pd.Series([1, 2], dtype="Int64"), "i", [1, 2]),
-        (pd.Series([1.5, 2], dtype="Float64"), "f", [1.5, 2]),
+        (pd.Series([1.5, 2], dtype="Float64"), "f", [1.5, 2.0]),
         (pd.Series([True, None], dtype="boolean"), "O", [True, None]),
         (pd.Series([True, False], dtype="boolean"), "b", [True, False]),
         (pd.Series(["A", None]), "O", ["A", None]),
@@ -101,7 +101,7 @@ def test_names_of_columns() -> None:
     assert names(pd.DataFrame([[1, 2]], columns=[1, 0])) == ["1", "0"]
     assert names(pd.DataFrame([[1, 2]], columns=["b", "a"])) == ["b", "a"]
     assert names({"b": pd.Series([1], name="c"), 3: [1]}) == ["b", "3"]
-    assert names(pa.record_batch({"a": [1], "b": [2]})) == ["a", "b"]
+    assert names(pa.table({"b": [1], "a": [2]})) == ["b", "a"]
 
 
 def test_columns_are_taken_by_place_where_names_are_numbers() -> None:
@@ -129,7 +129,7 @@ def test_what_is_not_a_column(values: Any) -> None:
 
 
 def test_a_lazy_frame_is_not_in_memory() -> None:
-    with pytest.raises(DataError, match="Got LazyFrame .*\nHint: .* data frame in memory"):
+    with pytest.raises(DataError, match=r"Got LazyFrame .*\nHint: .* data frame in memory"):
         named_columns(pl.LazyFrame({"a": [1]}), "impact", default="impact")
 
 
@@ -157,11 +157,10 @@ def test_numbers_as_floats(column: Any, expected: list[float]) -> None:
         (np.array([1j]), "1j"),
         (np.array(["2020-01-01"], dtype="M8[D]"), "2020-01-01"),
         (np.array([1], dtype="m8[D]"), "timedelta64"),
-        (np.array([[1]], dtype="O"), "1"),
-    ][:5],
+    ],
 )
 def test_what_is_no_number_is_named(column: Any, shown: str) -> None:
-    with pytest.raises(DataError, match="impact must hold numbers. Got .*\nHint: ") as caught:
+    with pytest.raises(DataError, match=r"impact must hold numbers. Got .*\nHint: ") as caught:
         as_floats(column, "impact")
     assert shown in str(caught.value)
 
@@ -189,8 +188,7 @@ def test_positions_invert_distinct_values(values: list[Any], data: st.DataObject
 @pytest.mark.parametrize("value", ["0", 0.5, 7, -1, None, [0], dt.datetime(2020, 1, 1)])
 def test_no_position_for_what_is_not_there(value: object) -> None:
     column = np.fromiter([value, 1], dtype=object, count=2)
-    expected = -1 if not isinstance(value, list) else -1
-    assert positions(column, np.array([0, 1]))[0] == expected
+    assert positions(column, np.array([0, 1]))[0] == -1
     assert (positions(column, np.array([], dtype=int)) == -1).all()
 
 

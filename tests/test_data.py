@@ -14,7 +14,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.linear_model import LogisticRegression
 
 from elfair.data import LoggedData
 from elfair.errors import DataError, ElfairError
@@ -276,7 +275,6 @@ def test_a_feature_may_also_be_a_group() -> None:
         ("propensity", [0.5] * 7, "propensity has 7 rows"),
         ("impact", {"income": [1.0] * 5}, "impact 'income' has 5 rows"),
         ("row_id", [1, 2], "row_id has 2 rows"),
-        ("behavior", BEHAVIOR[:4], "Got shape (4, 2)"),
         ("X", {"age": [1.0] * 7}, "y has 6 rows, but X has 7"),
     ],
 )
@@ -364,6 +362,7 @@ def test_row_ids_are_unique() -> None:
     refused("Got 'a' more than once (1 repeated", row_id=["b", "a", "a", "c", "d", "e"])
     refused("Got '1' more than once", row_id=[1, "1", "a", "c", "d", "e"])
     assert make(row_id=range(6)).row_id is not None
+    assert make(row_id=["a", "a\0", "b", "c", "d", "e"]).row_id is not None
 
 
 def test_names_and_scalars_are_not_columns() -> None:
@@ -388,120 +387,6 @@ def test_lists_in_cells_are_refused() -> None:
     words = "must hold one value in each row"
     refused(f"sensitive_features 'race' {words}", sensitive_features=nested)
     refused(f"decision {words}", decision=pd.Series([[0]] * 6))
-
-
-# -- propensity and the behaviour model ---------------------------------------------------------
-
-
-def test_certain_decisions_identify_nothing() -> None:
-    words = "those decisions were deterministic"
-    refused("propensity is exactly 1 in 2 of 6 rows", words, propensity=[1, 0.5, 0.5, 1, 0.5, 0.5])
-    refused("propensity is exactly 1 in 6 of 6 rows", words, propensity=np.ones(6))
-
-
-class Model:
-    """A fitted behaviour model of a single feature, whose probabilities are written down."""
-
-    def __init__(self, probabilities: Any, classes: Any = (0, 1)) -> None:
-        self.probabilities = np.asarray(probabilities, dtype=float)
-        self.classes_ = np.asarray(classes)
-
-    def predict_proba(self, X: Any) -> Any:
-        return self.probabilities
-
-
-def test_a_model_may_be_certain_of_some_rows() -> None:
-    some = [[1.0, 0.0], *BEHAVIOR[1:]]
-    data = make(propensity=None, behavior=Model(some))
-    assert data.behavior_model is not None
-    np.testing.assert_allclose(data.behavior, some)
-    assert data.propensity is not None
-    np.testing.assert_allclose(data.propensity, [1, *GOOD["propensity"][1:]])
-    assert make(propensity=data.propensity, behavior=Model(some)).propensity is not None
-    all_certain = np.eye(2)[GOOD["decision"]]
-    refused("exactly 1 in 6 of 6 rows", propensity=None, behavior=Model(all_certain))
-    refused("behavior gives probability 0 to some decision in 1 of 6 rows", "fitted model itself",
-            propensity=None, behavior=some)  # fmt: skip
-
-
-def test_the_model_is_asked_about_the_rows_as_they_came() -> None:
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(200, 2)), columns=["a", "b"])
-    decided = (frame["a"] + rng.normal(size=200) > 0).map({True: "yes", False: "no"})
-    model = LogisticRegression().fit(frame, decided)  # warns if asked without names
-    data = LoggedData(frame, decision=decided, behavior=model)
-    np.testing.assert_allclose(data.behavior, model.predict_proba(frame), rtol=1e-12)
-    assert data.propensity is not None
-    taken = np.where(decided == "yes", *model.predict_proba(frame).T[::-1])
-    np.testing.assert_allclose(data.propensity, taken, rtol=1e-12)
-
-
-def test_a_model_may_order_its_classes_otherwise() -> None:
-    data = make(propensity=None, behavior=Model(np.array(BEHAVIOR)[:, ::-1], [1, 0]))
-    np.testing.assert_allclose(data.behavior, BEHAVIOR)
-
-
-def test_a_model_may_lack_a_class_and_know_one_it_never_takes() -> None:
-    never = np.column_stack([BEHAVIOR, np.zeros(6)])
-    data = make(propensity=None, behavior=Model(never, [0, 1, 7]), classes=[0, 1, 2])
-    np.testing.assert_allclose(data.behavior, never)
-
-
-def test_models_that_do_not_fit() -> None:
-    def model(**changes: Any) -> dict[str, Any]:
-        return {"propensity": None, "behavior": Model(**{"probabilities": BEHAVIOR, **changes})}
-
-    refused("decisions that are not among the classes: 2. Classes: 0, 1", **model(classes=[0, 2]))
-    refused("are not among the classes: '0', '1'", "'0' is not 0", **model(classes=["0", "1"]))
-    refused("each of its 2 classes. Got shape (6,)", **model(probabilities=np.ones(6)))
-    refused("each of its 2 classes. Got shape (6, 3)", **model(probabilities=np.ones((6, 3)) / 3))
-    refused("predict_proba of the behaviour model has 3 rows", **model(probabilities=BEHAVIOR[:3]))
-    refused("sum to 1. Row 0 sums to 1.5", **model(probabilities=np.full((6, 2), 0.75)))
-    refused("missing or infinite values in 6 of 6", **model(probabilities=np.full((6, 2), np.nan)))
-    refused(
-        "must be a fitted model", "fit it first", propensity=None, behavior=LogisticRegression()
-    )
-
-
-def test_behavior_is_a_table_of_probabilities(held: Holder) -> None:
-    first, second = np.array(BEHAVIOR).T.tolist()
-    for table in ({"no": first, "yes": second}, {"1": second, "0": first}):
-        data = make(propensity=None, behavior=held.table(table))
-        np.testing.assert_allclose(data.behavior, BEHAVIOR)
-        assert data.propensity is not None
-        np.testing.assert_allclose(data.propensity, GOOD["propensity"])
-
-
-def test_behavior_tables_that_do_not_fit() -> None:
-    def table(row: list[float]) -> dict[str, Any]:
-        return {"propensity": None, "behavior": [*BEHAVIOR[:5], row]}
-
-    refused("shape (6, 2)", "Got shape (6, 1)", propensity=None, behavior=[0.5] * 6)
-    refused("shape (6, 2)", "(0, 1)", "(6, 3)", propensity=None, behavior=np.ones((6, 3)) / 3)
-    refused("sum to 1. Row 5 sums to 0.9", **table([0.4, 0.5]))
-    refused("negative, missing or infinite values in 1 of 6 rows (the first is row 5)",
-            **table([-0.5, 1.5]))  # fmt: skip
-    refused("missing or infinite values in 1 of 6", **table([np.nan, 0.5]))
-    refused("probability 0 to some decision in 1 of 6 rows", **table([0.0, 1.0]))
-    impossible = Model([*BEHAVIOR[:5], [1.0, 0.0]])
-    refused("probability 0 to the decision that was logged, in 1 of 6 rows (the first is row 5)",
-            propensity=None, behavior=impossible)  # fmt: skip
-
-
-def test_rounding_in_behavior_is_taken_out() -> None:
-    data = make(propensity=None, behavior=np.array(BEHAVIOR) * (1 + 9e-7))
-    assert data.behavior is not None
-    np.testing.assert_allclose(data.behavior.sum(axis=1), 1, rtol=1e-15)
-
-
-def test_propensity_and_behavior_must_agree() -> None:
-    nearly = np.array(GOOD["propensity"]) + 5e-7
-    np.testing.assert_allclose(make(behavior=BEHAVIOR, propensity=nearly).behavior, BEHAVIOR)
-    refused("disagree in 1 rows: in row 1, propensity is 0.75 and behavior says 0.25",
-            behavior=BEHAVIOR, propensity=[0.5, 0.75, *GOOD["propensity"][2:]])  # fmt: skip
-    # Both differ by less than a millionth, and the weights by a factor of two.
-    small = [[1 - 4e-7, 4e-7]] * 6
-    refused("disagree in 6 rows", behavior=small, decision=[1] * 6, propensity=[8e-7] * 6)
 
 
 # -- parts of the table, and their fingerprint --------------------------------------------------

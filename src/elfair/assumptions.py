@@ -68,7 +68,7 @@ def list_assumptions(
         found.append(
             Assumption(
                 "propensity floor",
-                "The behaviour model never took a decision with less than the declared probability.",
+                "The behaviour model took no decision with less than the declared probability.",
                 "declared",
                 f"{1 / estimation.largest_weight:g}; the data do not contradict it",
             )

@@ -204,9 +204,8 @@ class Certificate:
 
     @classmethod
     def from_json(cls, text: str) -> Certificate:
-        """The record from JSON text; anything that is not a certificate of this schema is refused."""
-        certificate = from_json(_of_this_schema(text), cls)
-        return certificate
+        """The record from JSON text; what is not a certificate of this schema is refused."""
+        return from_json(_of_this_schema(text), cls)
 
     def explain(self) -> str:
         """The result for people: what failed, by how much, about how many rows it would take."""

@@ -89,8 +89,8 @@ def _joint_statement(plan: Plan, delta: float) -> str:
         return "Nothing was tested, and nothing is promised."
     promise = (
         "The probability that a model is returned and violates some constraint is at most "
-        f"{delta:g} (the largest delta). This is not conditional on a model being returned, and the "
-        "bounds shown are not simultaneous."
+        f"{delta:g} (the largest delta). This is not conditional on a model being returned, and "
+        "the bounds shown are not simultaneous."
     )
     if plan.bound.kind == "asymptotic":
         promise += " It holds in the limit of many rows (asymptotic bound)."

@@ -346,7 +346,7 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             behavior = behavior_probabilities(self._behavior_model, X, self.classes_)
         free = self._policy.free(self._theta, self._policy.inputs(features, behavior))
         probabilities = np.vstack([1 - free.sum(axis=0), free]).T
-        return np.clip(probabilities, 0.0, 1.0)
+        return np.asarray(np.clip(probabilities, 0.0, 1.0))
 
     def predict(self, X: Any, *, random_state: Any = None) -> Array:
         """Decisions drawn from the certified policy, with fresh entropy each time.
@@ -417,7 +417,7 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise NoSolutionFoundError(
                 "no solution found: no model passed the fairness test, so that there is none to "
                 "predict with.",
-                hint="explain() says which constraint failed and about how many rows it would take.",
+                hint="explain() says which constraint failed and how many rows it may take.",
             )
 
     def _seed(self) -> int:

@@ -17,6 +17,7 @@ from elfair.statistics import Baselines, Part, compile_conjunct, logged_average
 
 Floats = NDArray[np.float64]
 
+
 @dataclass(frozen=True)
 class Claim:
     """One one-sided statement g <= 0 and the probability with which its test may err.
@@ -59,7 +60,7 @@ def read_constraints(
     0.05 accuracy >= 0.8
     """
     texts = [constraints] if isinstance(constraints, str | Statement) else list(constraints)
-    deltas = [delta] * len(texts) if isinstance(delta, int | float | np.number) else list(delta)  # type: ignore[list-item]
+    deltas = [delta] * len(texts) if isinstance(delta, int | float | np.number) else list(delta)
     if len(deltas) != len(texts):
         raise InputError(
             f"delta must be one number, or one for each constraint. Got {len(deltas)} for "
@@ -119,9 +120,7 @@ class Plan:
         """The rows of every claim on some data."""
         compiled = []
         for claim in self.claims:
-            parts = compile_conjunct(
-                claim.conjunct, data, self.baselines, self.logged_averages
-            )
+            parts = compile_conjunct(claim.conjunct, data, self.baselines, self.logged_averages)
             compiled.append(CompiledClaim(claim, parts, self.bound))
             compiled[-1].check_bound(self.baselines.estimation.estimator)
         return compiled

@@ -237,8 +237,8 @@ class LoggedData:
 
     def _row_ids(self, values: Any) -> Array:
         column = self._complete(values, "row_id")
-        ids = column if column.dtype.kind in "iu" else np.array([str(value) for value in column])
-        ids = np.sort(ids)
+        whole = column.dtype.kind in "iu"
+        ids = np.sort(column) if whole else np.array(sorted(map(str, column)), dtype=object)
         again = ids[1:][ids[1:] == ids[:-1]]
         if again.size:
             raise DataError(

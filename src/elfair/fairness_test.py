@@ -35,7 +35,6 @@ class Outcome:
         The rows that were tested.
     """
 
-
     results: tuple[ConstraintResult, ...]
     data: LoggedData
 
@@ -218,9 +217,7 @@ def _rows_needed(
         upper, _ = compiled.bound.predict(
             samples, compiled.claim.delta, rows, disjoint=compiled.disjoint
         )
-        error = sqrt(
-            sum(float(row.var(ddof=1)) / n for row, n in zip(values, rows, strict=True))
-        )
+        error = sqrt(sum(float(row.var(ddof=1)) / n for row, n in zip(values, rows, strict=True)))
         return upper + z * error <= 0
 
     most = 2.0**40

@@ -1,4 +1,4 @@
-"""ELFClassifier keeps scikit-learn's conventions; only what assumes that `predict` repeats fails."""
+"""ELFClassifier keeps scikit-learn's conventions, except where they assume that predict repeats."""
 
 from __future__ import annotations
 

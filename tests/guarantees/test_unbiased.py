@@ -61,9 +61,7 @@ def truth(value, condition, decide):
 def draw(n, seed):
     rng = np.random.default_rng(seed)
     t = (rng.random(n) < P_T[1]).astype(int)
-    x = np.where(
-        t == 0, rng.choice(3, size=n, p=P_X[0]), rng.choice(3, size=n, p=P_X[1])
-    )
+    x = np.where(t == 0, rng.choice(3, size=n, p=P_X[0]), rng.choice(3, size=n, p=P_X[1]))
     pick = rng.random((2, n))
     labels = np.array([[p_label(i, j) for j in TS] for i in XS])[x, t]
     logged = np.array([[behavior(i, j) for j in TS] for i in XS])[x, t]
@@ -176,7 +174,7 @@ def test_the_papers_tau_is_the_average_of_the_data():
 
 
 def test_a_propensity_that_ignores_what_decided_is_noticed():
-    """Propensities of x alone, though T was used: biased, and the mean weight of a group shows it."""
+    """Propensities of x alone, though T was used: the mean weight of a group shows it."""
     x, t, y, a, _, impact = draw(20_000, 4)
     share = np.zeros((3, 3))
     for i, j in product(XS, AS):

@@ -173,9 +173,7 @@ class Bound(ABC):
             Its derivative with respect to the values of each sample.
         """
 
-    def moment_factors(
-        self, width: float, delta: float, n: float
-    ) -> tuple[float, float] | None:
+    def moment_factors(self, width: float, delta: float, n: float) -> tuple[float, float] | None:
         """The (a, b) for which the predicted bound on one mean is ``mean + a + b * s``.
 
         Parameters

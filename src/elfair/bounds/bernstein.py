@@ -44,9 +44,7 @@ class EmpiricalBernstein(FiniteSampleBound):
         gradient += 1 / m
         return mean + slope * spread + last, gradient
 
-    def moment_factors(
-        self, width: float, delta: float, n: float
-    ) -> tuple[float, float] | None:
+    def moment_factors(self, width: float, delta: float, n: float) -> tuple[float, float] | None:
         """See `Bound.moment_factors`."""
         require_delta(delta)
         level = log(2 / delta)

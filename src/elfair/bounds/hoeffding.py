@@ -45,9 +45,7 @@ class Hoeffding(FiniteSampleBound):
         gradients = [np.full(sample.n, 1 / sample.n) for sample in samples]
         return mean + _margin(samples, delta, n), gradients
 
-    def moment_factors(
-        self, width: float, delta: float, n: float
-    ) -> tuple[float, float] | None:
+    def moment_factors(self, width: float, delta: float, n: float) -> tuple[float, float] | None:
         """See `Bound.moment_factors`."""
         require_delta(delta)
         return width * sqrt(log(1 / delta) / (2 * n)), 0.0

@@ -111,9 +111,7 @@ class StudentT(Bound):
             gradients.append(of_rows)
         return sum(means) + margin, gradients
 
-    def moment_factors(
-        self, width: float, delta: float, n: float
-    ) -> tuple[float, float] | None:
+    def moment_factors(self, width: float, delta: float, n: float) -> tuple[float, float] | None:
         """See `Bound.moment_factors`."""
         require_delta(delta)
         return (0.0, float(stdtrit(n - 1, 1 - delta)) / sqrt(n)) if n > 1 else None

@@ -73,9 +73,7 @@ def _atom(condition: Condition) -> _Atom | None:
     return None
 
 
-def _exclude(
-    one: tuple[str, tuple[Operand, ...]], other: tuple[str, tuple[Operand, ...]]
-) -> bool:
+def _exclude(one: tuple[str, tuple[Operand, ...]], other: tuple[str, tuple[Operand, ...]]) -> bool:
     """Whether every value that meets the first comparison fails the second."""
     (sign, values), (test, constants) = one, other
     if sign == "==":
@@ -101,9 +99,7 @@ def _meets(value: Operand, test: str, constants: tuple[Operand, ...]) -> bool:
 
 
 def _numbers(operands: Iterable[Operand]) -> bool:
-    return all(
-        isinstance(o, Literal) and isinstance(o.value, int | float) for o in operands
-    )
+    return all(isinstance(o, Literal) and isinstance(o.value, int | float) for o in operands)
 
 
 def _value(operand: Operand) -> object:

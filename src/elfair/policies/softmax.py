@@ -94,7 +94,9 @@ class SoftmaxPolicy:
         mixture: Floats = (1 - share) * inputs.behavior[1:] + share * softmax
         return mixture
 
-    def pull_back(self, theta: Floats, inputs: PolicyInputs, gradients: Floats) -> Floats:
+    def pull_back(
+        self, theta: Floats, inputs: PolicyInputs, free: Floats, gradients: Floats
+    ) -> Floats:
         """Derivatives by theta, from derivatives by the free probabilities.
 
         Parameters
@@ -103,6 +105,8 @@ class SoftmaxPolicy:
             One policy.
         inputs : PolicyInputs
             From `inputs`.
+        free : ndarray of shape (n_classes - 1, n)
+            From `free`, for this theta.
         gradients : ndarray of shape (j, n_classes - 1, n)
             The derivatives of j functions by the free probabilities.
 
@@ -110,11 +114,10 @@ class SoftmaxPolicy:
         -------
         ndarray of shape (j, n_parameters)
         """
-        softmax = self._softmax(theta, inputs)
         result = np.empty((len(gradients), self.n_parameters))
-        share = 1.0
+        softmax, share = free, 1.0
         if inputs.behavior is not None:
-            share = theta[-1]
+            softmax, share = self._softmax(theta, inputs), theta[-1]
             towards = softmax - inputs.behavior[1:]
             result[:, -1] = np.einsum("jkn,kn->j", gradients, towards)
         # By the logits of the softmax: p_l (G_l - sum_k G_k p_k).

@@ -113,7 +113,15 @@ def verdict_table(certificate: Certificate) -> Table:
     from rich.table import Table
 
     table = Table(title=_verdict(certificate), title_justify="left")
-    for heading in ("statement (g <= 0)", "rows", "ESS", "estimate of g", "bound on g", "delta", ""):
+    for heading in (
+        "statement (g <= 0)",
+        "rows",
+        "ESS",
+        "estimate of g",
+        "bound on g",
+        "delta",
+        "",
+    ):
         table.add_column(heading, justify="left" if heading.startswith("st") else "right")
     for result in certificate.constraints:
         table.add_row(

@@ -27,7 +27,7 @@ def gradient_search(
     problem: Problem,
     starts: Sequence[Floats],
     *,
-    iterations: int = 60,
+    precision: float = PRECISION,
     progress: Callable[[], None] = lambda: None,
 ) -> Candidate:
     """The best policy that sequential quadratic programming finds from the given starts.
@@ -42,8 +42,8 @@ def gradient_search(
         The candidate rows' view.
     starts : sequence of ndarray
         Parameters to start from.
-    iterations : int, default 60
-        The most iterations from one start.
+    precision : float
+        The change of the loss at which the search from one start ends.
     progress : callable
         Called after each evaluation.
 
@@ -51,7 +51,7 @@ def gradient_search(
     -------
     Candidate
     """
-    search = _Search(problem, iterations, progress)
+    search = _Search(problem, precision, progress)
     for start in starts:
         search.minimise_loss(start)
     assert search.best is not None
@@ -65,9 +65,9 @@ def gradient_search(
 class _Search:
     """Runs scipy's optimisers on a problem and keeps the best candidate they ever saw."""
 
-    def __init__(self, problem: Problem, iterations: int, progress: Callable[[], None]) -> None:
+    def __init__(self, problem: Problem, precision: float, progress: Callable[[], None]) -> None:
         self.problem = problem
-        self.iterations = iterations
+        self.precision = precision
         self.progress = progress
         self.best: Candidate | None = None
         self.limit = 0
@@ -105,7 +105,7 @@ class _Search:
             method="SLSQP",
             bounds=self.box,
             constraints=[constraints] if units.size else [],
-            options={"maxiter": self.iterations, "ftol": PRECISION * LOSS_UNITS},
+            options={"maxiter": MOST_EVALUATIONS, "ftol": self.precision * LOSS_UNITS},
         )
 
     def maximise_pass_probability(self, start: Floats) -> None:
@@ -119,7 +119,7 @@ class _Search:
             jac=lambda theta: -self.problem.log_pass_gradient(theta),
             method="L-BFGS-B",
             bounds=self.box,
-            options={"maxiter": self.iterations},
+            options={"maxiter": MOST_EVALUATIONS},
         )
 
     def _until_tired(self, minimize: Any, *arguments: Any, **options: Any) -> None:

@@ -49,7 +49,7 @@ class ErrorRate:
 
     def __init__(self, target: Floats) -> None:
         # pi(first class) = 1 - sum of the free ones: affine, like every other statistic.
-        self._slope = (target[0] - target[1:]) / target.shape[1]
+        self._slope: Floats = (target[0] - target[1:]) / target.shape[1]
         self._offset = 1.0 - float(target[0].mean())
 
     def value(self, free: Floats) -> Floats:
@@ -84,7 +84,7 @@ def smoothed(target: Floats, free: Floats) -> Floats:
     """
     share = SMOOTHED_ROWS / (SMOOTHED_ROWS + target.shape[1])
     predicted = np.vstack([1 - free.sum(axis=0), free])
-    return (1 - share) * target + share * predicted
+    return np.asarray((1 - share) * target + share * predicted)
 
 
 class LogLoss:
@@ -122,7 +122,7 @@ class LogLoss:
 
     def gradient(self, free: Floats) -> Floats:
         """Its derivative by the free probabilities."""
-        return -self._slope / (self._probability(free) * free.shape[-1])
+        return np.asarray(-self._slope / (self._probability(free) * free.shape[-1]))
 
 
 OBJECTIVES = ("accuracy", "log_loss")

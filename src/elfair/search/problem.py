@@ -112,7 +112,7 @@ class Problem:
                     *(prediction.excess_gradient(n) for prediction in self._predictions),
                 ]
             )
-            self._gradients = self.policy.pull_back(theta, self.inputs, by_free)
+            self._gradients = self.policy.pull_back(theta, self.inputs, self._free, by_free)
         return self._gradients
 
     def log_pass_gradient(self, theta: Floats) -> Floats:
@@ -123,8 +123,8 @@ class Problem:
         for prediction in self._predictions:
             if np.isfinite(prediction.score):
                 # d log Phi(s) / ds = phi(s) / Phi(s), which grows like -s on the far left.
-                slope = np.exp(
-                    -0.5 * prediction.score**2 - log_ndtr(prediction.score)
-                ) / np.sqrt(2 * np.pi)
+                slope = np.exp(-0.5 * prediction.score**2 - log_ndtr(prediction.score)) / np.sqrt(
+                    2 * np.pi
+                )
                 by_free[0] += slope * prediction.score_gradient(n)
-        return np.asarray(self.policy.pull_back(theta, self.inputs, by_free)[0])
+        return np.asarray(self.policy.pull_back(theta, self.inputs, self._free, by_free)[0])

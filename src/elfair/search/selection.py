@@ -10,14 +10,15 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from elfair.constraints import Plan
+from elfair.constraints import CompiledClaim, Plan
 from elfair.data import LoggedData
 from elfair.errors import DataError, InputError
 from elfair.policies import PolicyInputs, SoftmaxPolicy
-from elfair.requirements import Target, make_requirement
+from elfair.requirements import Belief, Target, make_requirement
 from elfair.search.evolution import cmaes_search
-from elfair.search.gradient import gradient_search
-from elfair.search.loss import make_loss
+from elfair.search.forecast import forecast
+from elfair.search.gradient import PRECISION, gradient_search
+from elfair.search.loss import Loss, make_loss
 from elfair.search.problem import Candidate, Problem
 from elfair.search.starts import fit_log_loss
 
@@ -25,7 +26,9 @@ Floats = NDArray[np.float64]
 Method = Literal["gradient", "cmaes"]
 
 #: The gradient search explores on at most this many rows, and finishes on all of them.
-EXPLORED_ROWS = 10_000
+EXPLORED_ROWS = 5_000
+#: How precisely it finishes: the loss of so many rows is not known any better.
+ROUGHLY = 1e-5
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,8 @@ class Selection:
         some = np.sort(np.random.default_rng(self.seed).choice(data.n, EXPLORED_ROWS, False))
         explored = _View(self, policy, data.take(some), plan, n_test, data.n)
         good, before = explored.search(explored.starts(), progress)
-        found, after = view.search([good.theta], progress)
+        view.__dict__["accurate"] = explored.accurate  # good enough to smooth so many labels
+        found, after = view.search([good.theta], progress, precision=ROUGHLY)
         return policy, found, before + after
 
 
@@ -118,25 +122,50 @@ class _View:
 
     @property
     def label(self) -> NDArray[np.intp]:
-        assert self.data.label is not None
-        return np.searchsorted(self.data.classes, self.data.label)
+        assert self.data.label_index is not None
+        return self.data.label_index
 
     @cached_property
     def inputs(self) -> PolicyInputs:
         return self.policy.inputs(self.data.features, self.data.behavior)
 
-    def problem(self, model: Floats | None = None) -> Problem:
-        data = self.data
-        ratio = (self.n_candidate or data.n) / data.n
-        return Problem(
-            self.policy,
-            self.inputs,
-            make_loss(self.selection.objective, self.label, data.classes.size, model),
-            [
-                make_requirement(compiled, self.selection.target, self.n_test / data.n, ratio)
-                for compiled in self.plan.compile(data)
-            ],
+    def problem(self) -> Problem:
+        """The paper's problem: labels and averages as they are."""
+        loss = make_loss(self.selection.objective, self.label, self.data.classes.size)
+        return self._problem(loss, self.plan.compile(self.data))
+
+    def smooth_problem(self, starts: Sequence[Floats]) -> Problem:
+        """The problem with less luck in it: labels smoothed, averages forecast."""
+        loss = make_loss(
+            self.selection.objective,
+            self.label,
+            self.data.classes.size,
+            model=self.policy.free(self.accurate, self.inputs),
         )
+        compiled = self.plan.compile(self.data)
+        if self.selection.target.power is None:
+            return self._problem(loss, compiled)
+        policies = [self.policy.free(start, self.inputs) for start in starts]
+        return self._problem(loss, compiled, forecast(self.plan, compiled, self.data, policies))
+
+    def _problem(
+        self,
+        loss: Loss,
+        compiled: Sequence[CompiledClaim],
+        beliefs: Sequence[Sequence[Belief]] | None = None,
+    ) -> Problem:
+        n, target = self.data.n, self.selection.target
+        ratios = self.n_test / n, (self.n_candidate or n) / n
+        if beliefs is None:
+            requirements = [make_requirement(claim, target, *ratios) for claim in compiled]
+        else:
+            requirements = [
+                make_requirement(
+                    claim, target, *ratios, beliefs=belief, n_parameters=self.policy.n_parameters
+                )
+                for claim, belief in zip(compiled, beliefs, strict=True)
+            ]
+        return Problem(self.policy, self.inputs, loss, requirements)
 
     @cached_property
     def accurate(self) -> Floats:
@@ -151,9 +180,12 @@ class _View:
         return [self.accurate, (self.accurate + familiar) / 2, familiar]
 
     def search(
-        self, starts: Sequence[Floats], progress: Callable[[], None]
+        self,
+        starts: Sequence[Floats],
+        progress: Callable[[], None],
+        precision: float = PRECISION,
     ) -> tuple[Candidate, int]:
         """The gradient search from some starts; the candidate, and how many policies it saw."""
-        problem = self.problem(self.policy.free(self.accurate, self.inputs))
-        found = gradient_search(problem, starts, progress=progress)
+        problem = self.smooth_problem(starts)
+        found = gradient_search(problem, starts, precision=precision, progress=progress)
         return found, problem.evaluations

@@ -31,7 +31,7 @@ def fit_log_loss(policy: SoftmaxPolicy, inputs: PolicyInputs, label: NDArray[np.
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> policy = SoftmaxPolicy.standardised(X, 2)
     >>> theta = fit_log_loss(policy, policy.inputs(X), np.array([0, 0, 1, 1]))
-    >>> bool(theta[1] > 1)
+    >>> bool(theta[1] > 0.5)
     True
     """
     from scipy.optimize import minimize
@@ -45,7 +45,7 @@ def fit_log_loss(policy: SoftmaxPolicy, inputs: PolicyInputs, label: NDArray[np.
     def value_and_gradient(theta: Floats) -> tuple[float, Floats]:
         free = policy.free(theta, inputs)
         weight = RIDGE / label.size * penalised * theta
-        gradient = policy.pull_back(theta, inputs, loss.gradient(free)[None])[0] + weight
+        gradient = policy.pull_back(theta, inputs, free, loss.gradient(free)[None])[0] + weight
         if policy.mixed:
             gradient[-1] = 0.0  # a start is a policy of its own
         return float(loss.value(free)) + 0.5 * float(weight @ theta), gradient

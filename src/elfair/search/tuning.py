@@ -81,10 +81,8 @@ def _delivered(
     seen, judged = (candidate.take(np.flatnonzero(rows)) for rows in (~unseen, unseen))
     selection, plan = make(parameters, seen)
     policy, found, _ = selection.run(seen, plan, n_test)
-    assert judged.label is not None
-    loss = make_loss(
-        selection.objective, np.searchsorted(judged.classes, judged.label), judged.classes.size
-    )
+    assert judged.label_index is not None
+    loss = make_loss(selection.objective, judged.label_index, judged.classes.size)
     view = Problem(
         policy,
         policy.inputs(judged.features, judged.behavior),

@@ -178,7 +178,7 @@ class OutcomeModel:
         """The expected impact of every decision, of shape (classes, n), inside the range."""
         inputs = self.encoding.of(data)
         predicted = np.array([regression.predict(inputs) for regression in self.regressions])
-        return np.clip(predicted, *self.range)
+        return np.asarray(np.clip(predicted, *self.range))
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,8 @@ def compile_conjunct(
     data: LoggedData,
     baselines: Baselines,
     logged_averages: Mapping[Mean, float],
+    *,
+    direct: bool = False,
 ) -> tuple[Part, ...]:
     """Turn g = constant + sum of means into one `Part` for each condition that g speaks of.
 
@@ -71,6 +73,9 @@ def compile_conjunct(
         What is taken out of impacts.
     logged_averages : mapping of Mean to float
         Under plain importance sampling, the averages that stand for ``E_logged[...]``.
+    direct : bool, default False
+        Believe the outcome model and leave the weighted residuals out: biased where the model is
+        wrong, and so for the search alone.
 
     Returns
     -------
@@ -92,7 +97,7 @@ def compile_conjunct(
         by_condition[None] = []
     parts = []
     for given, terms in by_condition.items():
-        parts.append(_part(given, terms, constant, data, baselines))
+        parts.append(_part(given, terms, constant, data, baselines, direct))
         constant = 0.0
     return tuple(parts)
 
@@ -103,6 +108,7 @@ def _part(
     constant: float,
     data: LoggedData,
     baselines: Baselines,
+    direct: bool,
 ) -> Part:
     index = np.flatnonzero(holds(given, data))
     if index.size < 2:
@@ -128,6 +134,10 @@ def _part(
         low, high = low + min(coefficient, 0.0), high + max(coefficient, 0.0)
     for name, (new, logged) in impacts.items():
         part = data if everyone else data.take(index)
+        if direct and new:
+            _add_predicted(by_class, offset, part, baselines.model(name).of(part), new, logged)
+            low, high = -np.inf, np.inf
+            continue
         ends = _add_impact(by_class, offset, part, name, given, new, logged, baselines)
         low, high = low + ends[0], high + ends[1]
     rows = Rows(index, offset + by_class[0], by_class[1:] - by_class[0], low, high)
@@ -144,7 +154,7 @@ def _add_impact(
     logged: float,
     baselines: Baselines,
 ) -> tuple[float, float]:
-    """Add new * E[impact] + logged * E_logged[impact] to the rows; say between what ends it lies."""
+    """Add new * E[impact] + logged * E_logged[impact] to the rows; return its ends."""
     values, estimation = data.impact(name), baselines.estimation
     if not new:
         offset += logged * values
@@ -166,6 +176,23 @@ def _add_impact(
     by_class[taken] += new * (values - k) / propensity
     offset += new * k + logged * values
     return _weighted_ends(new, logged, k, estimation.range_of(name), estimation)
+
+
+def _add_predicted(
+    by_class: Floats,
+    offset: Floats,
+    data: LoggedData,
+    predicted: Floats,
+    new: float,
+    logged: float,
+) -> None:
+    """Add what an outcome model says of new * E[impact] + logged * E_logged[impact]."""
+    by_class += new * predicted
+    if data.behavior is not None:
+        offset += logged * np.sum(data.behavior.T * predicted, axis=0)
+    else:
+        decision, _ = _decisions(data)
+        offset += logged * predicted[decision, np.arange(data.n)]
 
 
 def _weighted_ends(
@@ -243,9 +270,7 @@ def _decisions(data: LoggedData) -> tuple[NDArray[np.intp], Floats]:
     if data.decision_index is None:
         raise _missing("decision", "the decision that was taken")
     if data.propensity is None:
-        raise _missing(
-            "propensity", "the probability with which it was taken (or pass behavior=)"
-        )
+        raise _missing("propensity", "the probability with which it was taken (or pass behavior=)")
     return data.decision_index, data.propensity
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,12 +54,24 @@ class Rows:
         free : ndarray of shape (..., classes - 1, n)
             The free probabilities of every row of the data set.
         """
-        inside = free if self.index.size == free.shape[-1] else free[..., self.index]
-        values = inside[..., 0, :] * self.slope[0]
+        return self.values_inside(self.inside(free))
+
+    def inside(self, free: Floats) -> Floats:
+        """The free probabilities of the rows that meet the condition."""
+        return free if self.index.size == free.shape[-1] else free[..., self.index]
+
+    def values_inside(self, inside: Floats) -> Floats:
+        """The rows, from the free probabilities of those that meet the condition."""
+        values: Floats = inside[..., 0, :] * self.slope[0]
         for k in range(1, len(self.slope)):
             values += inside[..., k, :] * self.slope[k]
         values += self.offset
         return values
+
+    @cached_property
+    def mean_offset(self) -> float:
+        """The part of the average that no policy changes."""
+        return float(self.offset.mean())
 
     def exact_values(self, free: Floats) -> Floats:
         """The rows for the fairness test: what differs from 0 by rounding alone is 0.
@@ -70,10 +83,14 @@ class Rows:
         size = np.abs(self.offset) + np.sum(np.abs(self.slope) * free[..., self.index], axis=-2)
         return np.where(np.abs(values) <= ROUNDING * size, 0.0, values)
 
+    def scatter(self, by_probability: Floats, n: int) -> Floats:
+        """Derivatives by the free probabilities of the rows inside, as derivatives by all."""
+        if self.index.size == n:
+            return by_probability
+        gradient = np.zeros((len(self.slope), n))
+        gradient[:, self.index] = by_probability
+        return gradient
+
     def pull_back(self, weights: Floats, n: int) -> Floats:
         """The derivative by the free probabilities, from the derivative by the rows."""
-        if self.index.size == n:
-            return np.asarray(self.slope * weights)
-        gradient = np.zeros((len(self.slope), n))
-        gradient[:, self.index] = self.slope * weights
-        return gradient
+        return self.scatter(self.slope * weights, n)

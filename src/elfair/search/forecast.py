@@ -1,0 +1,154 @@
+"""What candidate rows say of a mean, when a model of the impact is allowed to help.
+
+A search that trusts the average of weighted rows finds policies that are lucky on these very rows.
+An outcome model has far less noise to be lucky with, and is biased where it is wrong. The forecast
+lies between the two: the average that the model predicts, plus as much of the weighted residuals as
+they stand out of their own noise. It is for the search alone; the test trusts no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elfair.constraints import CompiledClaim, Plan
+from elfair.data import LoggedData
+from elfair.language import Column
+from elfair.requirements import Belief
+from elfair.statistics import Baselines, Estimation, Part, Rows, compile_conjunct
+from elfair.statistics.baseline import Encoding, OutcomeModel
+
+Floats = NDArray[np.float64]
+
+
+def forecast(
+    plan: Plan,
+    compiled: Sequence[CompiledClaim],
+    data: LoggedData,
+    policies: Sequence[Floats],
+) -> list[list[Belief]]:
+    """What to believe of the mean of each part of each claim.
+
+    Parameters
+    ----------
+    plan : Plan
+        What will be tested.
+    compiled : sequence of CompiledClaim
+        Its rows on the candidate rows.
+    data : LoggedData
+        The candidate rows.
+    policies : sequence of ndarray of shape (classes - 1, n)
+        Free probabilities of policies like those that the search will look at.
+
+    Returns
+    -------
+    list of lists of Belief
+        One for each claim and part.
+    """
+    if not any(part.weighted for claim in compiled for part in claim.parts):
+        return [[Belief(part.rows, 1.0) for part in claim.parts] for claim in compiled]
+    outcome = _Outcome(Baselines(Estimation(), data), data)
+    beliefs = []
+    for claim in compiled:
+        conjunct = claim.claim.conjunct
+        direct = compile_conjunct(
+            conjunct, data, outcome.baselines, plan.logged_averages, direct=True
+        )
+        beliefs.append(
+            [
+                outcome.belief(claim, part, predicted.rows, policies)
+                if part.weighted
+                else Belief(part.rows, 1.0)
+                for part, predicted in zip(claim.parts, direct, strict=True)
+            ]
+        )
+    return beliefs
+
+
+class _Outcome:
+    """Regressions of the impacts on candidate rows, and how uncertain they leave a mean."""
+
+    def __init__(self, baselines: Baselines, data: LoggedData) -> None:
+        self.baselines = baselines
+        self.data = data
+        self._inputs = np.column_stack([np.ones(data.n), Encoding.learn(data).of(data)])
+        self._noises: dict[tuple[str, int], float] = {}
+        assert data.decision_index is not None
+        self._taken = [data.decision_index == a for a in range(data.classes.size)]
+        self._inverse = [
+            np.linalg.pinv(self._inputs[taken].T @ self._inputs[taken]) for taken in self._taken
+        ]
+
+    def belief(
+        self, claim: CompiledClaim, part: Part, predicted: Rows, policies: Sequence[Floats]
+    ) -> Belief:
+        rows = part.rows
+        evidence, parts = [], []
+        for free in policies:
+            weighted, direct = rows.values(free), predicted.values(free)
+            residual = weighted - direct
+            variance = float(residual.var()) or 1.0
+            evidence.append(float(residual.mean()) ** 2 * rows.index.size / variance)
+            uncertain = float(direct.var()) + rows.index.size * self._variance(claim, part, free)
+            parts.append((uncertain, float(residual.var()), float(weighted.var())))
+        # Residuals of a right model have evidence 1 on average: Stein's positive part.
+        strength = float(np.mean(evidence))
+        kept = max(0.0, 1 - 1 / strength) if strength > 0 else 0.0
+        shares = [
+            min(1.0, (direct + kept**2 * residual) / weighted) if weighted > 0 else 1.0
+            for direct, residual, weighted in parts
+        ]
+        believed = Rows(
+            rows.index,
+            kept * rows.offset + (1 - kept) * predicted.offset,
+            kept * rows.slope + (1 - kept) * predicted.slope,
+            -np.inf,
+            np.inf,
+        )
+        return Belief(believed, float(np.mean(shares)))
+
+    def _variance(self, claim: CompiledClaim, part: Part, free: Floats) -> float:
+        """The variance of the predicted average that comes from the regressions' coefficients."""
+        data, index = self.data, part.rows.index
+        every = np.vstack([1 - free.sum(axis=0), free])
+        inputs, total = self._inputs[index], 0.0
+        for name, (new, logged) in _coefficients(claim, part, data).items():
+            model = self.baselines.model(name)
+            for a, taken in enumerate(self._taken):
+                if not taken.any():
+                    continue
+                weight = new * every[a, index]
+                if data.behavior is not None:
+                    weight = weight + logged * data.behavior[index, a]
+                else:
+                    weight = weight + logged * taken[index]
+                direction = weight @ inputs / index.size
+                noise = self._noise(model, name, a)
+                total += noise * float(direction @ self._inverse[a] @ direction)
+        return total
+
+    def _noise(self, model: OutcomeModel, name: str, a: int) -> float:
+        if (name, a) not in self._noises:
+            taken = self._taken[a]
+            known = self._inputs[taken, 1:]
+            residual = self.data.impact(name)[taken] - model.regressions[a].predict(known)
+            self._noises[name, a] = float(residual.var())
+        return self._noises[name, a]
+
+
+def _coefficients(
+    claim: CompiledClaim, part: Part, data: LoggedData
+) -> dict[str, tuple[float, float]]:
+    """How much of E[impact] and of E_logged[impact] a part holds, for each impact."""
+    found: dict[str, tuple[float, float]] = {}
+    for coefficient, mean in claim.claim.conjunct.form.terms:
+        if isinstance(mean.of, Column) and mean.given == part.given:
+            name = data.impact_key(mean.of.name)
+            new, logged = found.get(name, (0.0, 0.0))
+            if mean.logged:
+                found[name] = (new, logged + coefficient)
+            else:
+                found[name] = (new + coefficient, logged)
+    return found

@@ -1,0 +1,281 @@
+"""The split: a simple random sample of fixed size, and the seal on its other half."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import chdtri, ndtri
+
+from elfair.data import LoggedData
+from elfair.errors import DataError, InputError
+from elfair.hashing import mix
+from elfair.partition import SealedHalf, partition, row_keys
+
+#: Each check below errs with this probability if the split is what it should be.
+RARE = 1e-6
+
+
+def rows(n: int, **columns: Any) -> LoggedData:
+    """Rows that the impact ``place`` tells apart."""
+    return LoggedData(**{"X": np.zeros((n, 1)), "impact": {"place": np.arange(n)}, **columns})
+
+
+def halves(data: LoggedData, **options: Any) -> tuple[list[int], list[int]]:
+    """The places of candidate and held-out rows."""
+    candidate, sealed = partition(data, **options)
+    held_out = sealed.open()
+    assert sealed.n == held_out.n
+    first, second = (half.impact("place").astype(int).tolist() for half in (candidate, held_out))
+    return first, second
+
+
+# -- what the split depends on ------------------------------------------------------------------
+
+
+@given(st.integers(2, 60), st.floats(0.05, 0.95), st.integers(0, 2**64))
+def test_a_split_of_fixed_size(n: int, fraction: float, seed: int) -> None:
+    size = round(fraction * n)
+    if not 0 < size < n:
+        with pytest.raises(DataError, match=f"{n} rows cannot be split"):
+            partition(rows(n), candidate_fraction=fraction, seed=seed)
+        return
+    candidate, held_out = halves(rows(n), candidate_fraction=fraction, seed=seed)
+    assert len(candidate) == size
+    assert sorted(candidate + held_out) == list(range(n))
+    assert candidate == sorted(candidate)
+
+
+def test_sixty_to_forty_by_default() -> None:
+    candidate, held_out = halves(rows(1000))
+    assert (len(candidate), len(held_out)) == (600, 400)
+
+
+def test_the_split_is_the_same_everywhere_and_always() -> None:
+    # Written down: another platform or version must not move held-out rows into the candidate half.
+    assert halves(rows(10), seed=0)[1] == [7, 8, 6, 9]
+    assert halves(rows(4, row_id=["a", "b", "c", "d"]), candidate_fraction=0.5)[1] == [0, 2]
+
+
+def test_other_columns_do_not_move_the_split() -> None:
+    n, rng = 50, np.random.default_rng(0)
+    plain = halves(rows(n), seed=3)
+    decision = rng.integers(0, 2, n)
+    full = rows(
+        n,
+        X=rng.normal(size=(n, 4)),
+        y=rng.integers(0, 2, n),
+        sensitive_features={"T": rng.integers(0, 2, n)},
+        decision=decision,
+        propensity=rng.uniform(0.1, 0.9, n),
+        impact={"other": rng.normal(size=n), "place": np.arange(n)},
+    )
+    assert halves(full, seed=3) == plain
+    assert halves(full, seed=4) != plain
+
+
+IDS = st.one_of(
+    st.lists(st.integers(-(2**63), 2**63 - 1), min_size=4, max_size=30, unique=True),
+    st.lists(st.text(max_size=5), min_size=4, max_size=30, unique=True),
+)
+
+
+@settings(max_examples=50)
+@given(IDS, st.integers(0, 5), st.randoms())
+def test_the_split_goes_with_the_row_ids(ids: list[Any], seed: int, random: Any) -> None:
+    moved = list(range(len(ids)))
+    random.shuffle(moved)
+    before = halves(rows(len(ids), row_id=ids), seed=seed)
+    after = halves(rows(len(ids), row_id=[ids[i] for i in moved]), seed=seed)
+    assert {ids[i] for i in before[0]} == {ids[moved[i]] for i in after[0]}
+    # The order of the test is the same too.
+    assert [ids[i] for i in before[1]] == [ids[moved[i]] for i in after[1]]
+
+
+def test_whole_row_ids_of_any_width_are_the_same_people() -> None:
+    narrow = halves(rows(20, row_id=np.arange(20, dtype=np.uint8)))
+    assert halves(rows(20, row_id=np.arange(20, dtype=np.int64))) == narrow
+    assert halves(rows(20)) == narrow  # the index is the id of those who have none
+
+
+# -- the split is random ------------------------------------------------------------------------
+
+N, SIZE, SEEDS = 20, 12, 3000
+
+
+@pytest.fixture(scope="module", params=["index", "text"])
+def splits(request: pytest.FixtureRequest) -> tuple[np.ndarray, np.ndarray]:
+    """For each seed, who is a candidate; and the order of those who are not."""
+    row_id = None if request.param == "index" else [f"person {i}" for i in range(N)]
+    data = rows(N, row_id=row_id)
+    chosen, order = np.zeros((SEEDS, N), dtype=bool), np.zeros((SEEDS, N - SIZE), dtype=int)
+    for seed in range(SEEDS):
+        candidate, held_out = halves(data, seed=seed)
+        chosen[seed, candidate] = True
+        order[seed] = held_out
+    return chosen, order
+
+
+def test_every_row_is_as_likely_a_candidate(splits: tuple[np.ndarray, np.ndarray]) -> None:
+    counts, share = splits[0].sum(axis=0), SIZE / N
+    # The counts sum to a constant, which takes one degree of freedom and the factor (N - 1) / N.
+    statistic = np.sum((counts - SEEDS * share) ** 2) / (SEEDS * share * (1 - share)) * (N - 1) / N
+    assert chdtri(N - 1, 1 - RARE) < statistic < chdtri(N - 1, RARE)
+
+
+def test_every_pair_is_as_likely_a_pair(splits: tuple[np.ndarray, np.ndarray]) -> None:
+    chosen = splits[0]
+    together = SIZE * (SIZE - 1) / (N * (N - 1))
+    pairs = list(combinations(range(N), 2))
+    counts = np.array([(chosen[:, i] & chosen[:, j]).sum() for i, j in pairs])
+    z = (counts - SEEDS * together) / sqrt(SEEDS * together * (1 - together))
+    assert np.abs(z).max() < -ndtri(RARE / 2 / len(pairs))
+    assert 0.5 < z.var() < 1.6
+
+
+def test_one_seed_says_nothing_of_the_next(splits: tuple[np.ndarray, np.ndarray]) -> None:
+    chosen = splits[0]
+    shared = (chosen[1:] & chosen[:-1]).sum(axis=1)  # hypergeometric
+    mean = SIZE * SIZE / N
+    variance = mean * (N - SIZE) ** 2 / (N * (N - 1))
+    assert abs(shared.mean() - mean) < -ndtri(RARE / 2) * sqrt(variance / len(shared))
+    assert 0.85 < shared.var() / variance < 1.15
+    assert len(np.unique(chosen, axis=0)) > 0.95 * SEEDS
+
+
+def test_the_order_of_the_test_is_random(splits: tuple[np.ndarray, np.ndarray]) -> None:
+    order = splits[1]
+    for place in (0, N - SIZE - 1):
+        counts = np.bincount(order[:, place], minlength=N)
+        statistic = np.sum((counts - SEEDS / N) ** 2) / (SEEDS / N)
+        assert statistic < chdtri(N - 1, RARE)
+    rising = (np.diff(order, axis=1) > 0).mean(axis=1)
+    # The rises of a random order of m have mean (m - 1) / 2 and variance (m + 1) / 12.
+    m = N - SIZE
+    error = sqrt((m + 1) / 12) / (m - 1) / sqrt(SEEDS)
+    assert abs(rising.mean() - 0.5) < -ndtri(RARE / 2) * error
+
+
+@pytest.mark.parametrize("seed", [0, 1, 12345])
+def test_keys_of_many_rows_look_random(seed: int) -> None:
+    n = 100_000
+    keys = row_keys(rows(n), seed)
+    assert len(np.unique(keys)) == n
+    limit = -ndtri(RARE / 2 / 64)
+    bits = (keys[:, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)
+    assert np.abs(bits.mean(axis=0) - 0.5).max() < limit * 0.5 / sqrt(n)
+    uniform = keys / 2.0**64
+    for lag in (1, 2, 7, 64, 1000):  # neighbours, and rows that differ in one bit
+        correlation = np.corrcoef(uniform[lag:], uniform[:-lag])[0, 1]
+        assert abs(correlation) < limit / sqrt(n - lag)
+    # In each run of a thousand rows, about as many candidates as elsewhere.
+    inside = (keys < np.sort(keys)[int(0.6 * n)]).reshape(-1, 1000).sum(axis=1)
+    assert np.sum((inside - 600) ** 2 / 240) < chdtri(len(inside) - 1, RARE)
+
+
+@given(st.integers(0, 2**64 - 1), st.integers(0, 63))
+def test_each_bit_that_goes_in_moves_half_of_those_that_come_out(key: int, bit: int) -> None:
+    first, second = mix(np.array([key, key ^ (1 << bit)], dtype=np.uint64)).tolist()
+    assert 8 <= (first ^ second).bit_count() <= 56
+
+
+# -- the stratified split -----------------------------------------------------------------------
+
+
+def test_strata_are_split_in_proportion() -> None:
+    n, rng = 400, np.random.default_rng(1)
+    label, group = rng.integers(0, 2, n), rng.choice(["A", "B", "C"], n, p=[0.7, 0.25, 0.05])
+    data = rows(n, y=label, sensitive_features={"race": group})
+    for seed in range(20):
+        candidate, held_out = halves(data, seed=seed, stratified=True)
+        assert sorted(candidate + held_out) == list(range(n))
+        for value in (0, 1):
+            for name in "ABC":
+                inside = (label == value) & (group == name)
+                assert abs(inside[candidate].sum() - 0.6 * inside.sum()) < 1
+
+
+def test_small_strata_are_not_always_candidates() -> None:
+    data = rows(40, sensitive_features={"name": [f"person {i}" for i in range(40)]})
+    counts = np.zeros(40)
+    for seed in range(1000):
+        counts[halves(data, seed=seed, stratified=True)[0]] += 1
+    assert np.abs(counts - 600).max() < -ndtri(RARE / 2 / 40) * sqrt(240)
+
+
+def test_within_a_stratum_every_row_is_as_likely() -> None:
+    data = rows(9, y=[0] * 4 + [1] * 5)
+    counts = np.zeros(9)
+    for seed in range(2000):
+        counts[halves(data, seed=seed, stratified=True)[0]] += 1
+    assert np.abs(counts - 1200).max() < -ndtri(RARE / 2 / 9) * sqrt(480)
+
+
+def test_a_missing_group_is_a_stratum() -> None:
+    data = rows(20, sensitive_features={"race": ["A", None] * 10})
+    candidate, _ = halves(data, stratified=True)
+    assert sum(place % 2 for place in candidate) == 6
+
+
+# -- the seal -----------------------------------------------------------------------------------
+
+
+def test_only_opening_gives_the_rows() -> None:
+    _, sealed = partition(rows(10), seed=71)
+    assert {name for name in dir(sealed) if not name.startswith("_")} == {"n", "open", "openings"}
+    assert sealed.n == 4
+    assert sealed.openings == 0
+    assert isinstance(sealed.open(), LoggedData)
+    assert sealed.openings == 1
+    assert "place" not in repr(sealed)
+
+
+def test_openings_are_counted_by_content() -> None:
+    def sealed(seed: int = 72, **columns: Any) -> SealedHalf:
+        return partition(rows(30, **columns), seed=seed)[1]
+
+    first, again, other = sealed(), sealed(), sealed(seed=73)
+    first.open()
+    assert (first.openings, again.openings, other.openings) == (1, 1, 0)
+    again.open()
+    assert (first.openings, again.openings, other.openings) == (2, 2, 0)
+    # The same people under another grouping, or in another order, have been looked at before.
+    assert sealed(sensitive_features={"sex": [0, 1] * 15}).openings == 2
+    data = rows(30).take(np.arange(30)[::-1])
+    held_out = first.open()
+    assert SealedHalf(held_out.take(np.arange(held_out.n)[::-1])).openings == 3
+    assert SealedHalf(data).openings == 0
+
+
+def test_the_halves_share_no_memory() -> None:
+    data = rows(10, X=np.arange(10.0)[:, None])
+    candidate, sealed = partition(data)
+    candidate.features[:] = data.features[:] = -1
+    assert (sealed.open().features >= 0).all()
+
+
+# -- what is refused ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fraction", [0, 1, 0.0, 1.0, -0.1, 1.5, np.nan, "0.6", None])
+def test_fractions_that_make_no_sense(fraction: Any) -> None:
+    with pytest.raises(InputError, match=r"candidate_fraction must be .*\nHint: 0.6"):
+        partition(rows(10), candidate_fraction=fraction)
+
+
+@pytest.mark.parametrize("seed", [-1, 0.5, "0", None])
+def test_seeds_that_make_no_sense(seed: Any) -> None:
+    with pytest.raises(InputError, match=r"the seed must be .*\nHint: random_state=0"):
+        partition(rows(10), seed=seed)
+
+
+def test_one_row_has_no_halves() -> None:
+    with pytest.raises(DataError, match=r"1 rows cannot be split .*\nHint: more rows"):
+        partition(rows(1))
+    with pytest.raises(DataError, match="2 rows cannot be split"):
+        partition(rows(2), candidate_fraction=0.9)
