@@ -14,14 +14,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from datetime import date
 from math import exp, log, sqrt
 from pathlib import Path
 from zlib import crc32
@@ -32,6 +29,7 @@ from scipy.special import ndtr
 
 from elfair.bounds import Sample, get_bound, wealth_exceeds
 from elfair.bounds.finite import block_sizes, join
+from pages import stamp, write_into
 
 Array = npt.NDArray[np.float64]
 
@@ -228,14 +226,6 @@ def run(cell: tuple[str, str, int, str], draws: int) -> tuple[str, dict[str, int
     return f"{draws} {cell}", passes(statistic, kind, n, draws, shift, names)
 
 
-def machine() -> str:
-    """The processor and its number of cores."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    models = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
-    return f"{models[0] if models else platform.processor()}, {os.cpu_count()} cores"
-
-
 def tables(results: dict[str, dict[str, int]], draws: int) -> str:
     """The tables of docs/calibration.md: rates of passing at g = 0, too large ones in bold."""
     text = []
@@ -281,15 +271,11 @@ def main() -> None:
             results[key] = counts
             options.results.write_text(json.dumps(results))
     print(f"{len(missing)} cells in {time.perf_counter() - start:.0f} s")
-    heading = f"{options.draws:,} draws a cell. {date.today().isoformat()}, {machine()}."
+    heading = f"{options.draws:,} draws a cell. {stamp()}."
     written = f"{heading}\n\n{tables(results, options.draws)}"
     print(written)
-    page = Path(__file__).parents[1] / "docs" / "calibration.md"
-    before, after = page.read_text().split(BEGIN)[0], page.read_text().split(END)[1]
-    page.write_text(f"{before}{BEGIN}\n{written}\n{END}{after}")
+    write_into("calibration.md", "tables", written)
 
-
-BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"
 
 if __name__ == "__main__":
     main()

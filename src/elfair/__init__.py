@@ -5,14 +5,59 @@ from elfair.certificate import Certificate
 from elfair.certification import certify
 from elfair.classifier import ELFClassifier
 from elfair.data import LoggedData
-from elfair.errors import ElfairError, NoSolutionFoundError
+from elfair.errors import (
+    BoundError,
+    CertificateWarning,
+    ConstraintError,
+    DataError,
+    ElfairError,
+    FeatureTypeError,
+    InputError,
+    NoSolutionFoundError,
+)
+from elfair.language import (
+    FNR,
+    FPR,
+    PR,
+    TNR,
+    TPR,
+    E,
+    E_logged,
+    P,
+    accuracy,
+    col,
+    decision,
+    label,
+    maximum,
+    minimum,
+)
 
 __all__ = [
+    "FNR",
+    "FPR",
+    "PR",
+    "TNR",
+    "TPR",
+    "BoundError",
     "Certificate",
+    "CertificateWarning",
+    "ConstraintError",
+    "DataError",
+    "E",
     "ELFClassifier",
+    "E_logged",
     "ElfairError",
+    "FeatureTypeError",
+    "InputError",
     "LoggedData",
     "NoSolutionFoundError",
+    "P",
     "__version__",
+    "accuracy",
     "certify",
+    "col",
+    "decision",
+    "label",
+    "maximum",
+    "minimum",
 ]

@@ -10,6 +10,8 @@ from elfair.errors import InputError
 from elfair.records import from_json, to_json
 
 SCHEMA = "elfair.certificate/1"
+#: What stands in the place of a condition where there is none.
+EVERYONE = "everyone"
 
 Kind = Literal["finite-sample", "asymptotic"]
 Status = Literal["checked", "declared", "violated"]
@@ -26,8 +28,9 @@ class GroupRecord:
     n : int
         How many held-out rows meet it.
     ess, mean_weight, mean_weight_error, max_weight : float or None
-        Effective sample size, mean importance weight with its standard error, and largest weight;
-        None where no weight enters.
+        Effective sample size, mean importance weight with its standard error (that which right
+        propensities would lead to, where all of them are known), and largest weight; None where no
+        weight enters.
     """
 
     condition: str
@@ -174,9 +177,20 @@ class Certificate:
     seed : int
         What the division depends on.
     openings : int
-        How often these held-out rows had been opened in this process, this time included.
+        How often these held-out rows had been opened in this process, this time included; 0 where
+        nothing was tested.
     candidate : CandidateRecord or None
         How the model was found; None for a model from elsewhere.
+
+    Examples
+    --------
+    >>> from elfair import LoggedData, certify
+    >>> data = LoggedData([[0.0]] * 400, [0, 1] * 200)
+    >>> certificate = certify([0.2, 0.7] * 200, data, "accuracy >= 0.7")
+    >>> certificate.passed, round(certificate.constraints[0].estimate, 3)
+    (True, -0.05)
+    >>> Certificate.from_json(certificate.to_json()) == certificate
+    True
     """
 
     schema: str
@@ -217,7 +231,7 @@ class Certificate:
 def _of_this_schema(text: str) -> str:
     try:
         schema = json.loads(text)["schema"]
-    except (json.JSONDecodeError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return text  # the strict reader says what is wrong
     if schema != SCHEMA:
         raise InputError(

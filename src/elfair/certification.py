@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from elfair._version import __version__
-from elfair.assumptions import list_assumptions
+from elfair.assumptions import MEAN_WEIGHT, list_assumptions
 from elfair.bounds import get_bound
 from elfair.certificate import SCHEMA, CandidateRecord, Certificate
 from elfair.columns import as_floats, named_columns
@@ -24,6 +25,9 @@ from elfair.statistics import Baselines, Estimation
 
 Floats = NDArray[np.float64]
 
+#: A probability that is below a declared floor by this share is below it by rounding.
+ROUNDING = 1e-12
+
 
 def issue_certificate(
     plan: Plan,
@@ -35,7 +39,7 @@ def issue_certificate(
     openings: int,
     candidate: CandidateRecord | None,
 ) -> Certificate:
-    """Write down the result of a test, and warn of what a caller must not overlook.
+    """Write down the result of a test.
 
     Parameters
     ----------
@@ -55,13 +59,6 @@ def issue_certificate(
         for assumption in assumptions
         if assumption.status == "violated"
     ]
-    if any(a.name == "mean weight near 1" and a.status == "violated" for a in assumptions):
-        warnings.warn(
-            "the mean importance weight of some group is not near 1: the propensities are wrong, "
-            "and no bound computed with them means anything. See certificate.assumptions.",
-            CertificateWarning,
-            stacklevel=3,
-        )
     return Certificate(
         schema=SCHEMA,
         elfair_version=__version__,
@@ -82,6 +79,17 @@ def issue_certificate(
         openings=openings,
         candidate=candidate,
     )
+
+
+def warn_reader(certificate: Certificate) -> None:
+    """Warn the caller's caller of what makes a whole certificate worthless."""
+    if any(a.name == MEAN_WEIGHT and a.status == "violated" for a in certificate.assumptions):
+        warnings.warn(
+            "the mean importance weight of some group is not near 1: the propensities are wrong, "
+            "and no bound computed with them means anything. See certificate.assumptions.",
+            CertificateWarning,
+            stacklevel=3,
+        )
 
 
 def _joint_statement(plan: Plan, delta: float) -> str:
@@ -119,7 +127,8 @@ def certify(
     ----------
     probabilities : array of shape (n, classes) or (n,)
         The model's probability of each decision for each row of ``data``; one column is the
-        probability of the larger of two classes.
+        probability of the larger of two classes (of the last in ``classes``). Columns of a data
+        frame that are called like the classes are taken by name.
     data : LoggedData
         Logged decisions that had no part in the making of the model.
     constraints : str, Statement or a sequence of them
@@ -159,7 +168,7 @@ def certify(
             "there is nothing to certify: no constraint was given.",
             hint="pass constraint text, such as \"E[impact | race == 'A'] >= 0\".",
         )
-    if not 0 < nuisance_fraction < 1:
+    if not isinstance(nuisance_fraction, Real) or not 0 < nuisance_fraction < 1:
         raise InputError(
             f"nuisance_fraction must be between 0 and 1. Got {nuisance_fraction!r} instead.",
             hint="0.2 is the default.",
@@ -179,18 +188,21 @@ def certify(
     tested = order[aside.size :]
     nuisance = data.take(aside)
     plan = Plan.make(claims, get_bound(bound), Baselines(estimation, nuisance), data)
+    plan.compile(data)  # what cannot be tested is said before an opening is counted
     sealed = SealedHalf(data.take(tested))
     learnt = learn_from(plan, nuisance, free[:, aside]) if learns else None
     outcome = run_on_sealed(plan, sealed, lambda _: free[:, tested], learnt)
-    return issue_certificate(
+    certificate = issue_certificate(
         plan,
         outcome,
         n_candidate=aside.size,
         split="none",
-        seed=random_state,
+        seed=int(random_state),
         openings=sealed.openings,
         candidate=None,
     )
+    warn_reader(certificate)
+    return certificate
 
 
 def declared_estimation(
@@ -246,14 +258,15 @@ def _ranges(
 def _largest_weight(data: LoggedData, floor: float | None) -> float:
     if floor is None:
         return np.inf
-    if not 0 < floor <= 1:
+    if not isinstance(floor, Real) or not 0 < floor <= 1:
         raise InputError(
             f"propensity_floor must be in (0, 1]. Got {floor!r} instead.",
             hint="it is the smallest probability with which the behaviour model took any decision.",
         )
     known = [p for p in (data.propensity, data.behavior) if p is not None]
     for probabilities in known:
-        under = (probabilities < floor) & (probabilities > 0)
+        # 1 - 0.9 is below 0.1 by rounding alone.
+        under = (probabilities < floor * (1 - ROUNDING)) & (probabilities > 0)
         if under.any():
             raise DataError(
                 f"propensity_floor is {floor:g}, but {under.sum()} behaviour probabilities are "
@@ -267,35 +280,51 @@ def _free_probabilities(
     probabilities: Any, data: LoggedData, classes: Sequence[Any] | None
 ) -> Floats:
     """Check a model's probabilities and bring them into the form that rows take."""
+    if not isinstance(data, LoggedData):
+        raise InputError(
+            f"data must be a LoggedData. Got {type(data).__name__} instead.",
+            hint="LoggedData(X, y, decision=..., propensity=..., impact=...) makes one.",
+        )
+    if data.classes.size < 2:
+        raise DataError(
+            f"a model decides between two or more classes. Got {data.classes.size} in the data.",
+            hint="pass decision= to LoggedData, or classes= where some class never occurs.",
+        )
     columns = named_columns(probabilities, "probabilities", default="probabilities")
+    names = [str(name) for name in data.classes]
+    if classes is None and set(names) == set(columns):
+        columns = {name: columns[name] for name in names}
     table = np.column_stack([as_floats(column, "probabilities") for column in columns.values()])
     if table.shape[1] == 1 and data.classes.size == 2:
         table = np.column_stack([1 - table, table])
     if table.shape != (data.n, data.classes.size):
         raise DataError(
             f"probabilities must be of shape ({data.n}, {data.classes.size}). Got {table.shape}.",
-            hint="one line for each row of data, one column for each class: "
-            f"{', '.join(map(str, data.classes))}.",
+            hint=f"one line for each row of data, one column for each class: {', '.join(names)}.",
         )
-    if not np.isfinite(table).all() or (table < 0).any() or (table > 1 + TOLERANCE).any():
+    outside = ~((table >= 0) & (table <= 1 + TOLERANCE))
+    if outside.any():
         raise DataError(
-            "probabilities must be between 0 and 1. Got other values.",
+            f"probabilities must be between 0 and 1. Got {table[outside][0]:g} in row "
+            f"{np.flatnonzero(outside.any(axis=1))[0]}.",
             hint="pass predict_proba of a stochastic model.",
         )
-    if (np.abs(table.sum(axis=1) - 1) > TOLERANCE).any():
+    total = table.sum(axis=1)
+    row = int(np.argmax(np.abs(total - 1)))
+    if abs(total[row] - 1) > TOLERANCE:
         raise DataError(
-            "each line of probabilities must sum to 1; some do not.",
+            f"each row of probabilities must sum to 1. Row {row} sums to {total[row]:.6g}.",
             hint="pass predict_proba of a stochastic model.",
         )
     if classes is not None:
         named = [str(name) for name in classes]
-        if sorted(named) != sorted(str(name) for name in data.classes):
+        if sorted(named) != sorted(names):
             raise DataError(
                 f"classes={list(classes)!r} does not name the classes of the data: "
-                f"{', '.join(map(str, data.classes))}.",
+                f"{', '.join(names)}.",
                 hint="name each class once, in the order of the columns.",
             )
-        table = table[:, [named.index(str(name)) for name in data.classes]]
+        table = table[:, [named.index(name) for name in names]]
     if data.behavior is not None and ((table > 0) & (data.behavior <= 0)).any():
         rows = ((table > 0) & (data.behavior <= 0)).any(axis=1).sum()
         raise DataError(

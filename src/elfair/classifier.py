@@ -12,21 +12,14 @@ from sklearn.utils import check_array, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from elfair.bounds import get_bound
-from elfair.certificate import CandidateRecord, Certificate
-from elfair.certification import declared_estimation, issue_certificate
-from elfair.columns import Array
-from elfair.constraints import Claim, Plan, read_constraints
+from elfair.certificate import Certificate
+from elfair.certification import warn_reader
+from elfair.columns import Array, as_floats, check_length, one_column, positions
+from elfair.constraints import read_constraints
 from elfair.data import LoggedData, behavior_probabilities, read_features
-from elfair.errors import DataError, InputError, NoSolutionFoundError
-from elfair.fairness_test import Outcome, learn_from, run_on_sealed
+from elfair.errors import DataError, NoSolutionFoundError
 from elfair.language import Statement
-from elfair.partition import partition
-from elfair.requirements import Target
-from elfair.search import Selection
-from elfair.search.progress import SearchProgress
-from elfair.search.tuning import tune
-from elfair.statistics import Baselines
+from elfair.training import Trained, train
 
 Floats = NDArray[np.float64]
 
@@ -218,27 +211,34 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Fitted, also when no solution was found: that is a result.
         """
         self._forget()
+        logged = {
+            "sensitive_features": sensitive_features,
+            "decision": decision,
+            "propensity": propensity,
+            "behavior": behavior,
+            "impact": impact,
+            "row_id": row_id,
+        }
         try:
-            return self._fit(
-                X,
-                y,
-                sensitive_features=sensitive_features,
-                decision=decision,
-                propensity=propensity,
-                behavior=behavior,
-                impact=impact,
-                row_id=row_id,
-            )
+            data, self._trained = self._train(X, y, logged)
+            self._behavior_model = data.behavior_model
+            self.classes_ = data.classes
+            self.tuned_ = self._trained.tuned
+            self.solution_found_ = self._trained.certificate.passed
+            self.certificate_ = self._trained.certificate
+            warn_reader(self.certificate_)
         except BaseException:
             self._forget()  # a fit that failed midway leaves nothing that looks like a result
             raise
+        return self
 
-    def _fit(self, X: Any, y: Any, **logged: Any) -> Self:
+    def _train(self, X: Any, y: Any, logged: Mapping[str, Any]) -> tuple[LoggedData, Trained]:
         if y is None:
             raise DataError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None.",
                 hint="pass the labels.",
             )
+        claims = read_constraints(self.constraints, self.delta)
         validate_data(self, X=X, skip_check_array=True)
         data = LoggedData(X, _labels(y), positive=self.positive, **logged)
         if data.classes.size < 2:
@@ -246,85 +246,7 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"y holds only one class: {data.classes[0]!r}; at least two are needed.",
                 hint="a classifier has nothing to decide here.",
             )
-        claims = read_constraints(self.constraints, self.delta)
-        seed = self._seed()
-        if claims:
-            self._fit_claims(data, claims, seed)
-        else:
-            self._fit_plainly(data, seed)
-        self.classes_ = data.classes
-        self._behavior_model = data.behavior_model
-        return self
-
-    def _fit_claims(self, data: LoggedData, claims: tuple[Claim, ...], seed: int) -> None:
-        if self.split not in ("random", "stratified"):
-            raise InputError(
-                f"split must be 'random' or 'stratified'. Got {self.split!r} instead.",
-                hint="'random' is the default; 'stratified' is the paper's.",
-            )
-        candidate, sealed = partition(
-            data,
-            candidate_fraction=self.candidate_fraction,
-            seed=seed,
-            stratified=self.split == "stratified",
-        )
-
-        def make(parameters: Mapping[str, Any], rows: LoggedData) -> tuple[Selection, Plan]:
-            # Checked against all rows, learnt from the given ones alone.
-            chosen = {**self.get_params(deep=False), **parameters}
-            return _selection(chosen, seed), _plan(chosen, claims, rows, data)
-
-        tuned: dict[str, Any] = {}
-        if self.candidate_tuning:
-            tuned = tune(self.candidate_tuning, candidate, sealed.n, make, seed)
-        selection, plan = make(tuned, candidate)
-        with SearchProgress("looking for a model") as progress:
-            policy, found, evaluations = selection.run(candidate, plan, sealed.n, progress)
-
-        def free(rows: LoggedData) -> Floats:
-            return policy.free(found.theta, policy.inputs(rows.features, rows.behavior))
-
-        outcome = run_on_sealed(plan, sealed, free, learn_from(plan, candidate, free(candidate)))
-        self.certificate_ = issue_certificate(
-            plan,
-            outcome,
-            n_candidate=candidate.n,
-            split="stratified" if self.split == "stratified" else "random",
-            seed=seed,
-            openings=sealed.openings,
-            candidate=CandidateRecord(
-                search=selection.method,
-                objective=selection.objective,
-                loss=found.loss,
-                predicted_pass=float(np.exp(found.log_pass)),
-                meets_target=found.meets_target,
-                evaluations=evaluations,
-            ),
-        )
-        self.tuned_ = tuned
-        self.solution_found_ = outcome.passed
-        self._policy, self._theta = policy, found.theta
-
-    def _fit_plainly(self, data: LoggedData, seed: int) -> None:
-        """Without constraints there is nothing to hold rows out for."""
-        parameters = self.get_params(deep=False)
-        selection, plan = _selection(parameters, seed), _plan(parameters, (), data, data)
-        with SearchProgress("looking for a model") as progress:
-            self._policy, found, evaluations = selection.run(data, plan, 0, progress)
-        self._theta = found.theta
-        self.tuned_ = {}
-        self.solution_found_ = True
-        self.certificate_ = issue_certificate(
-            plan,
-            Outcome((), data.take(np.arange(0))),
-            n_candidate=data.n,
-            split="none",
-            seed=seed,
-            openings=1,
-            candidate=CandidateRecord(
-                selection.method, selection.objective, found.loss, 1.0, True, evaluations
-            ),
-        )
+        return data, train(data, claims, self.get_params(deep=False), self._seed())
 
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each decision under the certified policy.
@@ -344,9 +266,7 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         behavior = None
         if self._behavior_model is not None:
             behavior = behavior_probabilities(self._behavior_model, X, self.classes_)
-        free = self._policy.free(self._theta, self._policy.inputs(features, behavior))
-        probabilities = np.vstack([1 - free.sum(axis=0), free]).T
-        return np.asarray(np.clip(probabilities, 0.0, 1.0))
+        return self._trained.probabilities(features, behavior)
 
     def predict(self, X: Any, *, random_state: Any = None) -> Array:
         """Decisions drawn from the certified policy, with fresh entropy each time.
@@ -380,8 +300,10 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         probabilities = self.predict_proba(X)
         rng = np.random.default_rng() if random_state is None else check_random_state(random_state)
-        drawn = rng.uniform(size=len(probabilities))[:, None]
-        chosen = (drawn >= probabilities.cumsum(axis=1)[:, :-1]).sum(axis=1)
+        drawn = rng.uniform(size=(len(probabilities), 1))
+        ends = probabilities.cumsum(axis=1)
+        ends /= ends[:, -1:]  # a last class of probability 0 then begins at exactly 1: never drawn
+        chosen = (drawn >= ends[:, :-1]).sum(axis=1)
         taken = probabilities[np.arange(len(chosen)), chosen]
         return Decisions(self.classes_[chosen], taken)
 
@@ -402,8 +324,21 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         float
         """
         probabilities = self.predict_proba(X)
-        hit = np.asarray(y)[:, None] == self.classes_
-        return float(np.average((probabilities * hit).sum(axis=1), weights=sample_weight))
+        label = one_column(y, "y")
+        check_length(label, len(probabilities), "y")
+        index = positions(label, self.classes_)
+        hit = np.where(index < 0, 0.0, probabilities[np.arange(len(index)), index])
+        if sample_weight is None:
+            return float(hit.mean())
+        weight = as_floats(one_column(sample_weight, "sample_weight"), "sample_weight")
+        check_length(weight, len(hit), "sample_weight")
+        if not ((weight >= 0).all() and 0 < weight.sum() < np.inf):
+            raise DataError(
+                "sample_weight must be finite, at least 0, and not 0 everywhere. Got a sum of "
+                f"{weight.sum():g} and a smallest weight of {weight.min():g}.",
+                hint="leave it out to count each row once.",
+            )
+        return float(np.average(hit, weights=weight))
 
     def explain(self) -> str:
         """The result for people: what failed, by how much, about how many rows it would take."""
@@ -428,9 +363,8 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return int(check_random_state(self.random_state).randint(2**31))
 
     def _forget(self) -> None:
-        for name in [name for name in vars(self) if name.endswith("_")] + [
-            name for name in ("_policy", "_theta", "_behavior_model") if name in vars(self)
-        ]:
+        learnt = ("_trained", "_behavior_model")
+        for name in [name for name in vars(self) if name.endswith("_") or name in learnt]:
             delattr(self, name)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -451,26 +385,3 @@ def _labels(y: Any) -> Array:
     except ValueError as error:
         raise DataError(str(error), hint="y holds classes; measurements go to impact=.") from None
     return np.asarray(labels)
-
-
-def _selection(parameters: Mapping[str, Any], seed: int) -> Selection:
-    target = Target(parameters["power"], parameters["inflation"], parameters["xi"])
-    return Selection(parameters["search"], parameters["objective"], target, seed)
-
-
-def _plan(
-    parameters: Mapping[str, Any],
-    claims: tuple[Claim, ...],
-    candidate: LoggedData,
-    everyone: LoggedData,
-) -> Plan:
-    estimation = declared_estimation(
-        everyone,
-        parameters["estimator"],
-        parameters["center"],
-        parameters["impact_range"],
-        parameters["propensity_floor"],
-        parameters["outcome_model"],
-    )
-    bound = get_bound(parameters["bound"])
-    return Plan.make(claims, bound, Baselines(estimation, candidate), everyone)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,8 +60,12 @@ def read_constraints(
     0.1 PR[T == 1] - PR[T == 0] <= 0.1
     0.05 accuracy >= 0.8
     """
-    texts = [constraints] if isinstance(constraints, str | Statement) else list(constraints)
-    deltas = [delta] * len(texts) if isinstance(delta, int | float | np.number) else list(delta)
+    texts = _items(constraints)
+    if texts is None:
+        texts = [constraints]
+    deltas = _items(delta)
+    if deltas is None:
+        deltas = [delta] * len(texts)
     if len(deltas) != len(texts):
         raise InputError(
             f"delta must be one number, or one for each constraint. Got {len(deltas)} for "
@@ -78,6 +83,11 @@ def read_constraints(
         for text, value in zip(texts, deltas, strict=True)
         for conjunct in conjuncts(text)
     )
+
+
+def _items(value: Any) -> list[Any] | None:
+    """What a sequence holds; None for a text, a tree, a number, or what is none of these."""
+    return None if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
 
 
 @dataclass(frozen=True)

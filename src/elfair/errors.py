@@ -33,31 +33,104 @@ class ElfairError(Exception):
 
 
 class InputError(ElfairError, ValueError):
-    """A parameter that makes no sense, or that does not fit another one."""
+    """A parameter that makes no sense, or that does not fit another one.
+
+    Examples
+    --------
+    >>> from elfair import ELFClassifier
+    >>> ELFClassifier("accuracy >= 0.75", delta=1.5).fit([[0.0], [1.0]], [0, 1])
+    Traceback (most recent call last):
+        ...
+    elfair.errors.InputError: delta must be in (0, 1). Got 1.5 instead.
+    Hint: delta=0.1 asks for 90 % confidence.
+    """
 
 
 class DataError(InputError):
-    """Data from which nothing can be certified."""
+    """Data from which nothing can be certified.
+
+    Examples
+    --------
+    >>> from elfair import LoggedData
+    >>> LoggedData([[0.0]], [1], decision=[1], propensity=[1.2])
+    Traceback (most recent call last):
+        ...
+    elfair.errors.DataError: propensity must be in (0, 1]. Got 1.2 in row 0 (1 of 1 rows are wrong).
+    Hint: ...
+    """
 
 
 class FeatureTypeError(DataError, TypeError):
-    """Features of a kind that cannot be used at all, such as a sparse matrix."""
+    """Features of a kind that cannot be used at all, such as a sparse matrix.
+
+    Examples
+    --------
+    >>> from elfair import LoggedData
+    >>> from scipy.sparse import csr_array
+    >>> LoggedData(csr_array([[0.0], [1.0]]))
+    Traceback (most recent call last):
+        ...
+    elfair.errors.FeatureTypeError: ...
+    Hint: X must be a dense table of numbers, one row for each person.
+    """
 
 
 class ConstraintError(InputError):
-    """Constraint text (or a tree built in Python) that makes no sense on these data."""
+    """Constraint text (or a tree built in Python) that makes no sense on these data.
+
+    Examples
+    --------
+    >>> from elfair import ELFClassifier
+    >>> ELFClassifier("accuracy > 0.75").fit([[0.0], [1.0]], [0, 1])
+    Traceback (most recent call last):
+        ...
+    elfair.errors.ConstraintError: a strict inequality cannot be told apart from one that ...
+        accuracy > 0.75
+                 ^
+    Hint: use <= or >=.
+    """
 
 
 class BoundError(InputError):
-    """A bound that was asked for without what its proof needs."""
+    """A bound that was asked for without what its proof needs.
+
+    Examples
+    --------
+    >>> from elfair.bounds import Sample, get_bound
+    >>> get_bound("betting").check(Sample([0.25, -0.5]))
+    Traceback (most recent call last):
+        ...
+    elfair.errors.BoundError: The 'betting' bound needs the upper end of a row, finite. ...
+    Hint: declare impact_range=(lowest, highest), or use bound='ttest' (asymptotic).
+    """
 
 
 class NoSolutionFoundError(ElfairError, RuntimeError):
-    """A model was asked for after the fairness test said "no solution found"."""
+    """A model was asked for after the fairness test said "no solution found".
+
+    Examples
+    --------
+    >>> from elfair import ELFClassifier
+    >>> X, y = [[float(i % 7)] for i in range(200)], [i % 2 for i in range(200)]
+    >>> clf = ELFClassifier("accuracy >= 0.99").fit(X, y)
+    >>> clf.solution_found_
+    False
+    >>> clf.predict(X)
+    Traceback (most recent call last):
+        ...
+    elfair.errors.NoSolutionFoundError: no solution found: no model passed the fairness test, ...
+    Hint: explain() says which constraint failed and how many rows it may take.
+    """
 
 
 class CertificateWarning(UserWarning):
-    """The certificate holds something a reader must not overlook."""
+    """The certificate holds something a reader must not overlook.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> warnings.simplefilter("error", CertificateWarning)  # rather stop than overlook it
+    """
 
 
 def did_you_mean(name: object, available: Iterable[object], otherwise: str) -> str:

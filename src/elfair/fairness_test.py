@@ -161,7 +161,7 @@ def _test_claim(
         upper=upper,
         spread=spread,
         kind=bound.kind,
-        n=sum(group.n for group in groups),
+        n=np.unique(np.concatenate([part.rows.index for part in compiled.parts])).size,
         ess=min((group.ess or 0.0 for group in weighted), default=None),
         mean_weight=max(
             (group.mean_weight or 0.0 for group in weighted),
@@ -194,9 +194,28 @@ def _group(
         index.size,
         ess=float(weights.sum() ** 2 / squares) if squares else 0.0,
         mean_weight=float(weights.mean()),
-        mean_weight_error=float(weights.std(ddof=1) / sqrt(index.size)),
+        mean_weight_error=sqrt(
+            _weight_variance(weights, every[:, index], data, index) / index.size
+        ),
         max_weight=float(weights.max()),
     )
+
+
+def _weight_variance(
+    weights: Floats, every: Floats, data: LoggedData, index: NDArray[np.intp]
+) -> float:
+    """The variance of a weight if the propensities are right.
+
+    A rare decision that happens not to occur among a few rows leaves weights that hardly vary and
+    are all too small; only what the behaviour model could have done tells that from an error. It is
+    E[w^2 | x] - 1 = sum_a pi(a)^2 / beta(a) - 1 on average, where all of beta is known.
+    """
+    if data.behavior is None:
+        return float(weights.var(ddof=1))
+    behavior = data.behavior[index].T
+    possible = behavior > 0
+    squares = np.divide(every**2, behavior, out=np.zeros_like(every), where=possible)
+    return max(0.0, float(squares.sum(axis=0).mean()) - 1)
 
 
 def _rows_needed(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property, reduce
 from math import inf, isfinite, sqrt
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,28 @@ from elfair.statistics import Rows
 
 Floats = NDArray[np.float64]
 
+#: A spread below this share of the mean is rounding: then the bound has to look at the rows.
+ROUNDING = 1e-13
 #: xi, where none is given, as a share of the standard deviation of a row of g.
 XI_SHARE = 0.01
+
+
+class Terms(NamedTuple):
+    """The excess as a sum: a factor for each thing that is predicted, and a constant.
+
+    Parameters
+    ----------
+    upper, mean, error, spread : float
+        The factors of these attributes of a `Prediction`.
+    constant : float
+        What is added to them.
+    """
+
+    upper: float
+    mean: float = 0.0
+    error: float = 0.0
+    spread: float = 0.0
+    constant: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -37,8 +58,8 @@ class Target:
 
     Examples
     --------
-    >>> Target(power=0.95).z
-    1.6448...
+    >>> Target(power=0.5, xi=0.25).terms
+    Terms(upper=1.0, mean=0.0, error=0.0, spread=0.0, constant=0.25)
     """
 
     power: float | None = None
@@ -69,57 +90,22 @@ class Target:
             )
 
     @property
-    def z(self) -> float:
-        """How many standard errors of margin the power asks for."""
-        return 0.0 if self.power is None else float(ndtri(self.power))
+    def terms(self) -> Terms:
+        """What must be at most 0 for a candidate that meets its target."""
+        share, margin = (XI_SHARE, 0.0) if self.xi is None else (0.0, self.xi)
+        if self.inflation is None:
+            assert self.power is not None
+            return Terms(1.0, 0.0, float(ndtri(self.power)), share, margin)
+        return Terms(self.inflation, 1 - self.inflation, 0.0, share / 4, margin / 4)
 
 
-class Prediction(Protocol):
-    """What is predicted of one claim's test under one policy.
-
-    Attributes
-    ----------
-    excess : float
-        What must be at most 0 for a candidate that meets its target.
-    score : float
-        How many standard errors the predicted bound is below 0: the test passes with probability
-        Phi(score).
-    spread : float
-        The standard deviation of a row.
-    """
-
-    @property
-    def excess(self) -> float: ...  # noqa: D102
-    @property
-    def score(self) -> float: ...  # noqa: D102
-    @property
-    def spread(self) -> float: ...  # noqa: D102
-
-    def excess_gradient(self, n: int) -> Floats:
-        """The derivative of the excess by the free probabilities, of shape (classes - 1, n)."""
-
-    def score_gradient(self, n: int) -> Floats:
-        """The derivative of the score by the free probabilities."""
-
-
-class Requirement(Protocol):
-    """A claim as the search sees it."""
-
-    def predict(self, free: Floats) -> Prediction:
-        """What is predicted under one policy."""
-
-    def excess(self, free: Floats) -> Floats:
-        """The excess of each policy of a population, of shape (size,)."""
-
-
-@dataclass(frozen=True)
-class Belief:
-    """What the search believes of the mean of some rows, where it knows better than their average.
+class Belief(NamedTuple):
+    """What the search believes of the mean of some rows.
 
     Parameters
     ----------
     rows : Rows
-        Rows whose average is believed to be the mean.
+        Rows whose average is taken for the mean: the same rows, or some that know better.
     share : float
         The variance of that average, as a share of the variance of the average it stands for.
     """
@@ -128,16 +114,8 @@ class Belief:
     share: float
 
 
-def make_requirement(
-    compiled: CompiledClaim,
-    target: Target,
-    test_ratio: float,
-    search_ratio: float = 1.0,
-    *,
-    beliefs: Sequence[Belief] | None = None,
-    n_parameters: int = 0,
-) -> Requirement:
-    """What the search must meet so that a claim is likely to pass.
+class Requirement:
+    """A claim as the search sees it: what candidate rows predict of its test.
 
     Parameters
     ----------
@@ -154,250 +132,177 @@ def make_requirement(
     n_parameters : int, default 0
         How many parameters the search will fit to these rows.
     """
-    if beliefs is None:
-        beliefs = [Belief(part.rows, 1.0) for part in compiled.parts]
-    if len(compiled.parts) == 1:
-        rows = compiled.parts[0].rows
-        n_test = test_ratio * rows.index.size
-        factors = compiled.bound.moment_factors(rows.high - rows.low, compiled.claim.delta, n_test)
-        if factors is not None:
-            n_search, share = search_ratio * rows.index.size, beliefs[0].share
-            error = sqrt(1 / n_test + share / n_search)
-            # A search that fits p parameters to n rows finds an average that is better than the
-            # truth by about p / n standard deviations of a row (measured on the foster-care-like
-            # population at 500 to 4,096 rows): what luck there is to find, it finds.
-            optimism = share * n_parameters / n_search
-            return MomentRequirement(
-                rows, target, factors[0], factors[1] + optimism, error, beliefs[0].rows
-            )
-    return RowRequirement(compiled, target, test_ratio, search_ratio, beliefs)
-
-
-class MomentRequirement:
-    """A requirement that depends on the mean m and standard deviation s of one set of rows alone.
-
-    The predicted bound is m + a + b s, its standard error e s, and so the excess is again a sum of
-    m, a constant and a multiple of s.
-
-    Parameters
-    ----------
-    rows : Rows
-        The rows of g.
-    target : Target
-        How far inside a candidate is to be.
-    constant, slope : float
-        a and b.
-    error : float
-        e.
-    believed : Rows
-        Rows whose average is taken for m.
-    """
-
-    def __init__(
-        self,
-        rows: Rows,
-        target: Target,
-        constant: float,
-        slope: float,
-        error: float,
-        believed: Rows,
-    ) -> None:
-        self.rows, self.believed = rows, believed
-        self.constant, self.slope, self.error = constant, slope, error
-        share = XI_SHARE if target.xi is None else 0.0
-        margin = target.xi or 0.0
-        if target.inflation is None:
-            self.excess_constant = constant + margin
-            self.excess_slope = slope + target.z * error + share
-        else:
-            self.excess_constant = target.inflation * constant + margin / 4
-            self.excess_slope = target.inflation * slope + share / 4
-
-    def predict(self, free: Floats) -> MomentPrediction:
-        """What is predicted under one policy."""
-        inside = self.rows.inside(free)
-        centred = self.rows.values_inside(inside)
-        mean = float(centred.mean())
-        centred -= mean
-        spread = sqrt(float(np.einsum("i,i", centred, centred)) / (centred.size - 1))
-        if self.believed is not self.rows:
-            total = float(np.einsum("ki,ki", self.believed.slope, inside))
-            mean = self.believed.mean_offset + total / centred.size
-        return MomentPrediction(self, mean, spread, centred)
-
-    def excess(self, free: Floats) -> Floats:
-        """The excess of each policy of a population."""
-        values = self.rows.values(free)
-        mean, spread = self.believed.values(free).mean(axis=-1), values.std(axis=-1, ddof=1)
-        return _hold_back(mean + self.excess_constant + self.excess_slope * spread, mean, spread)
-
-
-def _hold_back(excess: Floats, mean: Floats, spread: Floats) -> Floats:
-    """Rows that do not vary and are not 0 cannot be bounded by their spread: never good enough."""
-    return np.where((spread <= 1e-13 * np.abs(mean)) & (mean != 0), np.abs(mean) + 1.0, excess)
-
-
-@dataclass(frozen=True)
-class MomentPrediction:
-    """See `Prediction`."""
-
-    requirement: MomentRequirement
-    mean: float
-    spread: float
-    centred: Floats
-
-    @property
-    def excess(self) -> float:
-        """See `Prediction`."""
-        r = self.requirement
-        value = self.mean + r.excess_constant + r.excess_slope * self.spread
-        return float(_hold_back(np.asarray(value), np.asarray(self.mean), np.asarray(self.spread)))
-
-    @property
-    def score(self) -> float:
-        """See `Prediction`."""
-        r = self.requirement
-        if self.spread == 0:
-            return inf if self.mean == 0 and r.constant == 0 else -inf
-        return -(self.mean + r.constant + r.slope * self.spread) / (r.error * self.spread)
-
-    def excess_gradient(self, n: int) -> Floats:
-        """See `Prediction`."""
-        return self._pull_back(1.0, self.requirement.excess_slope, n)
-
-    def score_gradient(self, n: int) -> Floats:
-        """See `Prediction`."""
-        if self.spread == 0:
-            return self._pull_back(-1.0, 0.0, n)
-        r = self.requirement
-        by_mean = -1 / (r.error * self.spread)
-        return self._pull_back(by_mean, -by_mean * (self.mean + r.constant) / self.spread, n)
-
-    def _pull_back(self, by_mean: float, by_spread: float, n: int) -> Floats:
-        rows, believed, size = self.requirement.rows, self.requirement.believed, self.centred.size
-        weights = self.centred * (by_spread / (self.spread * (size - 1)) if self.spread else 0.0)
-        if believed is rows:
-            return rows.pull_back(weights + by_mean / size, n)
-        return rows.scatter(rows.slope * weights + believed.slope * (by_mean / size), n)
-
-
-class RowRequirement:
-    """A requirement on several sets of rows, or under a bound that looks at each row.
-
-    Parameters
-    ----------
-    compiled, target, test_ratio, search_ratio, beliefs
-        See `make_requirement`.
-    """
 
     def __init__(
         self,
         compiled: CompiledClaim,
         target: Target,
         test_ratio: float,
-        search_ratio: float,
-        beliefs: Sequence[Belief],
+        search_ratio: float = 1.0,
+        *,
+        beliefs: Sequence[Belief] | None = None,
+        n_parameters: int = 0,
     ) -> None:
-        self.compiled = compiled
-        self.beliefs = beliefs
-        self.target = target
+        self._bound, self._delta = compiled.bound, compiled.claim.delta
         self._disjoint = compiled.disjoint
-        sizes = [part.rows.index.size for part in compiled.parts]
-        self._n_test = [test_ratio * size for size in sizes]
-        # The variance of (mean of the test) - (mean of the candidate rows), in units of a row's.
-        self.error_shares = [
-            1 / (test_ratio * m) + belief.share / (search_ratio * m)
-            for m, belief in zip(sizes, beliefs, strict=True)
+        self.terms = target.terms
+        self.rows = [part.rows for part in compiled.parts]
+        if beliefs is None:
+            beliefs = [Belief(rows, 1.0) for rows in self.rows]
+        self.believed = [belief.rows for belief in beliefs]
+        self._n_test = [test_ratio * rows.index.size for rows in self.rows]
+        # Variances in units of a row's: of the believed mean, and of its distance from the test's.
+        known = [
+            belief.share / (search_ratio * rows.index.size)
+            for belief, rows in zip(beliefs, self.rows, strict=True)
         ]
+        self.error_shares = [1 / n + share for n, share in zip(self._n_test, known, strict=True)]
+        # A search that fits p parameters to n rows finds an average that is better than the truth
+        # by about p / n standard deviations of a row (measured on the foster-care-like population
+        # at 500 to 4,096 rows): what luck there is to find, it finds.
+        self._optimism = [n_parameters * share for share in known]
+        self._moments: tuple[float, float] | None = None
+        if len(self.rows) == 1:
+            width = self.rows[0].high - self.rows[0].low
+            self._moments = self._bound.moment_factors(width, self._delta, self._n_test[0])
 
-    def predict(self, free: Floats) -> RowPrediction:
-        """What is predicted under one policy."""
-        values = [part.rows.values(free) for part in self.compiled.parts]
-        means = [float(rows.mean()) for rows in values]
-        centred = [rows - mean for rows, mean in zip(values, means, strict=True)]
-        variances = [float(np.einsum("i,i", rows, rows)) / (rows.size - 1) for rows in centred]
+    def predict(self, free: Floats) -> Prediction:
+        """What is predicted of the test under one policy."""
+        believed, means, spreads, centred = 0.0, [], [], []
+        for rows, trusted in zip(self.rows, self.believed, strict=True):
+            inside = rows.inside(free)
+            away = rows.values_inside(inside)
+            mean = float(away.mean())
+            away -= mean
+            means.append(mean)
+            centred.append(away)
+            spreads.append(sqrt(float(np.einsum("i,i", away, away)) / (away.size - 1)))
+            if trusted is not rows:
+                total = float(np.einsum("ki,ki", trusted.slope, inside))
+                mean = trusted.mean_offset + total / away.size
+            believed += mean
+        if self._moments is not None and spreads[0] > ROUNDING * abs(means[0]):
+            constant, slope = self._moments
+            slopes = [slope + self._optimism[0]]
+            return Prediction(self, believed, constant, slopes, spreads, centred)
         samples = [
-            Sample(row, part.rows.low, part.rows.high, sqrt(variance) or None, part.rows.index)
-            for part, row, variance in zip(self.compiled.parts, values, variances, strict=True)
+            Sample(away + mean, rows.low, rows.high, spread or None, rows.index)
+            for rows, mean, away, spread in zip(self.rows, means, centred, spreads, strict=True)
         ]
-        upper, gradients = self.compiled.bound.predict(
-            samples, self.compiled.claim.delta, self._n_test, disjoint=self._disjoint
+        upper, gradients = self._bound.predict(
+            samples, self._delta, self._n_test, disjoint=self._disjoint
         )
-        mean = sum(means)
-        if not isfinite(upper):  # rows that do not vary; the mean still says which way to go
-            upper = mean + abs(mean) + 1.0
-        error = sqrt(sum(a * v for a, v in zip(self.error_shares, variances, strict=True)))
-        believed = sum(float(belief.rows.values(free).mean()) for belief in self.beliefs)
-        mean, upper = believed, upper + believed - mean
-        return RowPrediction(self, mean, upper, sqrt(sum(variances)), error, centred, gradients)
+        margin = upper - sum(means)
+        return Prediction(self, believed, margin, self._optimism, spreads, centred, gradients)
 
     def excess(self, free: Floats) -> Floats:
-        """The excess of each policy of a population."""
-        return np.array([self.predict(one).excess for one in free])
+        """The excess of each policy of a population, of shape (size,)."""
+        if self._moments is None:
+            return np.array([self.predict(one).excess for one in free])
+        values = self.rows[0].values(free)
+        mean, spread = values.mean(axis=-1), values.std(axis=-1, ddof=1)
+        flat = spread <= ROUNDING * np.abs(mean)
+        if self.believed[0] is not self.rows[0]:
+            mean = self.believed[0].values(free).mean(axis=-1)
+        constant, slope = self._moments
+        terms = self.terms
+        by_spread = terms.upper * (slope + self._optimism[0]) + terms.spread
+        by_spread += terms.error * sqrt(self.error_shares[0])
+        excess: Floats = (terms.upper + terms.mean) * mean + by_spread * spread
+        excess += terms.upper * constant + terms.constant
+        for i in np.flatnonzero(flat):
+            excess[i] = self.predict(free[i]).excess
+        return excess
 
 
 @dataclass(frozen=True)
-class RowPrediction:
-    """See `Prediction`."""
+class Prediction:
+    """What is predicted of one claim's test under one policy.
 
-    requirement: RowRequirement
+    Parameters
+    ----------
+    requirement : Requirement
+        Where it comes from.
+    mean : float
+        What is believed of g.
+    margin : float
+        What the bound adds to it, apart from what the slopes say.
+    slopes : list of float
+        How much of each part's spread is added as well.
+    spreads : list of float
+        The standard deviation of a row of each part.
+    centred : list of ndarray
+        The rows of each part, less their mean.
+    gradients : list of ndarray, optional
+        The derivative of the bound by the rows of each part; without it, only the slopes count.
+    """
+
+    requirement: Requirement
     mean: float
-    upper: float
-    spread: float
-    error: float
+    margin: float
+    slopes: list[float]
+    spreads: list[float]
     centred: list[Floats]
-    gradients: list[Floats]
+    gradients: list[Floats] | None = None
+
+    @cached_property
+    def upper(self) -> float:
+        """The predicted bound; infinite for rows that say nothing of their spread."""
+        spreads = zip(self.slopes, self.spreads, strict=True)
+        return self.mean + self.margin + sum(slope * spread for slope, spread in spreads)
+
+    @cached_property
+    def spread(self) -> float:
+        """The standard deviation of a row, all parts together."""
+        return sqrt(sum(spread**2 for spread in self.spreads))
+
+    @cached_property
+    def error(self) -> float:
+        """The standard error of the predicted bound."""
+        shares = zip(self.requirement.error_shares, self.spreads, strict=True)
+        return sqrt(sum(share * spread**2 for share, spread in shares))
 
     @property
     def excess(self) -> float:
-        """See `Prediction`."""
-        target = self.requirement.target
-        xi = XI_SHARE * self.spread if target.xi is None else target.xi
-        if target.inflation is None:
-            return self.upper + target.z * self.error + xi
-        return self.mean + target.inflation * (self.upper - self.mean) + xi / 4
+        """What must be at most 0 for a candidate that meets its target."""
+        if not isfinite(self.upper):  # never good enough; the mean still says which way to go
+            return abs(self.mean) + 1.0
+        terms = self.requirement.terms
+        levels = terms.upper * self.upper + terms.mean * self.mean + terms.constant
+        return levels + terms.error * self.error + terms.spread * self.spread
 
     @property
     def score(self) -> float:
-        """See `Prediction`."""
+        """How many standard errors the bound is below 0: the test passes with Phi(score)."""
         if self.error == 0:
             return inf if self.upper <= 0 else -inf
         return -self.upper / self.error
 
     def excess_gradient(self, n: int) -> Floats:
-        """See `Prediction`."""
-        target = self.requirement.target
-        by_xi = XI_SHARE if target.xi is None else 0.0
-        if target.inflation is None:
-            return self._pull_back(n, 1.0, 0.0, target.z, by_xi)
-        return self._pull_back(n, target.inflation, 1 - target.inflation, 0.0, by_xi / 4)
+        """The derivative of the excess by the free probabilities, of shape (classes - 1, n)."""
+        return self._pull_back(self.requirement.terms, n)
 
     def score_gradient(self, n: int) -> Floats:
-        """See `Prediction`."""
-        if self.error == 0:
-            return self._pull_back(n, -1.0, 0.0, 0.0, 0.0)
-        return self._pull_back(n, -1 / self.error, 0.0, self.upper / self.error**2, 0.0)
+        """The derivative of a finite score by the free probabilities."""
+        return self._pull_back(Terms(-1 / self.error, error=self.upper / self.error**2), n)
 
-    def _pull_back(
-        self, n: int, by_upper: float, by_mean: float, by_error: float, by_spread: float
-    ) -> Floats:
-        total = np.zeros(())
-        requirement = self.requirement
-        for part, belief, share, centred, gradient in zip(
-            requirement.compiled.parts,
-            requirement.beliefs,
-            requirement.error_shares,
-            self.centred,
-            self.gradients,
-            strict=True,
+    def _pull_back(self, by: Terms, n: int) -> Floats:
+        """The derivative of a sum of upper, mean, error and spread."""
+        requirement, total = self.requirement, []
+        for k, (rows, trusted) in enumerate(
+            zip(requirement.rows, requirement.believed, strict=True)
         ):
-            slope = 0.0
-            if self.spread > 0:
-                slope = by_error * share / self.error + by_spread / self.spread
-            # What the bound adds to the average of the rows, and then the mean as believed.
-            weights = by_upper * (gradient - 1 / centred.size)
-            weights += slope / (centred.size - 1) * centred
-            total = total + part.rows.pull_back(weights, n)
-            by_belief = np.asarray((by_upper + by_mean) / centred.size)
-            total = total + belief.rows.pull_back(by_belief, n)
-        return np.asarray(total)
+            away, spread = self.centred[k], self.spreads[k]
+            by_mean = (by.upper + by.mean) / away.size
+            by_variance = 0.0
+            if spread > 0:
+                by_variance = by.upper * self.slopes[k] / spread + by.spread / self.spread
+                by_variance += by.error * requirement.error_shares[k] / self.error
+            weights = away * (by_variance / (away.size - 1))
+            if self.gradients is not None:  # what the bound adds to the average of the rows
+                weights += by.upper * (self.gradients[k] - 1 / away.size)
+            if trusted is rows:
+                total.append(rows.pull_back(weights + by_mean, n))
+            else:
+                total.append(rows.scatter(rows.slope * weights + trusted.slope * by_mean, n))
+        return reduce(np.add, total)

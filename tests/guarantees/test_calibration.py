@@ -6,33 +6,16 @@ of docs/calibration.md. ELFAIR_GUARANTEES=full runs 20,000 draws a cell.
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import sys
 from math import sqrt
-from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 
+import calibration  # the script in benchmarks/; see conftest.py
 from elfair.bounds import Sample, get_bound
 
 FULL = os.environ.get("ELFAIR_GUARANTEES") == "full"
-
-
-def load() -> ModuleType:
-    path = Path(__file__).parents[2] / "benchmarks" / "calibration.py"
-    spec = importlib.util.spec_from_file_location("calibration", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["calibration"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
-
-
-calibration = load()
 CASES = [
     (statistic, kind, n) for statistic, kind, n, shift in calibration.cells() if shift == "end"
 ]

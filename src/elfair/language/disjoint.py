@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from operator import eq, ge, gt, le, lt, ne
+from operator import ge, gt, le, lt
+
+import numpy as np
 
 from elfair.language.conditions import (
     And,
@@ -17,7 +19,7 @@ from elfair.language.conditions import (
     Positive,
 )
 
-_TESTS = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+_ORDERS = {"<": lt, "<=": le, ">": gt, ">=": ge}
 _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -79,28 +81,52 @@ def _exclude(one: tuple[str, tuple[Operand, ...]], other: tuple[str, tuple[Opera
     if sign == "==":
         return not any(_meets(value, test, constants) for value in values)
     # Two half-lines that point away from each other.
-    if sign in ("<", "<=") and test in (">", ">=") and _numbers((*values, *constants)):
-        high, low = values[0].value, constants[0].value  # type: ignore[attr-defined]
-        return bool(high < low or (high == low and (sign == "<" or test == ">")))
+    if sign in ("<", "<=") and test in (">", ">="):
+        high, low = values[0], constants[0]
+        if not _numbers((high, low)) or _is_huge(high) or _is_huge(low):
+            return False
+        if sign == "<=" and test == ">=":
+            return _orders(high, "<", low) and not _alike(high, low)
+        return _orders(high, "<=", low)
     return False
 
 
 def _meets(value: Operand, test: str, constants: tuple[Operand, ...]) -> bool:
-    if test in ("==", "!="):
-        # The positive class is some value: only its equality with itself is certain.
-        if any(isinstance(c, Positive) != isinstance(value, Positive) for c in constants):
-            return True
-        # By value, since true and 1 are the same in a column of truth values.
-        found = any(_value(value) == _value(constant) for constant in constants)
-        return found == (test == "==")
+    """Whether a column can hold something that equals the value and meets the test."""
+    if any(isinstance(c, Positive) != isinstance(value, Positive) for c in constants):
+        return True  # the positive class is some value: it can be any
+    if any(map(_is_huge, (value, *constants))):
+        return True
+    if test == "!=":
+        return value not in constants
+    if test == "==":
+        return any(_alike(value, constant) for constant in constants)
     if not _numbers((value, *constants)):
         return True
-    return bool(_TESTS[test](value.value, constants[0].value))  # type: ignore[attr-defined]
+    return _orders(value, test, constants[0]) or ("=" in test and _alike(value, constants[0]))
+
+
+def _alike(first: Operand, second: Operand) -> bool:
+    """Whether some column cannot tell the two apart: one of 32-bit numbers rounds what it meets."""
+    if _numbers((first, second)):
+        return bool(np.float32(_number(first)) == np.float32(_number(second)))
+    return first == second
+
+
+def _is_huge(operand: Operand) -> bool:
+    """Whether whole numbers and 64-bit floating-point ones disagree about what equals it."""
+    return _numbers((operand,)) and abs(_number(operand)) >= 2**53
+
+
+def _orders(first: Operand, sign: str, second: Operand) -> bool:
+    return bool(_ORDERS[sign](_number(first), _number(second)))
+
+
+def _number(operand: Operand) -> float:
+    assert isinstance(operand, Literal)
+    assert not isinstance(operand.value, str)
+    return operand.value
 
 
 def _numbers(operands: Iterable[Operand]) -> bool:
-    return all(isinstance(o, Literal) and isinstance(o.value, int | float) for o in operands)
-
-
-def _value(operand: Operand) -> object:
-    return operand.value if isinstance(operand, Literal) else operand
+    return all(isinstance(o, Literal) and not isinstance(o.value, str) for o in operands)

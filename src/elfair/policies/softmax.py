@@ -133,20 +133,14 @@ class SoftmaxPolicy:
         logits = coefficients @ inputs.design
         if classes == 1 and inputs.support is None:
             return np.asarray(expit(logits, out=logits))
-        top = np.maximum(logits.max(axis=-2, keepdims=True), 0.0)
-        odds = np.exp(logits - top)
-        first = np.exp(-top)
+        first = np.zeros(inputs.design.shape[1])
         if inputs.support is not None:
-            odds *= inputs.support[1:]
-            first = first * inputs.support[:1]
-        total = first + odds.sum(axis=-2, keepdims=True)
-        # All that has support may have underflowed; then the behaviour model decides alone.
-        lost = total == 0
-        if lost.any():
-            assert inputs.behavior is not None
-            odds = np.where(lost, inputs.behavior[1:], odds)
-            total = np.where(lost, 1.0, total)
-        return np.asarray(odds / total)
+            logits = np.where(inputs.support[1:], logits, -np.inf)
+            first = np.where(inputs.support[0], 0.0, -np.inf)
+        # The largest of those with support, so that not all of them can underflow.
+        top = np.maximum(logits.max(axis=-2, keepdims=True), first)
+        odds = np.exp(logits - top)
+        return np.asarray(odds / (np.exp(first - top) + odds.sum(axis=-2, keepdims=True)))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from elfair.certificate import Certificate, ConstraintResult
+from elfair.certificate import EVERYONE, Certificate, ConstraintResult
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -24,7 +24,8 @@ def explain(certificate: Certificate) -> str:
     """
     lines = [_verdict(certificate)]
     failed = [result for result in certificate.constraints if not result.passed]
-    for result in failed or certificate.constraints:
+    shown = failed or list(certificate.constraints)
+    for result in shown:
         lines += ["", *_describe(result)]
     lines += ["", certificate.joint_statement]
     violated = [a for a in certificate.assumptions if a.status == "violated"]
@@ -34,8 +35,10 @@ def explain(certificate: Certificate) -> str:
     declared = [a.name for a in certificate.assumptions if a.status == "declared"]
     if declared:
         lines += ["", f"Taken on your word: {'; '.join(declared)}."]
-    if certificate.warnings:
-        lines += ["", "Warnings:", *(f"  - {warning}." for warning in certificate.warnings)]
+    passed = [result for result in certificate.constraints if result not in shown]
+    warnings = dict.fromkeys(warning for result in passed for warning in result.warnings)
+    if warnings:
+        lines += ["", "Of the statements that passed:", *(f"  - {each}." for each in warnings)]
     return "\n".join(lines)
 
 
@@ -91,7 +94,12 @@ def _advice(result: ConstraintResult) -> str:
 
 
 def _sizes(result: ConstraintResult) -> str:
-    return ", ".join(f"{group.n} where {group.condition}" for group in result.groups)
+    return ", ".join(
+        f"{group.n} (everyone)"
+        if group.condition == EVERYONE
+        else f"{group.n} where {group.condition}"
+        for group in result.groups
+    )
 
 
 def _number(value: float) -> str:
@@ -111,10 +119,11 @@ def verdict_table(certificate: Certificate) -> Table:
     rich.table.Table
     """
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(title=_verdict(certificate), title_justify="left")
     for heading in (
-        "statement (g <= 0)",
+        "statement",
         "rows",
         "ESS",
         "estimate of g",
@@ -125,7 +134,7 @@ def verdict_table(certificate: Certificate) -> Table:
         table.add_column(heading, justify="left" if heading.startswith("st") else "right")
     for result in certificate.constraints:
         table.add_row(
-            result.statement,
+            Text(result.statement),  # not markup: [impact | ...] is no style
             str(result.n),
             "" if result.ess is None else f"{result.ess:.0f}",
             _number(result.estimate),

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from elfair.constraints import CompiledClaim, Plan
 from elfair.data import LoggedData
-from elfair.language import Column
 from elfair.requirements import Belief
 from elfair.statistics import Baselines, Estimation, Part, Rows, compile_conjunct
-from elfair.statistics.baseline import Encoding, OutcomeModel
+from elfair.statistics.baseline import OutcomeModel
 
 Floats = NDArray[np.float64]
 
@@ -52,13 +51,12 @@ def forecast(
     outcome = _Outcome(Baselines(Estimation(), data), data)
     beliefs = []
     for claim in compiled:
-        conjunct = claim.claim.conjunct
         direct = compile_conjunct(
-            conjunct, data, outcome.baselines, plan.logged_averages, direct=True
+            claim.claim.conjunct, data, outcome.baselines, plan.logged_averages, direct=True
         )
         beliefs.append(
             [
-                outcome.belief(claim, part, predicted.rows, policies)
+                outcome.belief(part, predicted.rows, policies)
                 if part.weighted
                 else Belief(part.rows, 1.0)
                 for part, predicted in zip(claim.parts, direct, strict=True)
@@ -73,7 +71,7 @@ class _Outcome:
     def __init__(self, baselines: Baselines, data: LoggedData) -> None:
         self.baselines = baselines
         self.data = data
-        self._inputs = np.column_stack([np.ones(data.n), Encoding.learn(data).of(data)])
+        self._inputs = np.column_stack([np.ones(data.n), baselines.encoding.of(data)])
         self._noises: dict[tuple[str, int], float] = {}
         assert data.decision_index is not None
         self._taken = [data.decision_index == a for a in range(data.classes.size)]
@@ -81,9 +79,7 @@ class _Outcome:
             np.linalg.pinv(self._inputs[taken].T @ self._inputs[taken]) for taken in self._taken
         ]
 
-    def belief(
-        self, claim: CompiledClaim, part: Part, predicted: Rows, policies: Sequence[Floats]
-    ) -> Belief:
+    def belief(self, part: Part, predicted: Rows, policies: Sequence[Floats]) -> Belief:
         rows = part.rows
         evidence, parts = [], []
         for free in policies:
@@ -91,7 +87,7 @@ class _Outcome:
             residual = weighted - direct
             variance = float(residual.var()) or 1.0
             evidence.append(float(residual.mean()) ** 2 * rows.index.size / variance)
-            uncertain = float(direct.var()) + rows.index.size * self._variance(claim, part, free)
+            uncertain = float(direct.var()) + rows.index.size * self._variance(part, free)
             parts.append((uncertain, float(residual.var()), float(weighted.var())))
         # Residuals of a right model have evidence 1 on average: Stein's positive part.
         strength = float(np.mean(evidence))
@@ -109,12 +105,12 @@ class _Outcome:
         )
         return Belief(believed, float(np.mean(shares)))
 
-    def _variance(self, claim: CompiledClaim, part: Part, free: Floats) -> float:
+    def _variance(self, part: Part, free: Floats) -> float:
         """The variance of the predicted average that comes from the regressions' coefficients."""
         data, index = self.data, part.rows.index
         every = np.vstack([1 - free.sum(axis=0), free])
         inputs, total = self._inputs[index], 0.0
-        for name, (new, logged) in _coefficients(claim, part, data).items():
+        for name, (new, logged) in part.impacts.items():
             model = self.baselines.model(name)
             for a, taken in enumerate(self._taken):
                 if not taken.any():
@@ -136,19 +132,3 @@ class _Outcome:
             residual = self.data.impact(name)[taken] - model.regressions[a].predict(known)
             self._noises[name, a] = float(residual.var())
         return self._noises[name, a]
-
-
-def _coefficients(
-    claim: CompiledClaim, part: Part, data: LoggedData
-) -> dict[str, tuple[float, float]]:
-    """How much of E[impact] and of E_logged[impact] a part holds, for each impact."""
-    found: dict[str, tuple[float, float]] = {}
-    for coefficient, mean in claim.claim.conjunct.form.terms:
-        if isinstance(mean.of, Column) and mean.given == part.given:
-            name = data.impact_key(mean.of.name)
-            new, logged = found.get(name, (0.0, 0.0))
-            if mean.logged:
-                found[name] = (new, logged + coefficient)
-            else:
-                found[name] = (new + coefficient, logged)
-    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -14,7 +15,7 @@ from elfair.constraints import CompiledClaim, Plan
 from elfair.data import LoggedData
 from elfair.errors import DataError, InputError
 from elfair.policies import PolicyInputs, SoftmaxPolicy
-from elfair.requirements import Belief, Target, make_requirement
+from elfair.requirements import Belief, Requirement, Target
 from elfair.search.evolution import cmaes_search
 from elfair.search.forecast import forecast
 from elfair.search.gradient import PRECISION, gradient_search
@@ -99,17 +100,18 @@ class Selection:
             start = fit_log_loss(policy, problem.inputs, view.label)
             found = cmaes_search(problem, start, seed=self.seed, progress=progress)
             return policy, found, problem.evaluations
-        if data.n <= 2 * EXPLORED_ROWS:
-            return policy, *view.search(view.starts(), progress)
-        some = np.sort(np.random.default_rng(self.seed).choice(data.n, EXPLORED_ROWS, False))
-        explored = _View(self, policy, data.take(some), plan, n_test, data.n)
-        good, before = explored.search(explored.starts(), progress)
-        view.__dict__["accurate"] = explored.accurate  # good enough to smooth so many labels
-        found, after = view.search([good.theta], progress, precision=ROUGHLY)
-        return policy, found, before + after
+        if data.n > 2 * EXPLORED_ROWS:
+            some = np.sort(np.random.default_rng(self.seed).choice(data.n, EXPLORED_ROWS, False))
+            explored = _View(self, policy, data.take(some), plan, n_test, data.n)
+            with suppress(DataError):  # a condition that too few of these rows meet
+                good, before = explored.search(explored.starts(), progress)
+                view.accurate = explored.accurate  # good enough to smooth so many labels
+                found, after = view.search([good.theta], progress, precision=ROUGHLY)
+                return policy, found, before + after
+        return policy, *view.search(view.starts(), progress)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _View:
     """Some candidate rows, which may stand for more."""
 
@@ -157,12 +159,11 @@ class _View:
         n, target = self.data.n, self.selection.target
         ratios = self.n_test / n, (self.n_candidate or n) / n
         if beliefs is None:
-            requirements = [make_requirement(claim, target, *ratios) for claim in compiled]
+            requirements = [Requirement(claim, target, *ratios) for claim in compiled]
         else:
+            p = self.policy.n_parameters
             requirements = [
-                make_requirement(
-                    claim, target, *ratios, beliefs=belief, n_parameters=self.policy.n_parameters
-                )
+                Requirement(claim, target, *ratios, beliefs=belief, n_parameters=p)
                 for claim, belief in zip(compiled, beliefs, strict=True)
             ]
         return Problem(self.policy, self.inputs, loss, requirements)

@@ -10,7 +10,7 @@ import numpy as np
 from elfair.constraints import Plan
 from elfair.data import LoggedData
 from elfair.errors import InputError
-from elfair.requirements import make_requirement
+from elfair.requirements import Requirement
 from elfair.search.loss import make_loss
 from elfair.search.problem import Problem
 from elfair.search.selection import Selection
@@ -87,6 +87,6 @@ def _delivered(
         policy,
         policy.inputs(judged.features, judged.behavior),
         loss,
-        [make_requirement(c, selection.target, n_test / judged.n) for c in plan.compile(judged)],
+        [Requirement(c, selection.target, n_test / judged.n) for c in plan.compile(judged)],
     ).look_at(found.theta)
     return float(np.exp(view.log_pass)) * (loss.maximum - view.loss)

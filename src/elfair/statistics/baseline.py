@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -22,7 +23,7 @@ from elfair.language import Condition, holds
 Floats = NDArray[np.float64]
 Estimator = Literal["is", "paired", "dr"]
 
-#: A sensitive column with more values than this enters the outcome model as a number or not at all.
+#: A sensitive column with more values than this has no part in the outcome model.
 MOST_GROUPS = 20
 
 
@@ -129,12 +130,18 @@ class Baselines:
             self._means[impact, given] = float(values.mean()) if values.size else 0.0
         return self._means[impact, given]
 
+    @cached_property
+    def encoding(self) -> Encoding:
+        """What the outcome models see of a row."""
+        return Encoding.learn(self._candidate)
+
     def model(self, impact: str) -> OutcomeModel:
         """The regression of an impact on features, groups and decision."""
         if impact not in self._models:
             self._models[impact] = OutcomeModel.fit(
                 self._candidate,
                 impact,
+                self.encoding,
                 self.estimation.outcome_model,
                 self.estimation.range_of(impact),
             )
@@ -155,19 +162,23 @@ class OutcomeModel:
 
     @classmethod
     def fit(
-        cls, data: LoggedData, impact: str, regressor: Any, limits: tuple[float, float]
+        cls,
+        data: LoggedData,
+        impact: str,
+        encoding: Encoding,
+        regressor: Any,
+        limits: tuple[float, float],
     ) -> OutcomeModel:
         """Fit on candidate rows, the rows of each decision apart."""
         from sklearn.base import clone
 
-        encoding = Encoding.learn(data)
         inputs, values = encoding.of(data), data.impact(impact)
         assert data.decision_index is not None
         regressions: list[Any] = []
         for a in range(data.classes.size):
             taken = data.decision_index == a
             if taken.sum() < 2:  # nothing to learn from: the overall mean
-                regressions.append(Ridge.fit(inputs[:0], values[:0], float(values.mean())))
+                regressions.append(Ridge(float(values.mean()), np.zeros(inputs.shape[1])))
             elif regressor is None:
                 regressions.append(Ridge.fit(inputs[taken], values[taken]))
             else:
@@ -189,10 +200,8 @@ class Ridge:
     coefficients: Floats
 
     @classmethod
-    def fit(cls, inputs: Floats, values: Floats, mean: float = 0.0) -> Ridge:
+    def fit(cls, inputs: Floats, values: Floats) -> Ridge:
         """Solve the normal equations."""
-        if not len(inputs):
-            return cls(mean, np.zeros(inputs.shape[1]))
         center, level = inputs.mean(axis=0), float(values.mean())
         away = inputs - center
         gram = away.T @ away + np.eye(inputs.shape[1])

@@ -36,13 +36,18 @@ class Part:
         The condition; None means everyone.
     rows : Rows
         The rows, oriented as g: large is bad.
-    weighted : bool
-        Whether importance weights enter.
+    impacts : mapping of str to (float, float)
+        How much of E[impact] and of E_logged[impact] the rows hold, for each impact.
     """
 
     given: Condition | None
     rows: Rows
-    weighted: bool
+    impacts: Mapping[str, tuple[float, float]]
+
+    @property
+    def weighted(self) -> bool:
+        """Whether importance weights enter."""
+        return any(new for new, _ in self.impacts.values())
 
     @property
     def condition(self) -> str:
@@ -121,11 +126,17 @@ def _part(
     by_class = np.zeros((data.classes.size, index.size))
     offset = np.full(index.size, constant)
     low = high = constant
-    impacts: dict[str, list[float]] = {}  # the coefficients of E and of E_logged
+    impacts: dict[str, tuple[float, float]] = {}
     for coefficient, mean in terms:
         if isinstance(mean.of, Column):
             name = _impact_name(mean.of, data)
-            impacts.setdefault(name, [0.0, 0.0])[mean.logged] += coefficient
+            if not mean.logged:
+                _require(mean, data, "decision", "propensity")
+            new, logged = impacts.get(name, (0.0, 0.0))
+            if mean.logged:
+                impacts[name] = new, logged + coefficient
+            else:
+                impacts[name] = new + coefficient, logged
             continue
         if mean.logged:
             offset += coefficient * _logged_event(mean, data)[index]
@@ -141,7 +152,7 @@ def _part(
         ends = _add_impact(by_class, offset, part, name, given, new, logged, baselines)
         low, high = low + ends[0], high + ends[1]
     rows = Rows(index, offset + by_class[0], by_class[1:] - by_class[0], low, high)
-    return Part(given, rows, weighted=any(new for new, _ in impacts.values()))
+    return Part(given, rows, impacts)
 
 
 def _add_impact(
@@ -160,8 +171,8 @@ def _add_impact(
         offset += logged * values
         ends = [logged * end for end in estimation.range_of(name)]
         return min(ends), max(ends)
-    decision, propensity = _decisions(data)
-    taken = decision, np.arange(data.n)
+    assert data.propensity is not None  # see _require
+    taken = data.decision_index, np.arange(data.n)
     if estimation.estimator == "dr":
         baseline = baselines.model(name).of(data)
         residual = values - baseline[taken]
@@ -170,11 +181,13 @@ def _add_impact(
         if logged and data.behavior is not None:
             # Where all behaviour probabilities are known, the luck of the logged draw can go too.
             offset += logged * (np.sum(data.behavior.T * baseline, axis=0) - baseline[taken])
-        by_class[taken] += new * residual / propensity
+        by_class[taken] += new * residual / data.propensity
         return _doubly_robust_ends(new, logged, estimation.range_of(name), estimation)
     k = baselines.constant(name, given, np.sign(new))
-    by_class[taken] += new * (values - k) / propensity
-    offset += new * k + logged * values
+    away = values - k
+    by_class[taken] += new * away / data.propensity
+    # Written so that nothing but `away` is left, and cancels, where a pair compares like with like.
+    offset += logged * away + (new + logged) * k
     return _weighted_ends(new, logged, k, estimation.range_of(name), estimation)
 
 
@@ -191,8 +204,7 @@ def _add_predicted(
     if data.behavior is not None:
         offset += logged * np.sum(data.behavior.T * predicted, axis=0)
     else:
-        decision, _ = _decisions(data)
-        offset += logged * predicted[decision, np.arange(data.n)]
+        offset += logged * predicted[data.decision_index, np.arange(data.n)]
 
 
 def _weighted_ends(
@@ -216,13 +228,12 @@ def _doubly_robust_ends(
     new: float, logged: float, limits: tuple[float, float], estimation: Estimation
 ) -> tuple[float, float]:
     """Both the baseline and the impact lie in the range, so the residual in plus or minus its
-    width; the weight stretches that by at most the largest weight.
+    width; it counts with new * w + logged, which is largest at an end of the weights.
     """
     low, high = limits
     if not np.isfinite([low, high, estimation.largest_weight]).all():
         return -np.inf, np.inf
-    width = high - low
-    stretch = (abs(new) * estimation.largest_weight + abs(logged)) * width
+    stretch = max(abs(logged), abs(new * estimation.largest_weight + logged)) * (high - low)
     levels = [new * a + logged * b for a, b in product(limits, limits)]
     return min(levels) - stretch, max(levels) + stretch
 
@@ -261,25 +272,25 @@ def _logged_event(mean: Mean, data: LoggedData) -> Floats:
     by_class = _event(mean, data)
     if not uses_decision(mean.of):
         return np.asarray(by_class[0])
-    if data.decision_index is None:
-        raise _missing("decision", "the decision that was taken")
+    _require(mean, data, "decision")
     return np.asarray(by_class[data.decision_index, np.arange(data.n)])
 
 
-def _decisions(data: LoggedData) -> tuple[NDArray[np.intp], Floats]:
-    if data.decision_index is None:
-        raise _missing("decision", "the decision that was taken")
-    if data.propensity is None:
-        raise _missing("propensity", "the probability with which it was taken (or pass behavior=)")
-    return data.decision_index, data.propensity
+_MEANINGS = {
+    "decision": "the decision that was taken",
+    "propensity": "the probability with which it was taken (or pass behavior=)",
+}
 
 
-def _missing(what: str, meaning: str) -> DataError:
-    return DataError(
-        f"a constraint speaks of the impact of the new model, which needs {what}; it was not "
-        "given.",
-        hint=f"pass {what}=, {meaning}.",
-    )
+def _require(mean: Mean, data: LoggedData, *columns: str) -> None:
+    """Raise, pointing at the text, where a mean cannot be estimated without a column."""
+    for name in columns:
+        if getattr(data, name) is None:
+            raise point_at(
+                f"'{mean}' needs {name}, which was not given.",
+                mean.span,
+                hint=f"pass {name}=, {_MEANINGS[name]}.",
+            )
 
 
 def logged_average(mean: Mean, data: LoggedData) -> float:

@@ -1,0 +1,90 @@
+"""How long a fit takes, beside scikit-learn's logistic regression on the same features and labels.
+
+Processor time of one thread, the median of several fits after a first one that is not counted, both
+in one run: compare the ratio, not the milliseconds.
+
+    python benchmarks/speed.py
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
+
+from elfair import ELFClassifier
+from elfair.experiments import FosterCare
+from pages import stamp, write_into
+
+SIZES = (1_000, 4_096, 100_000)
+REPEATS = 15
+
+
+def median_ms(fit: Callable[[], object]) -> float:
+    """The median processor time of a fit, in milliseconds."""
+    fit()
+    times = []
+    for _ in range(REPEATS):
+        start = time.process_time()
+        fit()
+        times.append(time.process_time() - start)
+    return 1000 * float(np.median(times))
+
+
+def import_ms(module: str) -> float:
+    """The median time of importing a module in a fresh process, in milliseconds."""
+    code = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
+    times = [
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+        for _ in range(7)
+    ]
+    return 1000 * float(np.median(times))
+
+
+def main() -> None:
+    """Measure, print, and put the table into the page."""
+    lines = [
+        "| n | default | doubly robust | paper (CMA-ES) | LogisticRegression | default / LR |",
+        "|---|---|---|---|---|---|",
+    ]
+    for n in SIZES:
+        population = FosterCare(alpha=0.9)
+        draw = population.sample(n, seed=3)
+        logged = {
+            "sensitive_features": {"T": draw.group},
+            "decision": draw.decision,
+            "propensity": draw.propensity,
+            "impact": draw.impact,
+        }
+
+        def fit(model: ELFClassifier, draw=draw, logged=logged) -> Callable[[], object]:
+            return lambda: model.fit(draw.features, draw.label, **logged)
+
+        constraints = population.constraints
+        default = median_ms(fit(ELFClassifier(constraints)))
+        robust = median_ms(fit(ELFClassifier(constraints, estimator="dr")))
+        paper = "" if n > 4_096 else f"{median_ms(fit(ELFClassifier.paper(constraints))):.0f} ms"
+        plain = median_ms(lambda draw=draw: LogisticRegression().fit(draw.features, draw.label))
+        lines.append(
+            f"| {n:,} | {default:.1f} ms | {robust:.1f} ms | {paper} | {plain:.1f} ms "
+            f"| {default / plain:.1f} |"
+        )
+    own = import_ms("elfair") - import_ms("sklearn.linear_model")
+    text = (
+        f"Processor time, one thread, median of {REPEATS} fits; 5 features, 3 constraints. "
+        f"{stamp()}.\n\n"
+        + "\n".join(lines)
+        + f"\n\n`import elfair` takes {own:.0f} ms more than `import sklearn.linear_model`."
+    )
+    print(text)
+    write_into("results.md", "speed", text)
+
+
+if __name__ == "__main__":
+    with threadpool_limits(1):
+        main()

@@ -1,0 +1,392 @@
+"""certify: the fairness test alone, for models from elsewhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.special import stdtrit
+from sklearn.linear_model import LinearRegression
+
+from elfair import LoggedData, certify
+from elfair.errors import BoundError, CertificateWarning, DataError, ElfairError, InputError
+
+NO_WORSE = "E[impact] >= E_logged[impact]"
+
+
+def draw(n=400, seed=0, **more):
+    """Decision 1 is taken by a fair coin and is worth 0.3 more; impacts are in [0, 1]."""
+    rng = np.random.default_rng(seed)
+    decision = rng.integers(0, 2, n)
+    given = {
+        "sensitive_features": {"T": rng.integers(0, 2, n)},
+        "decision": decision,
+        "propensity": np.full(n, 0.5),
+        "impact": np.clip(0.3 + 0.3 * decision + 0.1 * rng.normal(size=n), 0, 1),
+        **more,
+    }
+    return LoggedData(rng.normal(size=(n, 2)), rng.integers(0, 2, n), **given)
+
+
+def mostly_one(n=400, p=0.9):
+    return np.tile([1 - p, p], (n, 1))
+
+
+def by_hand(rows, delta):
+    n = rows.size
+    return rows.mean() + rows.std(ddof=1) * stdtrit(n - 1, 1 - delta) / np.sqrt(n)
+
+
+def test_the_bound_is_that_of_the_paired_rows_of_all_rows():
+    data = draw()
+    record = certify(mostly_one(), data, NO_WORSE, delta=0.05, impact_range=(0, 1))
+    weight = np.where(data.decision == 1, 0.9, 0.1) / 0.5
+    rows = (1 - weight) * data.impact("impact")  # k = 0, the low end
+    (result,) = record.constraints
+    assert result.estimate == pytest.approx(rows.mean())
+    assert result.upper == pytest.approx(by_hand(rows, 0.05))
+    assert result.spread == pytest.approx(rows.std(ddof=1))
+    assert result.ess == pytest.approx(weight.sum() ** 2 / (weight**2).sum())
+    assert result.mean_weight == pytest.approx(weight.mean())
+    assert result.max_weight == pytest.approx(1.8)
+    assert (record.n, record.n_candidate, record.n_fairness) == (400, 0, 400)
+    assert (record.split, record.candidate) == ("none", None)
+    assert record.passed
+
+
+def test_constants_are_learnt_from_a_fifth_of_the_rows_that_is_then_not_tested():
+    record = certify(mostly_one(), draw(), NO_WORSE)
+    assert (record.n, record.n_candidate, record.n_fairness) == (400, 80, 320)
+    assert record.constraints[0].n == 320
+    record = certify(mostly_one(), draw(), NO_WORSE, nuisance_fraction=0.5)
+    assert (record.n_candidate, record.n_fairness) == (200, 200)
+
+
+@pytest.mark.parametrize(
+    ("given", "aside"),
+    [
+        ({"estimator": "is"}, 0),
+        ({"estimator": "dr"}, 80),
+        ({"estimator": "dr", "impact_range": (0, 1)}, 80),
+        ({"impact_range": (0, 1), "center": "mean"}, 80),
+        ({"impact_range": {"impact": (0, 1)}}, 0),
+    ],
+)
+def test_rows_are_set_aside_only_where_something_is_learnt(given, aside):
+    assert certify(mostly_one(), draw(), NO_WORSE, **given).n_candidate == aside
+
+
+def test_rates_learn_nothing():
+    assert certify(mostly_one(), draw(), "PR >= 0.8").n_candidate == 0
+
+
+def test_plain_importance_sampling_takes_the_average_for_known():
+    data = draw()
+    record = certify(mostly_one(), data, NO_WORSE, estimator="is")
+    weight = np.where(data.decision == 1, 0.9, 0.1) / 0.5
+    rows = data.impact("impact").mean() - weight * data.impact("impact")
+    assert record.constraints[0].estimate == pytest.approx(rows.mean())
+    assert record.constraints[0].upper == pytest.approx(by_hand(rows, 0.1))
+    statuses = {a.name: a.status for a in record.assumptions}
+    assert statuses["tau is known"] == "violated"
+
+
+def test_doubly_robust_with_a_given_regressor():
+    record = certify(
+        mostly_one(), draw(), NO_WORSE, estimator="dr", outcome_model=LinearRegression()
+    )
+    assert record.passed
+    assert record.estimator == "dr"
+    # The noise of the paired form is that of the decision; an outcome model takes it out.
+    assert record.constraints[0].spread < 0.6 * certify(
+        mostly_one(), draw(), NO_WORSE, estimator="paired", center="range", impact_range=(0, 1)
+    ).constraints[0].spread
+
+
+def test_a_harmful_model_does_not_pass():
+    record = certify(mostly_one(p=0.1), draw(), NO_WORSE)
+    assert not record.passed
+    assert record.constraints[0].estimate == pytest.approx(0.12, abs=0.03)
+    assert record.constraints[0].rows_needed is None
+
+
+def test_the_behaviour_model_itself_passes_with_a_bound_of_exactly_zero():
+    for bound, known in (("ttest", {}), ("ttest", {"impact_range": (0, 1)})):
+        (result,) = certify(
+            np.full((400, 2), 0.5), draw(), NO_WORSE, bound=bound, **known
+        ).constraints
+        assert result.upper == 0
+        assert result.passed
+
+
+def test_one_column_is_the_probability_of_the_larger_class():
+    table = certify(mostly_one(), draw(), NO_WORSE, impact_range=(0, 1))
+    column = certify(mostly_one()[:, 1], draw(), NO_WORSE, impact_range=(0, 1))
+    assert column.constraints == table.constraints
+
+
+def test_columns_in_another_order():
+    table = certify(mostly_one(), draw(), NO_WORSE, impact_range=(0, 1))
+    turned = mostly_one()[:, ::-1]
+    named = certify(turned, draw(), NO_WORSE, impact_range=(0, 1), classes=[1, 0])
+    frames = [pd.DataFrame(turned, columns=["1", "0"]), pl.DataFrame(turned, schema=["1", "0"])]
+    assert named.constraints == table.constraints
+    for frame in frames:
+        by_name = certify(frame, draw(), NO_WORSE, impact_range=(0, 1))
+        assert by_name.constraints == table.constraints
+
+
+def test_three_classes_by_hand():
+    rng = np.random.default_rng(4)
+    n = 600
+    beta = rng.dirichlet([2, 2, 2], n)
+    decision = (rng.random(n)[:, None] > beta.cumsum(axis=1)).sum(axis=1)
+    names = np.array(["deny", "grant", "wait"], dtype=object)
+    impact = rng.random(n)
+    data = LoggedData(
+        np.zeros((n, 1)), decision=names[decision], behavior=beta, impact=impact, classes=names
+    )
+    pi = rng.dirichlet([1, 2, 3], n)
+    weight = pi[np.arange(n), decision] / beta[np.arange(n), decision]
+    (result,) = certify(pi, data, "E[impact] >= 0.2", impact_range=(0, 1)).constraints
+    assert result.estimate == pytest.approx(0.2 - (weight * impact).mean())
+    assert result.upper == pytest.approx(by_hand(0.2 - weight * impact, 0.1))
+    turned = certify(
+        pi[:, [2, 0, 1]],
+        data,
+        "E[impact] >= 0.2",
+        impact_range=(0, 1),
+        classes=["wait", "deny", "grant"],
+    )
+    assert turned.constraints[0] == result
+
+
+def test_conditions_that_overlap_count_each_row_once():
+    data = draw()
+    ones = data.column("T") == 1
+    (result,) = certify(mostly_one(), data, "PR[T == 1] - PR <= 0.2").constraints
+    assert result.n == 400
+    assert [group.n for group in result.groups] == [ones.sum(), 400]
+
+
+def test_the_difference_of_two_groups_follows_welch():
+    data = draw()
+    one = data.column("T") == 1
+    p = np.random.default_rng(9).uniform(0.2, 0.8, 400)
+    (result,) = certify(p, data, "PR[T == 1] - PR[T == 0] <= 0.2").constraints
+    a, b = p[one], p[~one]
+    terms = a.var(ddof=1) / a.size, b.var(ddof=1) / b.size
+    freedom = sum(terms) ** 2 / (terms[0] ** 2 / (a.size - 1) + terms[1] ** 2 / (b.size - 1))
+    margin = np.sqrt(sum(terms)) * stdtrit(freedom, 0.9)
+    assert result.estimate == pytest.approx(a.mean() - b.mean() - 0.2)
+    assert result.upper == pytest.approx(a.mean() - b.mean() - 0.2 + margin)
+    assert result.n == 400
+
+
+def test_each_statement_is_tested_at_its_own_delta():
+    texts = ["PR >= 0.5", NO_WORSE, "accuracy >= 0.1"]
+    record = certify(
+        np.random.default_rng(1).uniform(0.6, 0.95, 400),
+        draw(),
+        texts,
+        delta=[0.01, 0.2, 0.05],
+        impact_range=(0, 1),
+    )
+    results = {r.constraint: r for r in record.constraints}
+    assert {text: r.delta for text, r in results.items()} == dict(
+        zip(texts, [0.01, 0.2, 0.05], strict=True)
+    )
+    for result in results.values():
+        quantile = stdtrit(399, 1 - result.delta)
+        margin = quantile * result.spread / np.sqrt(400)
+        assert result.upper == pytest.approx(result.estimate + margin)
+    assert record.joint_delta == 0.2
+
+
+@pytest.mark.parametrize("bound", ["betting", "anderson", "hoeffding", "bernstein"])
+def test_finite_sample_bounds_are_wider_than_t_and_say_what_they_are(bound):
+    known = {"impact_range": (0, 1), "propensity_floor": 0.5}
+    t = certify(mostly_one(), draw(), NO_WORSE, **known).constraints[0]
+    record = certify(mostly_one(), draw(), NO_WORSE, bound=bound, **known)
+    assert record.constraints[0].kind == "finite-sample"
+    assert record.constraints[0].upper > t.upper
+    assert record.constraints[0].estimate == t.estimate
+    assert "asymptotic" not in record.joint_statement
+    assert "normal average" not in {a.name for a in record.assumptions}
+    with pytest.raises(BoundError, match="impact_range"):
+        certify(mostly_one(), draw(), NO_WORSE, bound=bound)
+
+
+def test_wrong_propensities_raise_a_warning_and_violate_an_assumption():
+    data = draw(propensity=np.where(np.arange(400) % 2, 0.5, 0.3))
+    with pytest.warns(CertificateWarning, match="mean importance weight") as caught:
+        record = certify(mostly_one(), data, NO_WORSE)
+    assert caught[0].filename == __file__
+    assert {a.name: a.status for a in record.assumptions}["mean weight near 1"] == "violated"
+    assert any("mean weight near 1" in warning for warning in record.warnings)
+
+
+def test_a_rare_decision_that_never_came_is_not_taken_for_a_wrong_propensity():
+    # P(no 1 among 30) = 0.95^30 = 0.21: the weights are then all 0.1 / 0.95, and do not vary.
+    n = 30
+    data = LoggedData(
+        np.zeros((n, 1)),
+        decision=np.zeros(n, int),
+        propensity=np.full(n, 0.95),
+        impact=np.arange(n) / n,
+        classes=[0, 1],
+    )
+    record = certify(mostly_one(n), data, NO_WORSE, impact_range=(0, 1))
+    assert {a.name: a.status for a in record.assumptions}["mean weight near 1"] == "checked"
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "words"),
+    [
+        (np.full((400, 2), 0.6), "Row 0 sums to 1.2"),
+        (np.full((400, 3), 1 / 3), r"shape \(400, 2\)\. Got \(400, 3\)"),
+        (np.full((399, 2), 0.5), r"Got \(399, 2\)"),
+        (np.full(400, 1.2), "Got 1.2 in row 0|Got -0.2 in row 0"),
+        (np.full(400, np.nan), "Got nan in row 0"),
+        (np.array(["a"] * 400), "must hold numbers"),
+    ],
+)
+def test_probabilities_that_are_none(probabilities, words):
+    with pytest.raises(DataError, match=words):
+        certify(probabilities, draw(), NO_WORSE)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"constraints": []}, "nothing to certify"),
+        ({"classes": [0, 2]}, "does not name the classes"),
+        ({"nuisance_fraction": 0}, "nuisance_fraction must be between 0 and 1. Got 0"),
+        ({"nuisance_fraction": "a"}, "nuisance_fraction must be between 0 and 1"),
+        ({"bound": "magic"}, "magic"),
+        ({"estimator": "magic"}, "estimator must be one of 'is', 'paired', 'dr'. Got 'magic'"),
+        ({"center": "range"}, "center='range' needs a declared range"),
+        ({"delta": 2}, "delta must be in"),
+        ({"impact_range": (1, 0)}, r"low < high\. Got \(1, 0\)"),
+        ({"impact_range": (0, np.inf)}, "both finite"),
+        ({"impact_range": 3}, r"impact_range must be \(low, high\)"),
+        ({"impact_range": (0, 0.5)}, r"leaves its declared range \[0, 0.5\] in \d+ of 400 rows"),
+        ({"impact_range": {"imapct": (0, 1)}}, "did you mean 'impact'"),
+        ({"propensity_floor": 0.6}, "propensity_floor is 0.6, but 400 .* the smallest is 0.5"),
+        ({"propensity_floor": 0}, r"propensity_floor must be in \(0, 1\]\. Got 0"),
+        ({"propensity_floor": "low"}, r"propensity_floor must be in \(0, 1\]\. Got 'low'"),
+        ({"random_state": -1}, "the seed must be a whole number"),
+        ({"random_state": None}, "the seed must be a whole number"),
+    ],
+)
+def test_parameters_that_make_no_sense(given, words):
+    constraints = given.pop("constraints", NO_WORSE)
+    with pytest.raises(InputError, match=words) as caught:
+        certify(mostly_one(), draw(), constraints, **given)
+    assert "\nHint: " in str(caught.value)
+
+
+def test_a_floor_that_rounding_undercuts_is_right():
+    # 1 - 0.9 is 0.09999999999999998.
+    rng = np.random.default_rng(2)
+    decision = (rng.random(400) < 0.9).astype(int)
+    data = draw(decision=decision, propensity=np.where(decision == 1, 0.9, 0.1))
+    assert data.behavior.min() < 0.1
+    known = {"impact_range": (0, 1), "propensity_floor": 0.1}
+    assert certify(np.full(400, 0.8), data, NO_WORSE, bound="hoeffding", **known)
+
+
+def test_data_that_are_none():
+    with pytest.raises(InputError, match="data must be a LoggedData. Got dict"):
+        certify(mostly_one(), {"impact": [1]}, NO_WORSE)
+    with pytest.raises(DataError, match="between two or more classes. Got 0"):
+        certify(mostly_one(2), LoggedData([[0.0], [1.0]]), NO_WORSE)
+
+
+def test_what_a_constraint_needs_is_asked_for():
+    n = 400
+    bare = LoggedData(np.zeros((n, 1)), np.arange(n) % 2)
+    assert certify(mostly_one(), bare, "PR >= 0.5").constraints[0].n == n
+    with pytest.raises(ElfairError, match="impact was not given"):
+        certify(mostly_one(), bare, NO_WORSE, impact_range=(0, 1))
+    for estimator in ("is", "paired", "dr"):
+        with pytest.raises(ElfairError, match="needs decision, which was not given"):
+            certify(
+                mostly_one(),
+                LoggedData(np.zeros((n, 1)), np.arange(n) % 2, impact=np.arange(n)),
+                NO_WORSE,
+                estimator=estimator,
+            )
+    with pytest.raises(ElfairError, match="needs propensity, which was not given"):
+        certify(
+            mostly_one(),
+            LoggedData(np.zeros((n, 1)), decision=np.arange(n) % 2, impact=np.arange(n)),
+            NO_WORSE,
+        )
+
+
+def test_a_decision_that_the_behaviour_model_could_not_take_is_refused():
+    class Careful:
+        classes_ = np.array([0, 1])
+
+        def predict_proba(self, X):
+            p = np.where(np.asarray(X)[:, 0] > 0, 0.5, 0.0)
+            return np.column_stack([1 - p, p])
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 1))
+    decision = (rng.random(400) < Careful().predict_proba(X)[:, 1]).astype(int)
+    data = LoggedData(X, decision=decision, behavior=Careful(), impact=rng.random(400))
+    impossible = (X[:, 0] <= 0).sum()
+    with pytest.raises(DataError, match=f"could not, in {impossible} of 400 rows"):
+        certify(mostly_one(), data, NO_WORSE)
+    masked = np.where(X[:, 0] > 0, 0.9, 0.0)
+    record = certify(masked, data, NO_WORSE)
+    assert {a.name: a.status for a in record.assumptions}["support"] == "checked"
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_a_condition_that_fewer_than_two_rows_meet_is_an_error(size):
+    group = np.zeros(400, int)
+    group[:size] = 1
+    with pytest.raises(DataError, match=rf"'T == 1' is met by {size} of the 400 rows"):
+        certify(mostly_one(), draw(sensitive_features={"T": group}), "PR[T == 1] <= 0.95")
+
+
+def test_few_rows_are_a_warning_in_the_certificate():
+    for size, warned in ((2, True), (29, True), (30, False)):
+        group = np.zeros(400, int)
+        group[:size] = 1
+        data = draw(sensitive_features={"T": group})
+        record = certify(mostly_one(), data, "PR[T == 1] <= 0.95")
+        words = f"only {size} held-out rows meet 'T == 1' (below 30)"
+        assert (words in record.warnings) is warned
+        assert (words in record.constraints[0].warnings) is warned
+
+
+def test_the_second_test_on_the_same_rows_is_a_violation():
+    data = draw(seed=77)
+    first = certify(mostly_one(), data, "PR >= 0.8")
+    second = certify(mostly_one(), data, "PR >= 0.8")
+    assert (first.openings, second.openings) == (1, 2)
+    status = {a.name: a.status for a in second.assumptions}
+    assert status["held-out rows opened once"] == "violated"
+    assert {a.name: a.status for a in first.assumptions}["held-out rows opened once"] == "checked"
+
+
+def test_a_test_that_could_not_be_run_has_opened_nothing():
+    data = draw(seed=78)
+    with pytest.raises(BoundError):
+        certify(mostly_one(), data, NO_WORSE, bound="betting", estimator="is")
+    with pytest.raises(DataError):
+        certify(mostly_one(), data, "PR[T == 7] <= 0.95")
+    assert certify(mostly_one(), data, NO_WORSE, bound="betting", impact_range=(0, 1)).openings == 1
+
+
+def test_the_seed_decides_which_rows_are_set_aside():
+    data = draw()
+    same = [certify(mostly_one(), data, NO_WORSE, random_state=s).constraints for s in (3, 3)]
+    assert same[0] == same[1]
+    other = certify(mostly_one(), data, NO_WORSE, random_state=4).constraints
+    assert other[0].estimate != same[0][0].estimate

@@ -1,0 +1,136 @@
+"""Constraints: from text or trees to claims, and to rows that a bound may or may not cover."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from elfair import LoggedData
+from elfair.bounds import get_bound
+from elfair.constraints import Plan, read_constraints
+from elfair.errors import BoundError, ConstraintError, InputError
+from elfair.language import PR, accuracy, col
+from elfair.statistics import Baselines, Estimation
+
+
+def texts(claims):
+    return [(claim.delta, claim.conjunct.text) for claim in claims]
+
+
+def test_one_text_a_list_and_a_tree_say_the_same():
+    tree = accuracy >= 0.75
+    expected = [(0.1, "accuracy >= 0.75")]
+    assert texts(read_constraints("accuracy >= 0.75", 0.1)) == expected
+    assert texts(read_constraints(["accuracy >= 0.75"], 0.1)) == expected
+    assert texts(read_constraints(("accuracy >= 0.75",), (0.1,))) == expected
+    assert texts(read_constraints(np.array(["accuracy >= 0.75"]), np.array([0.1]))) == expected
+    assert texts(read_constraints(tree, 0.1)) == expected
+    assert texts(read_constraints([tree], [0.1])) == expected
+
+
+def test_each_conjunct_inherits_the_delta_and_the_text_of_its_constraint():
+    gap = "abs(PR[T == 0] - PR[T == 1]) <= 0.1"
+    both = "accuracy >= 0.7 and PR <= 0.9"
+    claims = read_constraints([gap, both], [0.2, 0.05])
+    assert [claim.delta for claim in claims] == [0.2, 0.2, 0.05, 0.05]
+    assert [claim.conjunct.parent for claim in claims] == [gap, gap, both, both]
+    assert len({claim.conjunct.text for claim in claims}) == 4
+
+
+def test_a_tree_with_several_conditions():
+    gap = abs(PR(col("T") == 0) - PR(col("T") == 1)) <= 0.2
+    first, second = read_constraints(gap, 0.1)
+    assert {first.conjunct.text, second.conjunct.text} == {
+        "PR[T == 0] - PR[T == 1] <= 0.2",
+        "PR[T == 1] - PR[T == 0] <= 0.2",
+    }
+
+
+@pytest.mark.parametrize("delta", [0, 1, -0.1, 1.5, float("nan"), float("inf"), True, None, "0.1"])
+def test_a_delta_outside_0_and_1_is_refused(delta):
+    with pytest.raises(InputError, match=r"delta must be in \(0, 1\)\. Got .*\nHint: "):
+        read_constraints("accuracy >= 0.75", delta)
+    with pytest.raises(InputError, match=r"delta must be in \(0, 1\)\. Got .*\nHint: "):
+        read_constraints(["PR <= 1", "accuracy >= 0.75"], [0.1, delta])
+
+
+@pytest.mark.parametrize("delta", [[], [0.1, 0.1], (0.1, 0.2, 0.3)])
+def test_one_delta_for_each_constraint_or_one_for_all(delta):
+    with pytest.raises(InputError, match=f"Got {len(delta)} for 1 constraints"):
+        read_constraints("accuracy >= 0.75 and PR <= 0.9", delta)
+
+
+@pytest.mark.parametrize("constraint", [None, 0.75, accuracy, True])
+def test_what_is_no_constraint_is_refused(constraint):
+    for given in (constraint, [constraint]):
+        with pytest.raises(ConstraintError, match=r"a text or a statement\. Got .*\nHint: "):
+            read_constraints(given, 0.1)
+
+
+def test_a_constraint_without_an_inequality_is_refused():
+    with pytest.raises(ConstraintError, match="Hint: "):
+        read_constraints("accuracy", 0.1)
+
+
+def data(n=12):
+    return LoggedData(
+        np.arange(n)[:, None],
+        np.arange(n) % 2,
+        sensitive_features={"T": np.arange(n) // 2 % 2},
+        decision=np.arange(n) // 4 % 2,
+        propensity=np.full(n, 0.5),
+        impact=np.arange(n) / n,
+    )
+
+
+def compiled(text, bound="ttest", **estimation):
+    rows = data()
+    plan = Plan.make(
+        read_constraints(text, 0.1),
+        get_bound(bound),
+        Baselines(Estimation(**estimation), rows),
+        rows,
+    )
+    return plan.compile(rows)[0]
+
+
+def test_conditions_that_exclude_each_other_are_disjoint():
+    assert compiled("PR[T == 0] - PR[T == 1] <= 0.2").disjoint
+    assert not compiled("PR[T == 0] - PR <= 0.2").disjoint
+    assert compiled("PR <= 0.2").disjoint
+
+
+@pytest.mark.parametrize("bound", ["betting", "anderson", "hoeffding", "bernstein"])
+def test_finite_sample_bounds_refuse_weighted_rows_without_a_range(bound):
+    with pytest.raises(BoundError, match=r"impact_range=\(lowest, highest\)"):
+        compiled("E[impact] >= E_logged[impact]", bound)
+
+
+@pytest.mark.parametrize("bound", ["hoeffding", "bernstein"])
+def test_two_sided_bounds_also_need_the_largest_weight(bound):
+    text, ranges = "E[impact] >= E_logged[impact]", {"impact": (0.0, 1.0)}
+    with pytest.raises(BoundError, match="propensity_floor"):
+        compiled(text, bound, ranges=ranges)
+    assert compiled(text, bound, ranges=ranges, largest_weight=2.0)
+    assert compiled(text, "betting", ranges=ranges)
+
+
+@pytest.mark.parametrize("bound", ["betting", "anderson"])
+def test_one_sided_bounds_refuse_doubly_robust_rows(bound):
+    known = {"estimator": "dr", "ranges": {"impact": (0.0, 1.0)}, "largest_weight": 2.0}
+    with pytest.raises(BoundError, match="unbounded on both sides"):
+        compiled("E[impact] >= E_logged[impact]", bound, **known)
+    assert compiled("accuracy >= 0.5", bound, **known)
+    assert compiled("E[impact] >= E_logged[impact]", "hoeffding", **known)
+
+
+def test_only_plain_importance_sampling_takes_an_average_for_the_truth():
+    rows = data()
+    claims = read_constraints("E[impact | T == 1] >= E_logged[impact | T == 1]", 0.1)
+    for estimator in ("is", "paired", "dr"):
+        baselines = Baselines(Estimation(estimator), rows)
+        averages = Plan.make(claims, get_bound("ttest"), baselines, rows).logged_averages
+        if estimator == "is":
+            assert list(averages.values()) == [rows.impact("impact")[rows.column("T") == 1].mean()]
+        else:
+            assert not averages

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import pytest
+
+from elfair import Certificate
+from elfair.demo import main
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("results") / "demo"
+
+
+@pytest.fixture(scope="module")
+def shown(folder):
+    import contextlib
+    import io
+
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        main(folder)
+    return out.getvalue()
+
+
+def test_it_shows_a_solution_with_its_truth(shown):
+    assert "Solution found: all 3 statements passed" in shown
+    # The brackets of a statement are not taken for markup.
+    assert "E[impact" in shown
+    assert "accuracy >= 0.75" in shown
+    changes = {
+        line.split("│")[1].strip(): float(line.split("│")[4])
+        for line in shown.splitlines()
+        if line.startswith("│ expected impact") or line.startswith("│ accuracy     ")
+    }
+    # What the certificate claims is true in the population.
+    assert changes["expected impact where T == 0"] >= 0
+    assert changes["expected impact where T == 1"] >= 0
+    assert changes["accuracy"] > 0
+
+
+def test_it_shows_a_no_solution_and_why(shown):
+    _, told = shown.split("No solution found")
+    assert "FAILED: E[impact | T == 1] >= E_logged[impact | T == 1]" in told
+    assert "rows in all would be needed" in told
+
+
+def test_it_says_where_the_files_are_and_they_can_be_read(shown, folder):
+    assert f"Written to {folder}/" in shown
+    passed = {}
+    for path in sorted(folder.iterdir()):
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".json":
+            passed[path.stem] = Certificate.from_json(text).passed
+        else:
+            assert path.with_suffix(".json").exists()
+            assert text.startswith("Solution" if path.stem == "solution" else "No solution")
+    assert passed == {"solution": True, "no-solution": False}

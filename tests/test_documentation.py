@@ -1,0 +1,120 @@
+"""The documentation says only what is so: its snippets run, its links lead somewhere."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import elfair
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+def named(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def snippets(page: Path) -> list[tuple[int, str]]:
+    """The python blocks of a page, each with the line it starts on."""
+    text = page.read_text(encoding="utf-8")
+    return [
+        (text.count("\n", 0, block.start(2)) + 1, block[2])
+        for block in FENCE.finditer(text)
+        if block[1] == "python"
+    ]
+
+
+def run(page: Path) -> None:
+    """Run a page's snippets in order, in one namespace; compare what ``>>>`` shows."""
+    namespace: dict[str, object] = {"__name__": page.stem}
+    for line, source in snippets(page):
+        if ">>> " in source:
+            test = doctest.DocTestParser().get_doctest(
+                source, namespace, page.name, page.name, line - 1
+            )
+            shown: list[str] = []
+            runner = doctest.DocTestRunner(optionflags=FLAGS)
+            runner.run(test, out=shown.append, clear_globs=False)
+            assert not runner.failures, "".join(shown)
+            namespace.update(test.globs)
+        else:
+            # Blank lines before the source make a traceback point at the line of the page.
+            exec(compile("\n" * (line - 1) + source, page.name, "exec"), namespace)
+
+
+def anchors(page: Path) -> set[str]:
+    """The fragments by which the headings of a page can be reached."""
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ +(.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if snippets(page)], ids=named)
+def test_snippets_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # a page may write files
+    run(page)
+
+
+def test_a_wrong_snippet_is_noticed(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```python\nx = 1\n```\n\n```python\n>>> x + 1\n3\n```\n")
+    with pytest.raises(AssertionError, match=r"Expected:\s+3\s+Got:\s+2"):
+        run(page)
+    page.write_text("```python\nx = 1 / 0\n```\n")
+    with pytest.raises(ZeroDivisionError):
+        run(page)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_relative_links_resolve(page):
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    for target in LINK.findall(text):
+        if "://" in target or target.startswith("mailto:"):
+            continue
+        path, _, fragment = target.partition("#")
+        linked = (page.parent / path).resolve() if path else page
+        assert linked.exists(), f"{target} leads nowhere"
+        if fragment:
+            assert fragment in anchors(linked), f"{target}: no such heading"
+
+
+def test_every_page_can_be_reached_from_the_readme():
+    text = "".join(
+        page.read_text(encoding="utf-8") for page in (ROOT / "README.md", ROOT / "docs/index.md")
+    )
+    assert [page.name for page in PAGES if page.name not in text and page.parent != ROOT] == []
+
+
+@pytest.mark.parametrize("name", [name for name in elfair.__all__ if name != "__version__"])
+def test_public_names_have_an_example(name):
+    documented = inspect.getdoc(getattr(elfair, name))
+    assert documented is not None
+    assert ">>> " in documented
+
+
+def test_the_makefile_has_every_target_that_pages_name():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^(\w+):", makefile, re.MULTILINE))
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    asked = set(re.findall(r"(?:`|^)make (\w+)", text, re.MULTILINE))
+    assert {"demo", "test"} <= asked <= targets
+
+
+@pytest.mark.parametrize("target", ["demo", "test"])
+def test_make_knows_what_to_do(target):
+    make = shutil.which("make")
+    assert make is not None
+    plan = subprocess.run(
+        [make, "-n", target], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert {"demo": "python -m elfair.demo", "test": "python -m pytest"}[target] in plan.stdout

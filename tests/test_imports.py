@@ -1,0 +1,68 @@
+"""What importing and fitting may load: a light start, and no parser where no text is read."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+LAZY = ("lark", "rich", "cmaes", "polars")
+
+
+def python(code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    """The modules loaded by ``import elfair``, and those by what scikit-learn's base takes."""
+    show = "import sys; print(*sys.modules)"
+    ours = set(python(f"import elfair; {show}").split())
+    theirs = set(python(f"import sklearn, sklearn.base; {show}").split())
+    return ours, theirs
+
+
+@pytest.mark.parametrize("name", LAZY)
+def test_import_leaves_heavy_packages_alone(loaded, name):
+    assert name not in loaded[0]
+
+
+def test_import_adds_nothing_heavy_to_scikit_learn(loaded):
+    """scikit-learn itself loads scipy.stats, and pandas where there is one; elfair adds neither."""
+    added = loaded[0] - loaded[1]
+    packages = {name.partition(".")[0] for name in added} - sys.stdlib_module_names
+    assert packages <= {"elfair", "narwhals", "sklearn"}
+    assert not {"scipy.stats", "scipy.optimize", "sklearn.linear_model"} & added
+
+
+FIT = """
+import sys
+for name in ("lark", "cmaes"):
+    sys.modules[name] = None  # importing it now fails
+import numpy as np
+from elfair import E, E_logged, ELFClassifier, accuracy, col
+from elfair.experiments import FosterCare
+draw = FosterCare().sample(1000, seed=0)
+groups = [col("T") == group for group in (0, 1)]
+no_worse = [E("impact", given=group) >= E_logged("impact", given=group) for group in groups]
+clf = ELFClassifier([*no_worse, accuracy >= 0.75])
+clf.fit(draw.features, draw.label, sensitive_features={"T": draw.group}, decision=draw.decision,
+        propensity=draw.propensity, impact=draw.impact)
+print(len(clf.certificate_.constraints), clf.explain().count("T == 1"))
+"""
+
+
+def test_a_constraint_built_in_python_needs_neither_parser_nor_cmaes():
+    count, mentions = python(FIT).split()
+    assert count == "3"
+    assert int(mentions) > 0
+
+
+def test_the_check_above_would_notice_a_parser():
+    with pytest.raises(AssertionError, match="lark"):
+        python(FIT.replace("accuracy >= 0.75]", '"accuracy >= 0.75"]'))
