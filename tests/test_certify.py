@@ -99,9 +99,15 @@ def test_doubly_robust_with_a_given_regressor():
     assert record.passed
     assert record.estimator == "dr"
     # The noise of the paired form is that of the decision; an outcome model takes it out.
-    assert record.constraints[0].spread < 0.6 * certify(
-        mostly_one(), draw(), NO_WORSE, estimator="paired", center="range", impact_range=(0, 1)
-    ).constraints[0].spread
+    assert (
+        record.constraints[0].spread
+        < 0.6
+        * certify(
+            mostly_one(), draw(), NO_WORSE, estimator="paired", center="range", impact_range=(0, 1)
+        )
+        .constraints[0]
+        .spread
+    )
 
 
 def test_a_harmful_model_does_not_pass():
@@ -298,9 +304,9 @@ def test_a_floor_that_rounding_undercuts_is_right():
 
 
 def test_data_that_are_none():
-    with pytest.raises(InputError, match="data must be a LoggedData. Got dict"):
+    with pytest.raises(InputError, match=r"data must be a LoggedData\. Got dict"):
         certify(mostly_one(), {"impact": [1]}, NO_WORSE)
-    with pytest.raises(DataError, match="between two or more classes. Got 0"):
+    with pytest.raises(DataError, match=r"between two or more classes\. Got 0"):
         certify(mostly_one(2), LoggedData([[0.0], [1.0]]), NO_WORSE)
 
 

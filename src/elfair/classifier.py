@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_array, check_random_state, column_or_1d
+from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -17,26 +18,12 @@ from elfair.certification import warn_reader
 from elfair.columns import Array, as_floats, check_length, one_column, positions
 from elfair.constraints import read_constraints
 from elfair.data import LoggedData, behavior_probabilities, read_features
-from elfair.errors import DataError, NoSolutionFoundError
+from elfair.decisions import Decisions, draw, seeded
+from elfair.errors import DataError, FeatureTypeError, NoSolutionFoundError
 from elfair.language import Statement
 from elfair.training import Trained, train
 
 Floats = NDArray[np.float64]
-
-
-class Decisions(NamedTuple):
-    """Decisions and the probabilities with which they were taken, to be logged.
-
-    Parameters
-    ----------
-    decision : ndarray of shape (n,)
-        What was decided.
-    propensity : ndarray of shape (n,)
-        With what probability.
-    """
-
-    decision: Array
-    propensity: Floats
 
 
 class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -203,14 +190,14 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y : array of shape (n,)
             Labels.
         sensitive_features, decision, propensity, behavior, impact, row_id
-            See `LoggedData`; asked for only where a constraint needs them.
+            See `LoggedData`; asked for only where a constraint needs them. A behaviour model is
+            shown ``X`` as it arrives here: inside a Pipeline, as the steps before have changed it.
 
         Returns
         -------
         ELFClassifier
             Fitted, also when no solution was found: that is a result.
         """
-        self._forget()
         logged = {
             "sensitive_features": sensitive_features,
             "decision": decision,
@@ -239,7 +226,7 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 hint="pass the labels.",
             )
         claims = read_constraints(self.constraints, self.delta)
-        validate_data(self, X=X, skip_check_array=True)
+        self._check_columns(X, reset=True)
         data = LoggedData(X, _labels(y), positive=self.positive, **logged)
         if data.classes.size < 2:
             raise DataError(
@@ -262,7 +249,7 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._require_solution()
         features, _ = read_features(X)
-        validate_data(self, X=X, skip_check_array=True, reset=False)
+        self._check_columns(X, reset=False)
         behavior = None
         if self._behavior_model is not None:
             behavior = behavior_probabilities(self._behavior_model, X, self.classes_)
@@ -298,14 +285,7 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         Decisions
         """
-        probabilities = self.predict_proba(X)
-        rng = np.random.default_rng() if random_state is None else check_random_state(random_state)
-        drawn = rng.uniform(size=(len(probabilities), 1))
-        ends = probabilities.cumsum(axis=1)
-        ends /= ends[:, -1:]  # a last class of probability 0 then begins at exactly 1: never drawn
-        chosen = (drawn >= ends[:, :-1]).sum(axis=1)
-        taken = probabilities[np.arange(len(chosen)), chosen]
-        return Decisions(self.classes_[chosen], taken)
+        return draw(self.predict_proba(X), self.classes_, random_state)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The expected accuracy of the stochastic policy; nothing is sampled.
@@ -346,6 +326,15 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         certificate: Certificate = self.certificate_
         return certificate.explain()
 
+    def _check_columns(self, X: Any, *, reset: bool) -> None:
+        """Remember the number and names of the features, or hold others against them."""
+        if isinstance(X, Mapping) and not issparse(X):  # scikit-learn would look for row 0 in it
+            raise FeatureTypeError(
+                f"X must be an array or a data frame. Got {type(X).__name__} instead.",
+                hint="make a data frame of it, so that its columns keep their names.",
+            )
+        validate_data(self, X=X, skip_check_array=True, reset=reset)
+
     def _require_solution(self) -> None:
         check_is_fitted(self)
         if not self.solution_found_:
@@ -360,7 +349,7 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return int(np.random.SeedSequence().generate_state(1, np.uint32)[0])
         if isinstance(self.random_state, int | np.integer):
             return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(2**31))
+        return int(seeded(self.random_state).randint(2**31))
 
     def _forget(self) -> None:
         learnt = ("_trained", "_behavior_model")
@@ -379,9 +368,10 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def _labels(y: Any) -> Array:
     """Labels as scikit-learn wants them seen: one column, of classes and not of measurements."""
     try:
-        labels = check_array(y, ensure_2d=False, dtype=None, input_name="y")
-        labels = column_or_1d(labels, warn=True)
-        check_classification_targets(labels)
-    except ValueError as error:
+        labels = np.asarray(column_or_1d(y, warn=True))
+        # Of what is missing or mixed LoggedData knows more to say.
+        if labels.dtype.kind in "biuf" and np.isfinite(labels).all():
+            check_classification_targets(labels)
+    except (TypeError, ValueError) as error:
         raise DataError(str(error), hint="y holds classes; measurements go to impact=.") from None
-    return np.asarray(labels)
+    return labels

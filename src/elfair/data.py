@@ -168,6 +168,22 @@ class LoggedData:
         part.impacts = {name: column.take(rows) for name, column in self.impacts.items()}
         return part
 
+    @staticmethod
+    def joined(parts: Sequence[LoggedData]) -> LoggedData:
+        """The rows of several parts of one table, one part after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        whole = copy.copy(parts[0])
+        whole.n = sum(part.n for part in parts)
+        for name in _BY_ROW:
+            if getattr(whole, name) is not None:
+                setattr(whole, name, np.concatenate([getattr(part, name) for part in parts]))
+        for name in ("sensitive", "impacts"):
+            columns = [getattr(part, name) for part in parts]
+            every = {key: np.concatenate([of[key] for of in columns]) for key in columns[0]}
+            setattr(whole, name, every)
+        return whole
+
     def digest(self) -> bytes:
         """A fingerprint of the rows, equal for equal rows in any order.
 

@@ -115,6 +115,45 @@ def partition(
     return data.take(np.flatnonzero(chosen)), SealedHalf(data.take(held_out))
 
 
+def cross_partition(
+    data: LoggedData, *, folds: int = 5, seed: int = 0
+) -> list[tuple[LoggedData, SealedHalf]]:
+    """Divide the rows into folds, each sealed for a model that is found on all the others.
+
+    Parameters
+    ----------
+    data : LoggedData
+        All rows.
+    folds : int, default 5
+        How many folds.
+    seed : int, default 0
+        What the division depends on, beside the row's index or declared id.
+
+    Returns
+    -------
+    list of (LoggedData, SealedHalf)
+        For each fold, the rows of all other folds, and its own rows, sealed.
+
+    Examples
+    --------
+    >>> data = LoggedData(np.arange(10.0)[:, None], [0, 1] * 5)
+    >>> [(others.n, sealed.n) for others, sealed in cross_partition(data, folds=3)]
+    [(6, 4), (7, 3), (7, 3)]
+    """
+    if not isinstance(folds, int | np.integer) or not 2 <= folds <= data.n // 2:
+        raise InputError(
+            f"folds must be a whole number from 2 to half the rows ({data.n // 2}). Got {folds!r}.",
+            hint="5 is the default.",
+        )
+    order = np.argsort(row_keys(data, seed))
+    fold = np.empty(data.n, dtype=np.intp)
+    fold[order] = np.arange(data.n) % folds
+    return [
+        (data.take(np.flatnonzero(fold != k)), SealedHalf(data.take(order[k::folds])))
+        for k in range(folds)
+    ]
+
+
 def row_keys(data: LoggedData, seed: int) -> NDArray[np.uint64]:
     """A 64-bit key for each row, from the seed and the row's index or declared id alone.
 

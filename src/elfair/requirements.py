@@ -19,7 +19,7 @@ from elfair.statistics import Rows
 
 Floats = NDArray[np.float64]
 
-#: A spread below this share of the mean is rounding: then the bound has to look at the rows.
+#: A spread below this share of a row's terms is rounding: then the bound has to look at the rows.
 ROUNDING = 1e-13
 #: xi, where none is given, as a share of the standard deviation of a row of g.
 XI_SHARE = 0.01
@@ -168,20 +168,22 @@ class Requirement:
 
     def predict(self, free: Floats) -> Prediction:
         """What is predicted of the test under one policy."""
-        believed, means, spreads, centred = 0.0, [], [], []
+        believed, varies, means, spreads, centred = 0.0, True, [], [], []
         for rows, trusted in zip(self.rows, self.believed, strict=True):
             inside = rows.inside(free)
-            away = rows.values_inside(inside)
-            mean = float(away.mean())
-            away -= mean
-            means.append(mean)
-            centred.append(away)
-            spreads.append(sqrt(float(np.einsum("i,i", away, away)) / (away.size - 1)))
-            if trusted is not rows:
+            mean, spread, away = _moments_of(rows.values_inside(inside))
+            if spread <= ROUNDING * rows.mean_size:  # then the mean is certain, too
+                mean, spread, away = _moments_of(rows.exact_values(free))
+                believed, varies = believed + mean, False
+            elif trusted is rows:
+                believed += mean
+            else:
                 total = float(np.einsum("ki,ki", trusted.slope, inside))
-                mean = trusted.mean_offset + total / away.size
-            believed += mean
-        if self._moments is not None and spreads[0] > ROUNDING * abs(means[0]):
+                believed += trusted.mean_offset + total / away.size
+            means.append(mean)
+            spreads.append(spread)
+            centred.append(away)
+        if self._moments is not None and varies:
             constant, slope = self._moments
             slopes = [slope + self._optimism[0]]
             return Prediction(self, believed, constant, slopes, spreads, centred)
@@ -201,7 +203,7 @@ class Requirement:
             return np.array([self.predict(one).excess for one in free])
         values = self.rows[0].values(free)
         mean, spread = values.mean(axis=-1), values.std(axis=-1, ddof=1)
-        flat = spread <= ROUNDING * np.abs(mean)
+        flat = spread <= ROUNDING * self.rows[0].mean_size
         if self.believed[0] is not self.rows[0]:
             mean = self.believed[0].values(free).mean(axis=-1)
         constant, slope = self._moments
@@ -213,6 +215,13 @@ class Requirement:
         for i in np.flatnonzero(flat):
             excess[i] = self.predict(free[i]).excess
         return excess
+
+
+def _moments_of(values: Floats) -> tuple[float, float, Floats]:
+    """Mean and standard deviation; the values become their distances from the mean."""
+    mean = float(values.mean())
+    values -= mean
+    return mean, sqrt(float(np.einsum("i,i", values, values)) / (values.size - 1)), values
 
 
 @dataclass(frozen=True)

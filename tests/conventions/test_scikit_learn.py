@@ -34,6 +34,11 @@ class MostLikely(ELFClassifier):
         likeliest = self.predict_proba(X).argmax(axis=1)
         return self.classes_[likeliest]
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = False
+        return tags
+
 
 @parametrize_with_checks([MostLikely()])
 def test_every_convention_holds_without_sampling(estimator, check):

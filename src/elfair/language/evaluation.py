@@ -175,7 +175,12 @@ class _Evaluation:
             return point_at(
                 f"no column '{operand.name}'; columns: {shown or 'none'}.",
                 operand.span,
-                did_you_mean(operand.name, names, f"put a value in quotes: '{operand.name}'."),
+                did_you_mean(
+                    operand.name,
+                    names,
+                    f"give the column a name in sensitive_features={{'{operand.name}': ...}}; if "
+                    f"it is a value, put it in quotes: '{operand.name}'.",
+                ),
             )
         if isinstance(operand, Label):
             return point_at(

@@ -12,6 +12,9 @@ Floats = NDArray[np.float64]
 
 #: Parameters stay within this box: beyond it a softmax of standardised features is a step function.
 LARGEST_PARAMETER = 50.0
+#: A mixture with less than this of the softmax is the behaviour model, exactly: its rows are then 0
+#: by construction, and not by luck or rounding.
+SMALLEST_SHARE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,7 @@ class SoftmaxPolicy:
         if inputs.behavior is None:
             return softmax
         share = theta[..., -1, None, None]
+        share = np.where(share < SMALLEST_SHARE, 0.0, share)
         mixture: Floats = (1 - share) * inputs.behavior[1:] + share * softmax
         return mixture
 
@@ -169,9 +173,3 @@ class PolicyInputs:
         if self.behavior is not None and not (positive := self.behavior > 0).all():
             support = positive
         object.__setattr__(self, "support", support)
-
-    def take(self, rows: NDArray[np.intp]) -> PolicyInputs:
-        """Some of the rows."""
-        return PolicyInputs(
-            self.design[:, rows], None if self.behavior is None else self.behavior[:, rows]
-        )

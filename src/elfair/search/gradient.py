@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,10 @@ Floats = NDArray[np.float64]
 LOSS_UNITS = 50.0
 EXCESS_UNITS = 10.0
 PRECISION = 1e-6
+#: How far a search that got stuck may go from its start when it tries again.
+SHORT = 5.0
+#: Room to a constraint, in spreads of a row, that a good policy has no reason to leave.
+ROOM = 0.01
 #: Evaluations from one start, at most: an infeasible problem would go on and on.
 MOST_EVALUATIONS = 100
 
@@ -32,9 +37,9 @@ def gradient_search(
 ) -> Candidate:
     """The best policy that sequential quadratic programming finds from the given starts.
 
-    Where no start leads to a policy that meets its target, the predicted probability of passing is
-    made as large as it gets; the search for a small loss goes on from there if that meets the
-    target after all.
+    Where that gets stuck, it is tried in short steps. Where no policy meets its target even so, the
+    predicted probability of passing is made as large as it gets, and if that meets the target after
+    all, the search for a small loss goes on from there.
 
     Parameters
     ----------
@@ -55,8 +60,10 @@ def gradient_search(
     for start in starts:
         search.minimise_loss(start)
     assert search.best is not None
-    if not search.best.meets_target:
-        search.maximise_pass_probability(search.best.theta)
+    if search.is_stuck(search.best):
+        search.minimise_loss(starts[0], reach=SHORT)
+        if not search.best.meets_target:
+            search.maximise_pass_probability(search.best.theta)
         if search.best.meets_target:
             search.minimise_loss(search.best.theta)
     return search.best
@@ -70,20 +77,30 @@ class _Search:
         self.precision = precision
         self.progress = progress
         self.best: Candidate | None = None
+        self.least_loss = inf
         self.limit = 0
-        low, high = problem.policy.box
-        self.box = list(zip(low, high, strict=True))
 
     def look_at(self, theta: Floats) -> Candidate:
         seen = self.problem.look_at(theta)
         if seen.better_than(self.best):
             self.best = seen
+        self.least_loss = min(self.least_loss, seen.loss)
         self.progress()
         if self.problem.evaluations > self.limit:
-            raise _TiredError
+            raise _EnoughError
         return seen
 
-    def minimise_loss(self, start: Floats) -> None:
+    def is_stuck(self, best: Candidate) -> bool:
+        """Whether a step led so far out that the softmax hardly changes any more.
+
+        For certain if the best policy leaves room to every constraint and yet others have a smaller
+        loss; perhaps if no policy meets its target.
+        """
+        spreads = np.array([p.spread for p in self.problem.predictions(best.theta)])
+        room = bool((best.excess < -ROOM * spreads).all())
+        return not best.meets_target or (room and best.loss > self.least_loss + self.precision)
+
+    def minimise_loss(self, start: Floats, reach: float = inf) -> None:
         from scipy.optimize import minimize
 
         self.limit = self.problem.evaluations + MOST_EVALUATIONS
@@ -91,41 +108,55 @@ class _Search:
         # In spreads of a row, so that all claims are on one scale.
         spreads = np.array([p.spread or 1.0 for p in self.problem.predictions(start)])
         units = EXCESS_UNITS / spreads
+        # It ends as soon as constraints are met to this precision, so aim that much inside: a
+        # policy that misses its target by a hair is no candidate.
+        precision = self.precision * LOSS_UNITS
         gradients = self.problem.loss_and_excess_gradients
         constraints = {
             "type": "ineq",
-            "fun": lambda theta: -self.look_at(theta).excess * units,
+            "fun": lambda theta: -self.look_at(theta).excess * units - precision,
             "jac": lambda theta: -gradients(theta)[1:] * units[:, None],
         }
-        self._until_tired(
+        self._until_enough(
             minimize,
             lambda theta: self.look_at(theta).loss * LOSS_UNITS,
             start,
             jac=lambda theta: gradients(theta)[0] * LOSS_UNITS,
             method="SLSQP",
-            bounds=self.box,
+            bounds=self._bounds(start, reach),
             constraints=[constraints] if units.size else [],
-            options={"maxiter": MOST_EVALUATIONS, "ftol": self.precision * LOSS_UNITS},
+            options={"maxiter": MOST_EVALUATIONS, "ftol": precision},
         )
 
     def maximise_pass_probability(self, start: Floats) -> None:
         from scipy.optimize import minimize
 
+        def unlikely(theta: Floats) -> float:
+            seen = self.look_at(theta)
+            if seen.meets_target:  # from here on a small loss is worth more
+                raise _EnoughError
+            return -seen.log_pass
+
         self.limit = self.problem.evaluations + MOST_EVALUATIONS
-        self._until_tired(
+        self._until_enough(
             minimize,
-            lambda theta: -self.look_at(theta).log_pass,
+            unlikely,
             start,
             jac=lambda theta: -self.problem.log_pass_gradient(theta),
             method="L-BFGS-B",
-            bounds=self.box,
+            bounds=self._bounds(start),
             options={"maxiter": MOST_EVALUATIONS},
         )
 
-    def _until_tired(self, minimize: Any, *arguments: Any, **options: Any) -> None:
-        with suppress(_TiredError):
+    def _bounds(self, start: Floats, reach: float = inf) -> Any:
+        low, high = self.problem.policy.box
+        near = np.maximum(low, start - reach), np.minimum(high, start + reach)
+        return list(zip(*near, strict=True))
+
+    def _until_enough(self, minimize: Any, *arguments: Any, **options: Any) -> None:
+        with suppress(_EnoughError):
             minimize(*arguments, **options)
 
 
-class _TiredError(Exception):
-    """Enough evaluations from one start; the best candidate is remembered anyway."""
+class _EnoughError(Exception):
+    """No more evaluations are wanted; the best candidate is remembered anyway."""

@@ -174,11 +174,16 @@ class _View:
         return fit_log_loss(self.policy, self.inputs, self.label)
 
     def starts(self) -> Sequence[Floats]:
-        """The best predictor of the label; one that imitates the behaviour model; their middle."""
+        """The best predictor of the label; one that imitates the behaviour model; their middle;
+        and, where it is known, the behaviour model itself.
+        """
         if self.data.decision_index is None:
             return [self.accurate]
         familiar = fit_log_loss(self.policy, self.inputs, self.data.decision_index)
-        return [self.accurate, (self.accurate + familiar) / 2, familiar]
+        starts = [self.accurate, (self.accurate + familiar) / 2, familiar]
+        if self.policy.mixed:
+            starts.append(np.append(familiar[:-1], 0.0))
+        return starts
 
     def search(
         self,

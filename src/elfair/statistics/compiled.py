@@ -167,28 +167,31 @@ def _add_impact(
 ) -> tuple[float, float]:
     """Add new * E[impact] + logged * E_logged[impact] to the rows; return its ends."""
     values, estimation = data.impact(name), baselines.estimation
+    limits = estimation.range_of(name)
     if not new:
         offset += logged * values
-        ends = [logged * end for end in estimation.range_of(name)]
-        return min(ends), max(ends)
+        low, high = sorted(logged * end for end in limits)
+        return low, high
     assert data.propensity is not None  # see _require
     taken = data.decision_index, np.arange(data.n)
     if estimation.estimator == "dr":
         baseline = baselines.model(name).of(data)
-        residual = values - baseline[taken]
+        k = float(baseline.mean())
+        baseline -= k
+        residual = values - k - baseline[taken]
         by_class += new * baseline
-        offset += logged * values
         if logged and data.behavior is not None:
             # Where all behaviour probabilities are known, the luck of the logged draw can go too.
             offset += logged * (np.sum(data.behavior.T * baseline, axis=0) - baseline[taken])
-        by_class[taken] += new * residual / data.propensity
-        return _doubly_robust_ends(new, logged, estimation.range_of(name), estimation)
-    k = baselines.constant(name, given, np.sign(new))
-    away = values - k
-    by_class[taken] += new * away / data.propensity
-    # Written so that nothing but `away` is left, and cancels, where a pair compares like with like.
-    offset += logged * away + (new + logged) * k
-    return _weighted_ends(new, logged, k, estimation.range_of(name), estimation)
+        ends = _doubly_robust_ends(new, logged, limits, estimation)
+    else:
+        k = baselines.constant(name, given, np.sign(new))
+        residual = values - k
+        ends = _weighted_ends(new, logged, k, limits, estimation)
+    by_class[taken] += new * residual / data.propensity
+    # Written so that k is gone, to the last digit, where a pair compares like with like.
+    offset += logged * (values - k) + (new + logged) * k
+    return ends
 
 
 def _add_predicted(

@@ -73,6 +73,11 @@ class Rows:
         """The part of the average that no policy changes."""
         return float(self.offset.mean())
 
+    @cached_property
+    def mean_size(self) -> float:
+        """The size of what no policy changes, against which rounding is measured."""
+        return float(np.abs(self.offset).mean())
+
     def exact_values(self, free: Floats) -> Floats:
         """The rows for the fairness test: what differs from 0 by rounding alone is 0.
 

@@ -1,0 +1,98 @@
+"""Candidate rows of the foster-care-like population, and the search's view of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from elfair import LoggedData
+from elfair.bounds import get_bound
+from elfair.constraints import Plan, read_constraints
+from elfair.experiments import FosterCare
+from elfair.policies import SoftmaxPolicy
+from elfair.requirements import Requirement, Target
+from elfair.search import Problem
+from elfair.search.loss import make_loss
+from elfair.statistics import Baselines, Estimation
+
+
+@pytest.fixture
+def candidate_rows() -> Callable[..., LoggedData]:
+    def make(
+        n: int, seed: int, *, alpha: float = 0.9, model: bool = False, features: int = 5
+    ) -> LoggedData:
+        population = FosterCare(alpha=alpha)
+        draw = population.sample(n, seed)
+        how: dict[str, Any] = {"propensity": draw.propensity}
+        if model:
+            how = {"behavior": population.behavior}
+        return LoggedData(
+            draw.features[:, :features],
+            draw.label,
+            sensitive_features={"T": draw.group},
+            decision=draw.decision,
+            impact=draw.impact,
+            **how,
+        )
+
+    return make
+
+
+@pytest.fixture
+def make_plan() -> Callable[..., Plan]:
+    def make(
+        data: LoggedData,
+        constraints: str | Sequence[str] = tuple(FosterCare().constraints),
+        *,
+        bound: str = "ttest",
+        estimation: Estimation | None = None,
+    ) -> Plan:
+        baselines = Baselines(estimation or Estimation(), data)
+        return Plan.make(read_constraints(constraints, 0.1), get_bound(bound), baselines, data)
+
+    return make
+
+
+@pytest.fixture
+def make_problem(make_plan: Callable[..., Plan]) -> Callable[..., Problem]:
+    def make(
+        data: LoggedData,
+        *arguments: Any,
+        target: Target | None = None,
+        objective: str = "accuracy",
+        test_ratio: float = 2 / 3,
+        **options: Any,
+    ) -> Problem:
+        mixed = data.behavior_model is not None
+        policy = SoftmaxPolicy.standardised(data.features, data.classes.size, mixed=mixed)
+        assert data.label_index is not None
+        return Problem(
+            policy,
+            policy.inputs(data.features, data.behavior),
+            make_loss(objective, data.label_index, data.classes.size),
+            [
+                Requirement(claim, target or Target(power=0.95), test_ratio)
+                for claim in make_plan(data, *arguments, **options).compile(data)
+            ],
+        )
+
+    return make
+
+
+@pytest.fixture
+def three_classes() -> LoggedData:
+    rng = np.random.default_rng(8)
+    n = 90
+    table = rng.dirichlet(np.full(3, 2.0), size=n)
+    decision = (rng.random(n)[:, None] > table.cumsum(axis=1)).sum(axis=1)
+    return LoggedData(
+        rng.normal(size=(n, 2)),
+        rng.integers(0, 3, n),
+        sensitive_features={"T": rng.integers(0, 2, n)},
+        decision=decision,
+        propensity=table[np.arange(n), decision],
+        impact=rng.normal(1, 1, n),
+    )

@@ -1,0 +1,186 @@
+"""Candidate selection as a whole: starts, fallbacks, and searches on many rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from elfair import LoggedData
+from elfair.errors import DataError, InputError
+from elfair.requirements import Target
+from elfair.search import Selection, selection
+
+NO_WORSE = [f"E[impact | T == {t}] >= E_logged[impact | T == {t}]" for t in (0, 1)]
+DEFAULT = Selection("gradient", "accuracy", Target(power=0.95), 0)
+PAPER = Selection("cmaes", "accuracy", Target(inflation=2.0), 0)
+
+
+@pytest.mark.parametrize("search", [DEFAULT, PAPER], ids=["gradient", "cmaes"])
+def test_the_found_policy_is_what_the_record_says(candidate_rows, make_plan, search):
+    data = candidate_rows(600, 0)
+    steps = 0
+
+    def progress():
+        nonlocal steps
+        steps += 1
+
+    policy, found, evaluations = search.run(data, make_plan(data), 400, progress)
+    assert found.meets_target
+    free = policy.free(found.theta, policy.inputs(data.features))
+    error = np.where(data.label_index == 1, 1 - free[0], free[0]).mean()
+    # The gradient search looks at smoothed labels.
+    assert found.loss == pytest.approx(error, abs=1e-12 if search is PAPER else 0.03)
+    assert steps > 0
+    assert evaluations >= 1
+
+
+def test_the_search_does_better_than_its_starts_and_the_behaviour_model(candidate_rows, make_plan):
+    data = candidate_rows(1000, 1)
+    view = selection._View(DEFAULT, policy_for(data), data, make_plan(data), 600)
+    found, _ = view.search(view.starts(), lambda: None)
+    problem = view.smooth_problem(view.starts())
+    starts = [problem.look_at(start) for start in view.starts()]
+    assert not any(start.meets_target and start.loss <= found.loss for start in starts)
+    assert found.meets_target
+    assert found.loss < 0.2
+
+
+def policy_for(data):
+    return selection.SoftmaxPolicy.standardised(
+        data.features, 2, mixed=data.behavior_model is not None
+    )
+
+
+def test_the_starts_are_label_decision_and_their_middle(candidate_rows, make_plan):
+    data = candidate_rows(500, 2)
+    view = selection._View(DEFAULT, policy_for(data), data, make_plan(data), 300)
+    accurate, middle, familiar = view.starts()
+    np.testing.assert_allclose(middle, (accurate + familiar) / 2)
+
+    def likelihood(theta, index):
+        free = view.policy.free(theta, view.inputs)[0]
+        return np.log(np.where(index == 1, free, 1 - free)).mean()
+
+    assert likelihood(accurate, data.label_index) > likelihood(familiar, data.label_index)
+    assert likelihood(familiar, data.decision_index) > likelihood(accurate, data.decision_index)
+    known = candidate_rows(500, 2, model=True)
+    view = selection._View(DEFAULT, policy_for(known), known, make_plan(known), 300)
+    *others, itself = view.starts()
+    assert [start[-1] for start in others] == [1, 1, 1]
+    np.testing.assert_array_equal(view.policy.free(itself, view.inputs), known.behavior.T[1:])
+    undecided = LoggedData(data.features, data.label, sensitive_features=data.sensitive)
+    view = selection._View(
+        DEFAULT, policy_for(data), undecided, make_plan(undecided, "PR <= 0.9"), 300
+    )
+    assert len(view.starts()) == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_with_a_behaviour_model_it_is_the_last_resort(candidate_rows, make_plan, seed):
+    # Forty rows show nothing of a new policy; the behaviour model is no worse than itself.
+    data = candidate_rows(40, seed, alpha=0.5, model=True)
+    policy, found, _ = DEFAULT.run(data, make_plan(data, NO_WORSE), 10)
+    assert found.meets_target
+    free = policy.free(found.theta, policy.inputs(data.features, data.behavior))
+    if found.theta[-1] < 0.01:
+        np.testing.assert_array_equal(free, data.behavior.T[1:])
+        assert found.log_pass == 0
+    # On rows of any other sample it is the behaviour model as well.
+    other = candidate_rows(50, 100 + seed, model=True)
+    again = policy.free(found.theta, policy.inputs(other.features, other.behavior))
+    (compiled, _) = make_plan(other, NO_WORSE).compile(other)
+    if found.theta[-1] < 0.01:
+        assert not compiled.parts[0].rows.exact_values(again).any()
+
+
+def test_many_rows_are_explored_in_part_and_finished_on_all(candidate_rows, make_plan, monkeypatch):
+    monkeypatch.setattr(selection, "EXPLORED_ROWS", 1_000)
+    data = candidate_rows(6_000, 3)
+    plan = make_plan(data)
+    policy, found, _ = DEFAULT.run(data, plan, 4_000)
+    monkeypatch.setattr(selection, "EXPLORED_ROWS", 3_000)
+    _, complete, _ = DEFAULT.run(data, plan, 4_000)
+    assert found.meets_target
+    assert complete.meets_target
+    assert found.loss == pytest.approx(complete.loss, abs=0.002)
+    # What it says holds on all rows, and not on the explored ones alone.
+    view = selection._View(DEFAULT, policy, data, plan, 4_000)
+    view.accurate = view.starts()[0]
+    seen = view.smooth_problem([found.theta]).look_at(found.theta)
+    assert seen.loss == pytest.approx(found.loss, abs=1e-3)
+
+
+def test_a_group_too_rare_for_the_explored_rows_is_no_error(candidate_rows, make_plan, monkeypatch):
+    monkeypatch.setattr(selection, "EXPLORED_ROWS", 200)
+    data = candidate_rows(2_000, 4)
+    rare = np.zeros(data.n, dtype=int)
+    rare[[3, 50, 800, 1_500]] = 1
+    data.sensitive["rare"] = rare
+    plan = make_plan(data, ["PR[rare == 1] <= 1.5", "accuracy >= 0.6"])
+    _, found, _ = DEFAULT.run(data, plan, 1_000)
+    assert found.loss < 0.2
+
+
+def test_rows_that_stand_for_more_know_how_many(candidate_rows, make_plan):
+    data = candidate_rows(400, 5)
+    plan, policy = make_plan(data), policy_for(data)
+    alone = selection._View(DEFAULT, policy, data, plan, 4_000)
+    many = selection._View(DEFAULT, policy, data, plan, 4_000, 6_000)
+    theta = np.zeros(policy.n_parameters)
+    errors = [
+        [prediction.error for prediction in view.problem().predictions(theta)]
+        for view in (alone, many)
+    ]
+    spreads = [prediction.spread for prediction in alone.problem().predictions(theta)]
+    shares = [(data.sensitive["T"] == 0).mean(), (data.sensitive["T"] == 1).mean(), 1.0]
+    for k, share in enumerate(shares):
+        for error, n in zip(errors, (400, 6_000), strict=True):
+            expected = spreads[k] * np.sqrt(1 / (share * 4_000) + 1 / (share * n))
+            assert error[k] == pytest.approx(expected)
+
+
+def test_searches_are_a_function_of_data_and_seed(candidate_rows, make_plan, monkeypatch):
+    monkeypatch.setattr(selection, "EXPLORED_ROWS", 200)
+    data = candidate_rows(500, 6)
+    for method, target in (("gradient", Target(power=0.9)), ("cmaes", Target(inflation=2.0))):
+        found = [
+            Selection(method, "accuracy", target, seed).run(data, make_plan(data), 300)[1].theta
+            for seed in (1, 1, 2)
+        ]
+        np.testing.assert_array_equal(found[0], found[1])
+        assert (found[0] != found[2]).any()
+
+
+def test_without_constraints_it_is_a_plain_classifier(candidate_rows, make_plan):
+    data = candidate_rows(500, 7)
+    _, found, _ = DEFAULT.run(data, make_plan(data, []), 0)
+    assert found.meets_target
+    assert found.log_pass == 0
+    assert found.loss < 0.12
+
+
+def test_three_classes(three_classes, make_plan):
+    for search in (DEFAULT, PAPER):
+        plan = make_plan(three_classes, ["E[impact] >= 0", "P[decision == 1] <= 0.9"])
+        policy, found, _ = search.run(three_classes, plan, 90)
+        assert found.meets_target
+        assert found.theta.size == policy.n_parameters == 6
+
+
+def test_log_loss_as_the_objective(candidate_rows, make_plan):
+    data = candidate_rows(600, 8)
+    search = Selection("gradient", "log_loss", Target(power=0.95), 0)
+    policy, found, _ = search.run(data, make_plan(data), 400)
+    free = policy.free(found.theta, policy.inputs(data.features))[0]
+    chosen = np.where(data.label_index == 1, free, 1 - free)
+    assert found.loss == pytest.approx(-np.log(chosen).mean())
+    assert found.meets_target
+
+
+def test_what_cannot_be_searched(candidate_rows, make_plan):
+    with pytest.raises(InputError, match=r"(?s)search must be 'gradient' or 'cmaes'.*'grid'"):
+        Selection("grid", "accuracy", Target(power=0.9), 0)
+    data = candidate_rows(50, 9)
+    unlabelled = LoggedData(data.features, decision=data.decision, propensity=data.propensity)
+    with pytest.raises(DataError, match="needs labels"):
+        DEFAULT.run(unlabelled, make_plan(unlabelled, "PR <= 1"), 10)

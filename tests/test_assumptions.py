@@ -1,0 +1,197 @@
+"""What a certificate rests on, each assumption with the right status."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from elfair import ELFClassifier, LoggedData, certify
+from elfair.errors import CertificateWarning
+
+NO_WORSE = "E[impact] >= E_logged[impact]"
+
+
+def draw(n=400, seed=0, classes=2, **more):
+    rng = np.random.default_rng(seed)
+    decision = rng.integers(0, classes, n)
+    given = {
+        "sensitive_features": {"T": rng.integers(0, 2, n)},
+        "decision": decision,
+        "propensity": np.full(n, 1 / classes),
+        "impact": np.clip(0.3 + 0.3 * (decision > 0) + 0.1 * rng.normal(size=n), 0, 1),
+        **more,
+    }
+    return LoggedData(rng.normal(size=(n, 2)), rng.integers(0, classes, n), **given)
+
+
+def assumptions(constraints=NO_WORSE, data=None, probabilities=None, **given):
+    data = draw() if data is None else data
+    k = data.classes.size
+    if probabilities is None:
+        probabilities = np.tile([0.1, *[0.9 / (k - 1)] * (k - 1)], (data.n, 1))
+    record = certify(probabilities, data, constraints, **given)
+    return {a.name: a for a in record.assumptions}
+
+
+def test_the_list_of_a_weighted_statement():
+    found = {name: a.status for name, a in assumptions(impact_range=(0, 1)).items()}
+    assert found.pop("held-out rows opened once") in ("checked", "violated")  # tests repeat rows
+    assert found == {
+        "halves independent": "declared",
+        "mean weight near 1": "checked",
+        "support": "checked",
+        "decisions unconfounded": "declared",
+        "same effect": "declared",
+        "no interference": "declared",
+        "rows independent, one row a person": "declared",
+        "same population": "declared",
+        "nothing else saw the held-out rows": "declared",
+        "decisions are sampled": "declared",
+        "impact range": "declared",
+        "normal average": "declared",
+    }
+    for assumption in assumptions().values():
+        assert assumption.statement.endswith(".")
+
+
+def test_rates_need_no_weights():
+    found = assumptions("PR >= 0.2", bound="hoeffding", impact_range=(0, 1), propensity_floor=0.5)
+    for name in (
+        "mean weight near 1", "support", "decisions unconfounded", "same effect",
+        "no interference", "label known for everyone", "impact range", "propensity floor",
+        "normal average", "tau is known",
+    ):  # fmt: skip
+        assert name not in found
+
+
+@pytest.mark.parametrize("text", ["accuracy >= 0.1", "TPR >= 0.1", "PR[label == 1] >= 0.2"])
+def test_the_label_is_assumed_known_for_everyone_where_it_is_used(text):
+    assert assumptions(text)["label known for everyone"].status == "declared"
+
+
+def test_support_is_checked_only_where_all_probabilities_are_known():
+    three = draw(classes=3)
+    assert assumptions(data=three)["support"].status == "declared"
+    full = draw(classes=3, propensity=None, behavior=np.full((400, 3), 1 / 3))
+    assert assumptions(data=full)["support"].status == "checked"
+    assert assumptions(data=draw())["support"].status == "checked"  # two classes: 1 - p is known
+
+
+def test_declarations_are_listed_with_their_values():
+    found = assumptions(impact_range=(0, 1), propensity_floor=0.25, bound="hoeffding")
+    assert "impact in [0, 1]" in found["impact range"].evidence
+    assert found["propensity floor"].evidence.startswith("0.25;")
+    assert "impact range" not in assumptions()
+    assert "propensity floor" not in assumptions()
+
+
+def test_the_t_bound_assumes_a_normal_average_and_says_of_how_many_rows():
+    data = draw()
+    smallest = min((data.column("T") == t).sum() for t in (0, 1))
+    found = assumptions(
+        "PR[T == 0] - PR[T == 1] <= 0.5", data=data, probabilities=np.full(400, 0.5)
+    )
+    assert f"the smallest group has {smallest} rows" in found["normal average"].evidence
+
+
+def test_unique_row_ids_are_evidence():
+    data = draw(row_id=np.arange(400))
+    assert "unique" in assumptions(data=data)["rows independent, one row a person"].evidence
+
+
+def test_the_paper_tau_is_a_violation_only_where_it_is_used():
+    assert assumptions(estimator="is")["tau is known"].status == "violated"
+    assert "tau is known" not in assumptions("E[impact] >= 0.1", estimator="is")
+    assert "tau is known" not in assumptions(estimator="paired")
+    assert "tau is known" not in assumptions(estimator="dr")
+
+
+def wrong_propensity():
+    return draw(propensity=np.full(400, 0.3))
+
+
+def test_a_mean_weight_far_from_1_is_a_violation():
+    with pytest.warns(CertificateWarning):
+        found = assumptions(data=wrong_propensity())["mean weight near 1"]
+    assert found.status == "violated"
+    assert found.evidence.startswith("everyone: 1.")
+
+
+def test_an_unweighted_statement_about_the_same_people_does_not_hide_it():
+    for constraints in ([NO_WORSE, "accuracy >= 0.1"], ["accuracy >= 0.1", NO_WORSE]):
+        with pytest.warns(CertificateWarning):
+            found = assumptions(constraints, data=wrong_propensity())["mean weight near 1"]
+        assert found.status == "violated"
+
+
+def test_one_bad_group_is_enough():
+    group = np.arange(400) % 2
+    data = draw(sensitive_features={"T": group}, propensity=np.where(group == 0, 0.5, 0.25))
+    texts = [f"E[impact | T == {t}] >= 0" for t in (0, 1)]
+    with pytest.warns(CertificateWarning):
+        found = assumptions(texts, data=data)["mean weight near 1"]
+    assert found.status == "violated"
+    assert "T == 0: 1.0" in found.evidence or "T == 0: 0.9" in found.evidence
+
+
+def test_right_propensities_are_rarely_called_wrong():
+    # 1,000 draws, 20 rows, a decision that is taken once in 20 times and wanted 9 times in 10.
+    called = 0
+    for seed in range(1_000):
+        rng = np.random.default_rng(seed)
+        decision = (rng.random(20) < 0.05).astype(int)
+        data = LoggedData(
+            np.zeros((20, 1)),
+            decision=decision,
+            propensity=np.where(decision == 1, 0.05, 0.95),
+            impact=rng.random(20),
+            classes=[0, 1],
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CertificateWarning)
+            found = assumptions("E[impact] >= 0", data=data, impact_range=(0, 1))
+        called += found["mean weight near 1"].status == "violated"
+    assert called <= 10
+
+
+def fit(clf, seed=0):
+    data = draw(seed=seed)
+    return clf.fit(
+        data.features,
+        data.label,
+        sensitive_features=data.sensitive,
+        decision=data.decision,
+        propensity=data.propensity,
+        impact=data.impact("impact"),
+    )
+
+
+def statuses(clf):
+    return {a.name: a.status for a in clf.certificate_.assumptions}
+
+
+def test_the_split_of_a_fit():
+    assert statuses(fit(ELFClassifier(NO_WORSE)))["halves independent"] == "checked"
+    stratified = fit(ELFClassifier(NO_WORSE, split="stratified"))
+    assert statuses(stratified)["halves independent"] == "violated"
+    assert any("halves independent" in text for text in stratified.certificate_.warnings)
+
+
+def test_a_second_fit_on_the_same_rows_has_opened_them_twice():
+    clf = fit(ELFClassifier(NO_WORSE, random_state=321), seed=9)
+    assert clf.certificate_.openings == 1
+    assert statuses(clf)["held-out rows opened once"] == "checked"
+    # Another constraint, another model: the rows are the same.
+    again = fit(ELFClassifier("accuracy >= 0.1", random_state=321), seed=9)
+    assert again.certificate_.openings == 2
+    assert statuses(again)["held-out rows opened once"] == "violated"
+    assert fit(ELFClassifier(NO_WORSE, random_state=322), seed=9).certificate_.openings == 1
+
+
+def test_without_constraints_nothing_is_assumed_and_nothing_opened():
+    clf = fit(ELFClassifier())
+    assert clf.certificate_.assumptions == ()
+    assert clf.certificate_.openings == 0
+    assert clf.certificate_.joint_statement == "Nothing was tested, and nothing is promised."

@@ -1,0 +1,233 @@
+"""Bad input gets a clear error, and a fit that fails leaves nothing behind."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import elfair.training
+from elfair import ElfairError, ELFClassifier
+from elfair.errors import CertificateWarning, DataError, InputError
+from elfair.experiments import FosterCare
+
+NO_WORSE = "E[impact] >= E_logged[impact]"
+DRAW = FosterCare(alpha=0.9).sample(1500, seed=11)
+X, Y = DRAW.features, DRAW.label
+LOGGED = {
+    "sensitive_features": {"T": DRAW.group},
+    "decision": DRAW.decision,
+    "propensity": DRAW.propensity,
+    "impact": DRAW.impact,
+}
+
+
+def fit(clf, **more):
+    return clf.fit(X, Y, **{**LOGGED, **more})
+
+
+def is_unfitted(clf):
+    return not [name for name in vars(clf) if name not in clf.get_params()]
+
+
+# -- a fit that fails --------------------------------------------------------------------------
+
+
+class Interrupted(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, Interrupted, RuntimeError, MemoryError])
+@pytest.mark.parametrize("where", ["partition", "learn_from", "run_on_sealed", "issue_certificate"])
+def test_a_fit_that_fails_midway_leaves_the_estimator_unfitted(monkeypatch, error, where):
+    clf = fit(ELFClassifier(NO_WORSE))  # fitted before
+
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(elfair.training, where, fail)
+    with pytest.raises(error):
+        fit(clf)
+    assert is_unfitted(clf)
+    with pytest.raises(NotFittedError):
+        clf.predict(X)
+
+
+def test_an_error_in_the_search_is_an_error_and_not_no_solution_found(monkeypatch):
+    def fail(*_, **__):
+        raise FloatingPointError("overflow")
+
+    monkeypatch.setattr("elfair.search.selection.gradient_search", fail)
+    clf = ELFClassifier(NO_WORSE)
+    with pytest.raises(FloatingPointError):
+        fit(clf)
+    assert is_unfitted(clf)
+
+
+def test_a_warning_turned_into_an_error_leaves_it_unfitted_too():
+    clf = ELFClassifier(NO_WORSE)
+    with pytest.raises(CertificateWarning):
+        fit(clf, propensity=np.full(1500, 0.3))
+    assert is_unfitted(clf)
+
+
+def test_wrong_propensities_warn_the_caller_of_fit():
+    with pytest.warns(CertificateWarning, match="mean importance weight") as caught:
+        ELFClassifier(NO_WORSE).fit(X, Y, **{**LOGGED, "propensity": np.full(1500, 0.3)})
+    assert caught[0].filename == __file__
+
+
+def changed(name, row, value):
+    column = np.array(LOGGED[name], dtype=float)
+    column[row] = value
+    return {name: column}
+
+
+MATRIX = np.where(np.arange(5) == 2, np.nan, X)
+
+
+@pytest.mark.parametrize(
+    ("features", "label", "given", "words"),
+    [
+        (X[:-1], Y, {}, "has 1500 rows, but X has 1499"),
+        (X, Y[:-1], {}, "y has 1499 rows, but X has 1500"),
+        (X, Y, {"impact": DRAW.impact[:9]}, "impact 'impact' has 9 rows, but X has 1500"),
+        (X, Y, {"propensity": DRAW.propensity[:9]}, "propensity has 9 rows"),
+        (X, Y, {"decision": DRAW.decision[:9]}, "decision has 9 rows"),
+        (X, Y, {"sensitive_features": {"T": [1]}}, "sensitive feature 'T' has 1 rows"),
+        (MATRIX, Y, {}, "NaN or infinity in 1500 of 1500 rows"),
+        (X, Y, changed("impact", slice(3), np.nan), "missing in 3 of 1500 rows: .* not observed"),
+        (X, Y, changed("impact", 0, np.inf), "impact 'impact' is infinite in 1 of 1500 rows"),
+        (X, Y, changed("propensity", 4, 0), r"must be in \(0, 1\]\. Got 0 in row 4"),
+        (X, Y, changed("propensity", 4, -0.5), "Got -0.5 in row 4"),
+        (X, Y, changed("propensity", 4, 1.5), "Got 1.5 in row 4"),
+        (X, Y, changed("propensity", 4, np.nan), "Got nan in row 4"),
+        (X, Y, changed("propensity", 4, 1), "exactly 1 in 1 of 1500 rows: .* cannot be identified"),
+        (X, Y, {"propensity": np.ones(1500)}, "exactly 1 in 1500 of 1500 rows: .* deterministic"),
+        (X, Y, changed("decision", 0, 7), "decision holds values outside the classes"),
+        (X, None, {}, "requires y to be passed"),
+        (X, np.where(Y == 0, 0.5, 1.7), {}, "Unknown label type"),
+        (X.astype(str), Y, {}, "must hold numbers"),
+        (X, Y, {"sensitive_features": {"T": np.arange(1500) == 0}}, "is met by [01] of the"),
+    ],
+)
+def test_bad_data_get_a_clear_error_and_leave_nothing(features, label, given, words):
+    clf = ELFClassifier("E[impact | T == 1] >= E_logged[impact | T == 1]")
+    with pytest.raises(ElfairError, match=words) as caught:
+        clf.fit(features, label, **{**LOGGED, **given})
+    assert isinstance(caught.value, ValueError)
+    assert str(caught.value).count("\nHint: ") == 1
+    assert is_unfitted(clf)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"constraints": "E[impact | rase == 'A'] >= 0"}, "no column 'rase'; columns: T, x0"),
+        ({"constraints": "E[imapct] >= 0"}, "did you mean 'impact'"),
+        ({"constraints": "accuracy"}, "Hint"),
+        ({"constraints": "accuracy >= "}, "Hint"),
+        ({"constraints": None}, "a text or a statement. Got None"),
+        ({"delta": 0}, r"delta must be in \(0, 1\)\. Got 0"),
+        ({"delta": [0.1, 0.1]}, "Got 2 for 1 constraints"),
+        ({"bound": "magic"}, "'magic'"),
+        ({"bound": "betting"}, "impact_range"),
+        ({"estimator": "magic"}, "Got 'magic'"),
+        ({"search": "magic"}, "search must be 'gradient' or 'cmaes'. Got 'magic'"),
+        ({"objective": "magic"}, "magic"),
+        ({"split": "magic"}, "split must be 'random' or 'stratified'. Got 'magic'"),
+        ({"center": "magic"}, "Got 'magic'"),
+        ({"power": 1.0}, r"power must be in \(0, 1\)"),
+        ({"power": None}, "either power or inflation"),
+        ({"inflation": 2.0}, "either power or inflation"),
+        ({"power": None, "inflation": -1.0}, "inflation must be positive"),
+        ({"xi": -1.0}, "xi must be at least 0"),
+        ({"candidate_fraction": 1.0}, "candidate_fraction must be a number between 0 and 1"),
+        ({"candidate_tuning": {"delta": [0.1]}}, "candidate_tuning can choose .* Got delta"),
+        ({"positive": "yes"}, "positive='yes' is not a class; classes: 0, 1"),
+        ({"impact_range": (0, 0.1)}, "leaves its declared range"),
+        ({"propensity_floor": 0.9}, "propensity_floor is 0.9, but"),
+        ({"random_state": -1}, "the seed must be a whole number from 0 on"),
+    ],
+)
+def test_bad_parameters_get_a_clear_error_and_leave_nothing(parameters, words):
+    clf = ELFClassifier(**{"constraints": NO_WORSE, **parameters})
+    with pytest.raises(InputError, match=words) as caught:
+        fit(clf)
+    assert str(caught.value).count("\nHint: ") == 1
+    assert is_unfitted(clf)
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        ([None, *Y[1:].tolist()], "y is missing in 1 of 1500 rows"),
+        (np.where(Y == 1, np.nan, Y), "y is missing in"),
+        (["a", *Y[1:].tolist()], "a mixture of int, str"),
+        (np.column_stack([Y, Y]), "y should be a 1d array"),
+        (3, "y should be a 1d array"),
+    ],
+)
+def test_labels_that_are_none(y, words):
+    with pytest.raises(DataError, match=words) as caught:
+        ELFClassifier().fit(X, np.array(y, dtype=object) if isinstance(y, list) else y)
+    assert "\nHint: " in str(caught.value)
+
+
+def test_features_in_a_mapping_are_refused_by_name():
+    columns = {"a": X[:, 0], "b": X[:, 1]}
+    with pytest.raises(DataError, match=r"X must be an array or a data frame\. Got dict"):
+        ELFClassifier().fit(columns, Y)
+
+
+@pytest.mark.parametrize("random_state", ["abc", 1.5, np.random.default_rng(0)])
+def test_a_seed_that_is_none(random_state):
+    with pytest.raises(InputError, match="random_state must be a whole number from 0 on"):
+        fit(ELFClassifier(NO_WORSE, random_state=random_state))
+    with pytest.raises(InputError, match="random_state must be a whole number from 0 on"):
+        ELFClassifier().fit(X, Y).predict(X, random_state=random_state)
+
+
+def test_one_class_is_nothing_to_decide():
+    with pytest.raises(DataError, match="y holds only one class: "):
+        ELFClassifier("accuracy >= 0.5").fit(X, np.zeros(1500))
+
+
+def test_few_rows_in_a_half_are_warned_of_in_the_certificate():
+    group = np.zeros(1500, int)
+    group[:50] = 1
+    clf = fit(ELFClassifier("PR[T == 1] >= 0.01"), sensitive_features={"T": group})
+    (result,) = clf.certificate_.constraints
+    assert result.n < 30  # 40 % of 50
+    assert result.warnings[0] == f"only {result.n} held-out rows meet 'T == 1' (below 30)"
+    few = fit(
+        ELFClassifier("PR[T == 1] >= 0.01", candidate_fraction=0.3), sensitive_features={"T": group}
+    )
+    size = 50 - few.certificate_.constraints[0].n
+    assert f"only {size} candidate rows meet 'T == 1' (below 30)" in few.certificate_.warnings
+
+
+# -- what is asked for -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["accuracy >= 0.7", "PR <= 0.9", "TPR >= 0.3", "FPR <= 0.6"])
+def test_rates_need_labels_alone(text):
+    assert ELFClassifier(text).fit(X, Y).solution_found_
+
+
+def test_groups_need_the_sensitive_column_alone():
+    clf = ELFClassifier("abs(PR[T == 0] - PR[T == 1]) <= 0.5")
+    assert clf.fit(X, Y, sensitive_features={"T": DRAW.group}).solution_found_
+    with pytest.raises(ElfairError, match="no column 'T'"):
+        clf.fit(X, Y)
+
+
+@pytest.mark.parametrize("missing", ["decision", "propensity", "impact"])
+@pytest.mark.parametrize("estimator", ["is", "paired", "dr"])
+def test_impact_needs_all_three_and_says_which_is_missing(missing, estimator):
+    given = {name: value for name, value in LOGGED.items() if name != missing}
+    if missing == "decision":
+        del given["propensity"]
+    with pytest.raises(ElfairError, match=f"{missing}.*was not given") as caught:
+        ELFClassifier(NO_WORSE, estimator=estimator).fit(X, Y, **given)
+    assert f"pass {missing}=" in str(caught.value)

@@ -1,0 +1,151 @@
+"""The fairness test: the only reader of the sealed half, and what it writes down."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import elfair
+from elfair import LoggedData, certify
+from elfair.bounds import get_bound
+from elfair.constraints import Plan, read_constraints
+from elfair.fairness_test import learn_from, run_on_sealed
+from elfair.partition import SealedHalf
+from elfair.statistics import Baselines, Estimation
+
+NO_WORSE = "E[impact] >= E_logged[impact]"
+SOURCE = Path(elfair.__file__).parent
+
+
+def draw(n, seed, effect=0.1):
+    """Impacts of 0 or 1, more often 1 where the fair coin said 1."""
+    rng = np.random.default_rng(seed)
+    decision = rng.integers(0, 2, n)
+    impact = (rng.random(n) < 0.5 + effect * (decision - 0.5)).astype(float)
+    return LoggedData(
+        rng.normal(size=(n, 1)),
+        sensitive_features={"T": rng.integers(0, 2, n)},
+        decision=decision,
+        propensity=np.full(n, 0.5),
+        impact=impact,
+    )
+
+
+def opens_something(tree):
+    """Calls of a method `open` on anything: what breaks a seal looks like this."""
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "open"
+    ]
+
+
+def test_only_the_fairness_test_breaks_the_seal():
+    callers = {
+        path.name
+        for path in SOURCE.rglob("*.py")
+        if opens_something(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    assert callers == {"fairness_test.py"}
+
+
+def test_nothing_reaches_around_the_seal():
+    # The rows of a SealedHalf are under a private, mangled name.
+    for path in SOURCE.rglob("*.py"):
+        assert "_SealedHalf__" not in path.read_text(encoding="utf-8")
+    sealed = SealedHalf(draw(10, 0))
+    assert {name for name in vars(sealed) if not name.startswith("_SealedHalf__")} == {"n"}
+
+
+def test_a_bound_of_exactly_zero_passes_and_anything_above_does_not():
+    plan_of = {}
+    for text in (NO_WORSE, "PR <= 0.5", "PR <= 0.499999"):
+        data = draw(50, 1)
+        plan = Plan.make(
+            read_constraints(text, 0.1),
+            get_bound("ttest"),
+            Baselines(Estimation(ranges={"impact": (0, 1)}), data),
+            data,
+        )
+        outcome = run_on_sealed(plan, SealedHalf(data), lambda rows: np.full((1, rows.n), 0.5))
+        plan_of[text] = outcome
+    # Rows that are 0 by construction, since the policy is the behaviour model.
+    assert plan_of[NO_WORSE].results[0].upper == 0
+    assert plan_of[NO_WORSE].passed
+    assert plan_of["PR <= 0.5"].results[0].upper == 0
+    assert plan_of["PR <= 0.5"].passed
+    # Rows that do not vary but are not 0 say nothing of their spread.
+    assert plan_of["PR <= 0.499999"].results[0].upper == np.inf
+    assert not plan_of["PR <= 0.499999"].passed
+
+
+def test_every_statement_must_pass():
+    data = draw(2_000, 2, effect=0.5)
+    p = np.random.default_rng(0).uniform(0.7, 0.95, 2_000)
+    assert certify(p, data, NO_WORSE).passed
+    record = certify(p, data, [NO_WORSE, "PR <= 0.8"])
+    assert not record.passed
+    assert [result.passed for result in record.constraints] == [False, True]
+    assert record.constraints[0].statement == "PR <= 0.8"
+
+
+def test_what_is_learnt_comes_from_other_rows():
+    data, others = draw(400, 3), draw(200, 4)
+    plan = Plan.make(
+        read_constraints("E[impact | T == 1] >= 0.2", 0.1),
+        get_bound("betting"),
+        Baselines(Estimation(ranges={"impact": (0, 1)}), others),
+        data,
+    )
+    learnt = learn_from(plan, others, np.full((1, others.n), 0.9))
+    inside = others.column("T") == 1
+    weight = np.where(others.decision == 1, 0.9, 0.1)[inside] / 0.5
+    rows = 0.2 - weight * others.impact("impact")[inside]
+    assert learnt.n == 200
+    assert learnt.sizes == [[inside.sum()]]
+    assert learnt.scales[0][0] == pytest.approx(rows.std(ddof=1))
+
+
+@pytest.mark.parametrize(
+    ("bound", "given"),
+    [
+        ("ttest", {"impact_range": (0, 1)}),
+        ("ttest", {}),  # a fifth of the rows is set aside, and counted
+        ("ttest", {"estimator": "dr"}),
+        ("betting", {"impact_range": (0, 1)}),
+        ("bernstein", {"impact_range": (0, 1), "propensity_floor": 0.5}),
+        ("hoeffding", {"impact_range": (0, 1), "propensity_floor": 0.5}),
+    ],
+)
+def test_at_the_rows_it_names_the_test_passes_about_19_times_in_20(bound, given):
+    def test(n, seed):
+        data = draw(n, seed, effect=0.4)
+        return certify(np.full(n, 0.9), data, NO_WORSE, bound=bound, **given)
+
+    # Many rows, so that effect and spread are known; what is asked is about fewer.
+    needed = test(40_000, 5).constraints[0].rows_needed
+    assert needed < 10_000
+    rate = np.mean([test(needed, 100 + seed).passed for seed in range(300)])
+    assert 0.85 <= rate <= 1
+    # And it is not a mere overstatement: with a third of the rows it fails noticeably often.
+    assert np.mean([test(needed // 3, 500 + seed).passed for seed in range(100)]) < rate - 0.1
+
+
+def test_no_number_of_rows_helps_an_estimate_on_the_wrong_side():
+    data = draw(500, 6, effect=0.5)
+    (result,) = certify(np.full(500, 0.1), data, NO_WORSE).constraints
+    assert result.estimate > 0
+    assert result.rows_needed is None
+
+
+def test_rows_that_do_not_vary_need_another_bound():
+    data = draw(500, 6)
+    (result,) = certify(np.full(500, 0.5), data, "PR <= 0.6").constraints
+    assert result.upper == np.inf
+    assert result.rows_needed is None
+    assert certify(np.full(500, 0.5), data, "PR <= 0.6", bound="hoeffding").passed

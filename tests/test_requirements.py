@@ -1,0 +1,330 @@
+"""What candidate rows predict of the test: values, gradients, populations, calibration."""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+
+import numpy as np
+import pytest
+from scipy.special import expit, ndtri
+
+from elfair import LoggedData
+from elfair.bounds import Sample, get_bound
+from elfair.constraints import Plan, read_constraints
+from elfair.errors import InputError
+from elfair.experiments import FosterCare
+from elfair.requirements import XI_SHARE, Belief, Requirement, Target
+from elfair.statistics import Baselines, Estimation, Rows
+
+N = 70
+ONE = "E[impact | T == 0] >= E_logged[impact | T == 0] - 0.1"
+EVERYONE = "accuracy >= 0.3"
+DISJOINT = "E[impact | T == 0] - E[impact | T == 1] <= 0.4"
+OVERLAPPING = "E[impact | T == 0] - 0.5 * E[impact | label == 1] <= 0.4"
+TEXTS = [ONE, EVERYONE, DISJOINT, OVERLAPPING]
+BOUNDS = ["ttest", "hoeffding", "bernstein", "anderson", "betting"]
+TARGETS = [
+    Target(power=0.95),
+    Target(power=0.4, xi=0.03),
+    Target(inflation=2.0),
+    Target(inflation=1.3, xi=0.2),
+]
+
+
+def make(n_classes=2, seed=0):
+    rng = np.random.default_rng(seed)
+    table = 0.1 + (1 - 0.1 * n_classes) * rng.dirichlet(np.ones(n_classes), size=N)
+    decision = (rng.random(N)[:, None] > table.cumsum(axis=1)).sum(axis=1)
+    return LoggedData(
+        rng.normal(size=(N, 2)),
+        np.arange(N) % n_classes,
+        sensitive_features={"T": rng.integers(0, 2, N)},
+        decision=decision,
+        propensity=table[np.arange(N), decision],
+        impact=rng.uniform(0, 2, N),
+    )
+
+
+def compile_claim(text, data, bound="ttest", delta=0.1):
+    estimation = Estimation(ranges={"impact": (-0.5, 2.5)}, largest_weight=10.0)
+    plan = Plan.make(
+        read_constraints(text, delta), get_bound(bound), Baselines(estimation, data), data
+    )
+    (compiled,) = plan.compile(data)
+    return compiled
+
+
+def policies(n_classes, count, seed=3):
+    p = np.random.default_rng(seed).dirichlet(np.full(n_classes, 3.0), size=(count, N))
+    return np.moveaxis(p, -1, -2)[:, 1:]
+
+
+def other_beliefs(compiled):
+    """Beliefs that are certainly not the rows."""
+    rng = np.random.default_rng(9)
+    return [
+        Belief(
+            Rows(
+                part.rows.index,
+                part.rows.offset + rng.normal(size=part.rows.offset.size),
+                part.rows.slope * rng.uniform(0.5, 1.5, size=part.rows.slope.shape),
+                -inf,
+                inf,
+            ),
+            0.3 + 0.2 * k,
+        )
+        for k, part in enumerate(compiled.parts)
+    ]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("bound", BOUNDS)
+@pytest.mark.parametrize("believing", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_gradients_against_finite_differences(text, bound, believing, n_classes):
+    compiled = compile_claim(text, make(n_classes), bound)
+    beliefs = other_beliefs(compiled) if believing else None
+    (free,) = policies(n_classes, 1)
+    for target in TARGETS:
+        requirement = Requirement(
+            compiled, target, 0.7, 1.5, beliefs=beliefs, n_parameters=5 * believing
+        )
+        prediction = requirement.predict(free)
+        gradients = prediction.excess_gradient(N), prediction.score_gradient(N)
+        assert gradients[0].shape == gradients[1].shape == free.shape
+        for seed in range(3):
+            direction = np.random.default_rng(seed).normal(size=free.shape)
+            step = 1e-5
+            ahead = requirement.predict(free + step * direction)
+            behind = requirement.predict(free - step * direction)
+            for gradient, difference in zip(
+                gradients, (ahead.excess - behind.excess, ahead.score - behind.score), strict=True
+            ):
+                expected = difference / (2 * step)
+                assert np.vdot(gradient, direction) == pytest.approx(expected, rel=2e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("bound", BOUNDS)
+@pytest.mark.parametrize("believing", [False, True])
+def test_a_population_is_its_policies_one_by_one(text, bound, believing):
+    compiled = compile_claim(text, make(3), bound)
+    beliefs = other_beliefs(compiled) if believing else None
+    free = policies(3, 4)
+    free[2] = 0.0  # the first class for everyone: rows that may not vary
+    free[2, 1] = 1.0
+    for target in TARGETS:
+        requirement = Requirement(compiled, target, 0.7, beliefs=beliefs, n_parameters=3)
+        expected = [requirement.predict(one).excess for one in free]
+        np.testing.assert_allclose(requirement.excess(free), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("bound", ["ttest", "hoeffding", "bernstein"])
+@pytest.mark.parametrize("believing", [False, True])
+def test_moments_and_rows_predict_the_same(monkeypatch, bound, believing):
+    compiled = compile_claim(ONE, make(3), bound)
+    beliefs = other_beliefs(compiled) if believing else None
+    free = policies(3, 3)
+    for target in TARGETS:
+        found = []
+        for by_moments in (True, False):
+            with monkeypatch.context() as patch:
+                if not by_moments:
+                    patch.setattr(type(compiled.bound), "moment_factors", lambda *_: None)
+                requirement = Requirement(
+                    compiled, target, 0.7, 1.5, beliefs=beliefs, n_parameters=4
+                )
+            predictions = [requirement.predict(one) for one in free]
+            assert all((p.gradients is None) == by_moments for p in predictions)
+            found.append(
+                [
+                    np.array([(p.upper, p.excess, p.score, p.spread) for p in predictions]),
+                    np.array([p.excess_gradient(N) for p in predictions]),
+                    np.array([p.score_gradient(N) for p in predictions]),
+                    requirement.excess(free),
+                ]
+            )
+        for first, second in zip(*found, strict=True):
+            np.testing.assert_allclose(first, second, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_the_excess_is_the_statistics_as_written_down(bound):
+    compiled = compile_claim(ONE, make(), bound, delta=0.05)
+    (free,) = policies(2, 1)
+    rows = compiled.parts[0].rows
+    z = rows.values(free)
+    m = z.size
+    n_test, n_search = 0.7 * m, 1.5 * m  # rows *inside the condition*
+    sample = Sample(z, rows.low, rows.high, z.std(ddof=1))
+    upper, _ = get_bound(bound).predict([sample], 0.05, [n_test])
+    s = z.std(ddof=1)
+
+    def excess(**target):
+        return Requirement(compiled, Target(**target), 0.7, 1.5).predict(free).excess
+
+    error = s * sqrt(1 / n_test + 1 / n_search)
+    assert excess(power=0.9, xi=0.0) == pytest.approx(upper + ndtri(0.9) * error)
+    assert excess(power=0.9) == pytest.approx(upper + ndtri(0.9) * error + XI_SHARE * s)
+    assert excess(power=0.9, xi=0.2) == pytest.approx(upper + ndtri(0.9) * error + 0.2)
+    # The paper: mean + lambda * (width of the bound) <= -xi / 4.
+    stretched = z.mean() + 2 * (upper - z.mean())
+    assert excess(inflation=2.0, xi=0.2) == pytest.approx(stretched + 0.05)
+    assert excess(inflation=2.0) == pytest.approx(stretched + XI_SHARE * s / 4)
+    prediction = Requirement(compiled, Target(power=0.9), 0.7, 1.5).predict(free)
+    assert prediction.score == pytest.approx(-upper / error)
+
+
+def test_the_error_of_several_parts_adds_up_their_variances():
+    compiled = compile_claim(DISJOINT, make())
+    (free,) = policies(2, 1)
+    prediction = Requirement(compiled, Target(power=0.9), 0.7, 1.5).predict(free)
+    values = [part.rows.values(free) for part in compiled.parts]
+    variances = [z.var(ddof=1) * (1 / (0.7 * z.size) + 1 / (1.5 * z.size)) for z in values]
+    assert prediction.error == pytest.approx(sqrt(sum(variances)))
+    assert prediction.mean == pytest.approx(sum(z.mean() for z in values))
+    upper, _ = compiled.bound.predict(
+        [Sample(z) for z in values], 0.1, [0.7 * z.size for z in values]
+    )
+    assert prediction.upper == pytest.approx(upper)
+
+
+@pytest.mark.parametrize("text", [ONE, DISJOINT])
+def test_beliefs_move_the_mean_and_narrow_the_error(text):
+    compiled = compile_claim(text, make())
+    (free,) = policies(2, 1)
+    beliefs = other_beliefs(compiled)
+    plain = Requirement(compiled, Target(power=0.9), 0.7).predict(free)
+    told = Requirement(compiled, Target(power=0.9), 0.7, beliefs=beliefs).predict(free)
+    believed = sum(belief.rows.values(free).mean() for belief in beliefs)
+    assert told.mean == pytest.approx(believed)
+    # The width of the bound is that of the rows that will be tested.
+    assert told.upper - told.mean == pytest.approx(plain.upper - plain.mean)
+    assert told.error < plain.error
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("bound", ["ttest", "anderson"])
+def test_a_search_over_many_parameters_is_expected_to_be_lucky(text, bound):
+    compiled = compile_claim(text, make(), bound)
+    (free,) = policies(2, 1)
+    uppers = [
+        Requirement(compiled, Target(power=0.9), 0.7, 1.5, n_parameters=p).predict(free).upper
+        for p in (0, 6)
+    ]
+    sizes = [part.rows.index.size for part in compiled.parts]
+    spreads = [part.rows.values(free).std(ddof=1) for part in compiled.parts]
+    luck = sum(6 / (1.5 * size) * spread for size, spread in zip(sizes, spreads, strict=True))
+    assert uppers[1] - uppers[0] == pytest.approx(luck)
+
+
+def test_rows_that_do_not_vary():
+    data = make()
+    flat = np.full((1, N), 0.25)
+    text = "PR <= 0.9"
+    # Nothing is known of their spread under t: never good enough, whatever the target.
+    for target in (*TARGETS, Target(inflation=0.5)):
+        prediction = Requirement(compile_claim(text, data), target, 0.7).predict(flat)
+        assert prediction.excess > 0
+        assert prediction.score == -inf
+        assert np.isfinite(prediction.excess_gradient(N)).all()
+        assert prediction.excess_gradient(N).sum() > 0  # a smaller PR is the way to go
+    # Hoeffding never looked at the spread.
+    for bound in ("hoeffding", "anderson"):
+        compiled = compile_claim(text, data, bound)
+        requirement = Requirement(compiled, Target(power=0.95), 0.7)
+        prediction = requirement.predict(flat)
+        upper = float(compiled.bound.predict([Sample(np.full(N, -0.65), -0.9, 0.1)], 0.1,
+                                             [0.7 * N])[0])  # fmt: skip
+        assert prediction.excess == pytest.approx(upper)
+        assert prediction.excess < 0
+        assert prediction.score > 1e6
+        np.testing.assert_allclose(requirement.excess(flat[None]), upper)
+
+
+def test_the_behaviour_model_itself_meets_no_worse_than_itself():
+    population = FosterCare()
+    draw = population.sample(200, 0)
+    data = LoggedData(
+        draw.features, draw.label, sensitive_features={"T": draw.group}, decision=draw.decision,
+        impact=draw.impact, behavior=population.behavior,
+    )  # fmt: skip
+    plan = Plan.make(
+        read_constraints(population.constraints[0], 0.1), get_bound("ttest"),
+        Baselines(Estimation(), data), data,
+    )  # fmt: skip
+    (compiled,) = plan.compile(data)
+    free = data.behavior.T[1:]
+    for beliefs in (None, other_beliefs(compiled)):
+        requirement = Requirement(compiled, Target(power=0.95), 0.7, beliefs=beliefs)
+        prediction = requirement.predict(free)
+        assert (prediction.excess, prediction.score, prediction.spread) == (0, inf, 0)
+        assert requirement.excess(free[None]) == [0]
+
+
+def test_too_few_test_rows_can_never_pass():
+    compiled = compile_claim(ONE, make())
+    prediction = Requirement(compiled, Target(power=0.9), 0.01).predict(policies(2, 1)[0])
+    assert prediction.score == -inf
+    assert prediction.excess > 0
+
+
+@pytest.mark.parametrize(("target", "message"), [
+    ({}, "either power or inflation"),
+    ({"power": 0.9, "inflation": 2.0}, "either power or inflation"),
+    ({"power": 1.0}, "power must be in"),
+    ({"power": 0.0}, "power must be in"),
+    ({"inflation": 0.0}, "inflation must be positive"),
+    ({"power": 0.9, "xi": -0.1}, "xi must be at least 0"),
+    ({"power": 0.9, "xi": float("nan")}, "xi must be at least 0"),
+])  # fmt: skip
+def test_targets_that_make_no_sense(target, message):
+    with pytest.raises(InputError, match=rf"(?s){message}.*Hint: "):
+        Target(**target)
+
+
+def draw_data(population, n, seed):
+    draw = population.sample(n, seed)
+    return LoggedData(
+        draw.features,
+        draw.label,
+        sensitive_features={"T": draw.group},
+        decision=draw.decision,
+        propensity=draw.propensity,
+        impact=draw.impact,
+    )
+
+
+def fixed_policy(data):
+    return expit(-2.7 + data.features @ np.array([2.6, 2.0, -1.4, 1.1, 0.8]))[None]
+
+
+@pytest.mark.parametrize(("n_candidate", "n_test"), [(300, 450), (450, 300)])
+@pytest.mark.parametrize("text", [
+    "E[impact | T == 1] >= E_logged[impact | T == 1]",
+    "E[impact | T == 0] >= 1.0",
+    "E[impact | T == 0] - E[impact | T == 1] <= 0.25",
+    "accuracy >= 0.74",
+])  # fmt: skip
+def test_the_predicted_pass_probability_is_calibrated(text, n_candidate, n_test):
+    """At a policy that no row had a part in choosing, the test passes as often as predicted.
+
+    It passes if its bound is at most 0, which has probability Phi(score) if the bound that was
+    predicted is away from it by a normal error: at any constant c added to g, and so at each level.
+    """
+    population, draws, missed = FosterCare(), 300, []
+    claims, bound = read_constraints(text, 0.1), get_bound("ttest")
+    for seed in range(draws):
+        seen = draw_data(population, n_candidate, 2 * seed)
+        unseen = draw_data(population, n_test, 2 * seed + 1)
+        plan = Plan.make(claims, bound, Baselines(Estimation(), seen), seen)
+        (compiled,), (tested,) = plan.compile(seen), plan.compile(unseen)
+        requirement = Requirement(compiled, Target(power=0.95), n_test / n_candidate)
+        prediction = requirement.predict(fixed_policy(seen))
+        values = [part.rows.values(fixed_policy(unseen)) for part in tested.parts]
+        upper = bound.upper([Sample(z) for z in values], 0.1, disjoint=tested.disjoint)
+        missed.append((float(upper) - prediction.upper) / prediction.error)
+    for chance in (0.1, 0.3, 0.5, 0.7, 0.9):
+        passed = np.mean(np.array(missed) <= ndtri(chance))
+        assert abs(passed - chance) <= 4 * sqrt(chance * (1 - chance) / draws)
+    assert abs(np.std(missed) - 1) <= 4 / sqrt(2 * draws)
