@@ -135,7 +135,7 @@ def test_bad_data_get_a_clear_error_and_leave_nothing(features, label, given, wo
         ({"estimator": "magic"}, "Got 'magic'"),
         ({"search": "magic"}, "search must be 'gradient' or 'cmaes'. Got 'magic'"),
         ({"objective": "magic"}, "magic"),
-        ({"split": "magic"}, "split must be 'random' or 'stratified'. Got 'magic'"),
+        ({"split": "magic"}, "split must be 'random', 'stratified' or 'crossfit'. Got 'magic'"),
         ({"center": "magic"}, "Got 'magic'"),
         ({"power": 1.0}, r"power must be in \(0, 1\)"),
         ({"power": None}, "either power or inflation"),

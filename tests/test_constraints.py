@@ -134,3 +134,9 @@ def test_only_plain_importance_sampling_takes_an_average_for_the_truth():
             assert list(averages.values()) == [rows.impact("impact")[rows.column("T") == 1].mean()]
         else:
             assert not averages
+
+
+def test_a_statement_about_the_behaviour_model_alone_is_refused():
+    with pytest.raises(ConstraintError, match="no new model changes it") as caught:
+        read_constraints("accuracy >= 0.5 and E_logged[impact | T == 1] >= 0.1", 0.1)
+    assert "Hint:" in str(caught.value)

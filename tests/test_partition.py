@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import combinations
 from math import sqrt
 from typing import Any
@@ -223,6 +224,12 @@ def test_a_missing_group_is_a_stratum() -> None:
 
 
 # -- the seal -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def nothing_opened_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Openings are counted for the whole process: other tests may have opened the same rows."""
+    monkeypatch.setattr("elfair.partition._openings", Counter())
 
 
 def test_only_opening_gives_the_rows() -> None:

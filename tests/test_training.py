@@ -10,9 +10,9 @@ import pytest
 from scipy.special import stdtrit
 
 from elfair import ElfairError, ELFClassifier, LoggedData
-from elfair.errors import BoundError
+from elfair.errors import BoundError, InputError
 from elfair.experiments import FosterCare
-from elfair.partition import partition
+from elfair.partition import cross_partition, partition
 from elfair.search import progress
 
 POPULATION = FosterCare(alpha=0.9)
@@ -78,8 +78,10 @@ def everything_else():
 def test_the_candidate_does_not_depend_on_any_held_out_row(parameters):
     before = fit(ELFClassifier(POPULATION.constraints, **parameters))
     after = fit(ELFClassifier(POPULATION.constraints, **parameters), **everything_else())
-    assert np.array_equal(before._trained.theta, after._trained.theta)
-    assert np.array_equal(before._trained.policy.center, after._trained.policy.center)
+    assert np.array_equal(before._trained.models[0].theta, after._trained.models[0].theta)
+    assert np.array_equal(
+        before._trained.models[0].policy.center, after._trained.models[0].policy.center
+    )
     assert before.tuned_ == after.tuned_
     assert before.certificate_.candidate == after.certificate_.candidate
     assert before.certificate_.constraints != after.certificate_.constraints
@@ -91,7 +93,7 @@ def test_the_candidate_does_depend_on_candidate_rows():
     impact[rows] = np.random.default_rng(0).normal(5, 3, rows.size)
     before = fit(ELFClassifier(POPULATION.constraints))
     after = fit(ELFClassifier(POPULATION.constraints), impact=impact)
-    assert not np.array_equal(before._trained.theta, after._trained.theta)
+    assert not np.array_equal(before._trained.models[0].theta, after._trained.models[0].theta)
 
 
 @pytest.mark.parametrize("estimator", ["paired", "is"])
@@ -141,7 +143,7 @@ def test_tuning_picks_from_the_grid():
     # A model that is to pass once in a hundred times delivers nothing on rows it has not seen.
     assert clf.tuned_ == {"power": 0.95}
     same = fit(ELFClassifier(POPULATION.constraints, power=0.95))
-    assert np.array_equal(clf._trained.theta, same._trained.theta)
+    assert np.array_equal(clf._trained.models[0].theta, same._trained.models[0].theta)
 
 
 def test_a_tuned_estimator_is_the_one_in_the_certificate():
@@ -258,7 +260,7 @@ def test_a_share_of_zero_is_the_behaviour_model():
     clf = ELFClassifier(NO_WORSE).fit(
         X, label, decision=decision, impact=impact, behavior=Careful()
     )
-    clf._trained.theta[-1] = 0.0
+    clf._trained.models[0].theta[-1] = 0.0
     assert np.allclose(clf.predict_proba(X), Careful().predict_proba(X), rtol=0, atol=1e-15)
 
 
@@ -313,3 +315,67 @@ def test_a_long_search_shows_itself_on_a_terminal(capsys, monkeypatch):
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "looking for a model" in shown.err
+
+
+# -- cross-fitting -----------------------------------------------------------------------------
+
+
+def crossfit(**parameters):
+    return ELFClassifier(POPULATION.constraints, split="crossfit", **parameters)
+
+
+def test_every_row_is_tested_once_by_a_model_that_never_saw_it():
+    data = LoggedData(np.zeros((1500, 1)), np.arange(1500) % 2, row_id=np.arange(1500))
+    seen = []
+    for others, sealed in cross_partition(data, folds=4, seed=3):
+        rows = sealed.open().row_id
+        assert not set(rows) & set(others.row_id)
+        assert len(rows) + others.n == 1500
+        seen.extend(rows)
+    assert sorted(seen) == list(range(1500))
+
+
+def test_the_mixture_is_what_was_tested():
+    """The estimate is the average, over all rows, of the row under its own fold's model."""
+    clf = fit(crossfit(folds=3))
+    certificate = clf.certificate_
+    assert (certificate.split, certificate.n, certificate.n_fairness) == ("crossfit", 1500, 1500)
+    assert certificate.candidate.models == len(clf._trained.models) == 3
+    data = LoggedData(np.zeros((1500, 1)), np.arange(1500) % 2, row_id=np.arange(1500))
+    hits = np.empty(1500)
+    for model, (_, sealed) in zip(clf._trained.models, cross_partition(data, folds=3), strict=True):
+        rows = sealed.open().row_id.astype(int)
+        pi = model.probabilities(DRAW.features[rows], None)
+        hits[rows] = pi[np.arange(rows.size), DRAW.label[rows]]
+    (accuracy,) = (r for r in certificate.constraints if r.statement.startswith("accuracy"))
+    assert accuracy.estimate == pytest.approx(0.75 - hits.mean())
+    assert accuracy.n == 1500
+    upper = 0.75 - hits.mean() + hits.std(ddof=1) / np.sqrt(1500) * stdtrit(1499, 0.9)
+    assert accuracy.upper == pytest.approx(upper)
+    mixed = np.mean([m.probabilities(DRAW.features, None) for m in clf._trained.models], axis=0)
+    np.testing.assert_allclose(clf.predict_proba(DRAW.features), mixed)
+
+
+def test_a_folds_model_does_not_depend_on_its_rows():
+    data = LoggedData(np.zeros((1500, 1)), np.arange(1500) % 2, row_id=np.arange(1500))
+    (_, sealed), *_ = cross_partition(data)
+    rows = sealed.open().row_id.astype(int)
+    impact = DRAW.impact.copy()
+    impact[rows] += 3
+    before, after = fit(crossfit()), fit(crossfit(), impact=impact)
+    first, *others = zip(before._trained.models, after._trained.models, strict=True)
+    assert np.array_equal(first[0].theta, first[1].theta)
+    assert not any(np.array_equal(a.theta, b.theta) for a, b in others)
+
+
+def test_cross_fitting_says_what_it_rests_on_and_what_it_cannot_do():
+    names = {a.name: a.status for a in fit(crossfit()).certificate_.assumptions}
+    assert names["stable search"] == "declared"
+    assert names["halves independent"] == "checked"
+    with pytest.raises(BoundError, match="no finite-sample proof"):
+        fit(crossfit(bound="betting", impact_range=(-10, 10)))
+    with pytest.raises(InputError, match="one candidate half"):
+        fit(crossfit(candidate_tuning={"power": [0.9]}))
+    for folds in (1, 2.0, 751):
+        with pytest.raises(InputError, match="folds must be a whole number from 2"):
+            fit(crossfit(folds=folds))

@@ -15,6 +15,7 @@ EVERYONE = "everyone"
 
 Kind = Literal["finite-sample", "asymptotic"]
 Status = Literal["checked", "declared", "violated"]
+Split = Literal["random", "stratified", "crossfit", "none"]
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,9 @@ class CandidateRecord:
         The method.
     objective : str
         What was made large.
+    models : int
+        How many models were found, one of which is picked at random for each decision: one, or one
+        for each fold. With several, loss is their mean and predicted_pass the smallest.
     loss : float
         The loss on candidate rows.
     predicted_pass : float
@@ -138,6 +142,7 @@ class CandidateRecord:
 
     search: str
     objective: str
+    models: int
     loss: float
     predicted_pass: float
     meets_target: bool
@@ -172,7 +177,7 @@ class Certificate:
         The decisions.
     n, n_candidate, n_fairness : int
         All rows, those of the search (or of constants), those of the test.
-    split : {"random", "stratified", "none"}
+    split : {"random", "stratified", "crossfit", "none"}
         How the rows were divided.
     seed : int
         What the division depends on.
@@ -207,7 +212,7 @@ class Certificate:
     n: int
     n_candidate: int
     n_fairness: int
-    split: Literal["random", "stratified", "none"]
+    split: Split
     seed: int
     openings: int
     candidate: CandidateRecord | None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from elfair._version import __version__
 from elfair.assumptions import MEAN_WEIGHT, list_assumptions
 from elfair.bounds import get_bound
-from elfair.certificate import SCHEMA, CandidateRecord, Certificate
+from elfair.certificate import SCHEMA, CandidateRecord, Certificate, Split
 from elfair.columns import as_floats, named_columns
 from elfair.constraints import Plan, read_constraints
 from elfair.data import TOLERANCE, LoggedData
@@ -34,7 +34,7 @@ def issue_certificate(
     outcome: Outcome,
     *,
     n_candidate: int,
-    split: Literal["random", "stratified", "none"],
+    split: Split,
     seed: int,
     openings: int,
     candidate: CandidateRecord | None,

@@ -58,9 +58,13 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         unless given.
     candidate_fraction : float, default 0.6
         The share of rows for the search.
-    split : {"random", "stratified"}, default "random"
-        How rows are divided; the paper stratifies, which the certificate marks as a violated
-        assumption.
+    split : {"random", "stratified", "crossfit"}, default "random"
+        How rows are divided. "crossfit" finds one model for each of ``folds`` folds on all the
+        others, tests every row with the model that never saw it, and lets out their mixture: far
+        fewer rows for the same accuracy, but asymptotic bounds only. The paper stratifies, which
+        the certificate marks as a violated assumption.
+    folds : int, default 5
+        The folds of ``split="crossfit"``.
     impact_range : (low, high) or mapping of name to (low, high), optional
         The range that impacts cannot leave, declared by you.
     propensity_floor : float, optional
@@ -117,6 +121,7 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         xi: float | None = None,
         candidate_fraction: float = 0.6,
         split: str = "random",
+        folds: int = 5,
         impact_range: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
         propensity_floor: float | None = None,
         center: str = "auto",
@@ -136,6 +141,7 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.xi = xi
         self.candidate_fraction = candidate_fraction
         self.split = split
+        self.folds = folds
         self.impact_range = impact_range
         self.propensity_floor = propensity_floor
         self.center = center

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from elfair.bounds import Bound, Sample
 from elfair.data import LoggedData
 from elfair.errors import BoundError, InputError
-from elfair.language import Conjunct, Mean, Statement, conjuncts
+from elfair.language import Conjunct, Mean, Statement, conjuncts, point_at
 from elfair.language.disjoint import are_disjoint
 from elfair.statistics import Baselines, Part, compile_conjunct, logged_average
 
@@ -78,16 +78,26 @@ def read_constraints(
                 f"delta must be in (0, 1). Got {value!r} instead.",
                 hint="delta=0.1 asks for 90 % confidence.",
             )
-    return tuple(
+    claims = tuple(
         Claim(conjunct, float(value))
         for text, value in zip(texts, deltas, strict=True)
         for conjunct in conjuncts(text)
     )
+    for conjunct in (claim.conjunct for claim in claims):
+        terms = conjunct.form.terms
+        if terms and all(mean.logged for _, mean in terms):
+            raise point_at(
+                f"'{conjunct.text}' speaks of the behaviour model alone: no new model changes it.",
+                conjunct.source,
+                hint="compare E[...] with E_logged[...], or with a number.",
+            )
+    return claims
 
 
 def _items(value: Any) -> list[Any] | None:
     """What a sequence holds; None for a text, a tree, a number, or what is none of these."""
-    return None if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
+    plain = isinstance(value, str | Mapping) or not isinstance(value, Iterable)
+    return None if plain else list(value)
 
 
 @dataclass(frozen=True)

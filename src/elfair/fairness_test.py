@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, inf, isfinite, sqrt
 
 import numpy as np
@@ -14,6 +14,7 @@ from elfair.certificate import ConstraintResult, GroupRecord
 from elfair.constraints import CompiledClaim, Plan
 from elfair.data import LoggedData
 from elfair.partition import SealedHalf
+from elfair.statistics import Rows
 
 Floats = NDArray[np.float64]
 
@@ -64,8 +65,56 @@ def run_on_sealed(
     learnt : Learnt, optional
         From `learn_from`, on other rows.
     """
-    data = sealed.open()
-    return _run(plan, data, policy(data), learnt)
+    return run_on_folds([Trial(plan, sealed, policy, learnt)])
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A policy and the sealed rows that had no part in it; see `run_on_sealed`."""
+
+    plan: Plan
+    sealed: SealedHalf
+    policy: Callable[[LoggedData], Floats]
+    learnt: Learnt | None = None
+
+
+def run_on_folds(trials: Sequence[Trial]) -> Outcome:
+    """Open sealed folds, test each with its own policy, and bound the average over all rows.
+
+    Since every g is affine in the policy, the average is about the policy that picks one of the
+    tested ones at random, as often as the shares of the folds' rows say. One fold is the usual
+    test.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        One for each fold; their plans test the same claims.
+    """
+    folds = [trial.sealed.open() for trial in trials]
+    frees = [trial.policy(data) for trial, data in zip(trials, folds, strict=True)]
+    compiled = [trial.plan.compile(data) for trial, data in zip(trials, folds, strict=True)]
+    starts = np.cumsum([0, *(data.n for data in folds)])
+    claims = [_joined(of_folds, starts) for of_folds in zip(*compiled, strict=True)]
+    learnt = trials[0].learnt if len(trials) == 1 else None
+    return _run(claims, LoggedData.joined(folds), np.concatenate(frees, axis=1), learnt)
+
+
+def _joined(claims: Sequence[CompiledClaim], starts: NDArray[np.intp]) -> CompiledClaim:
+    """A claim on several folds, as a claim on their rows one after the other."""
+    if len(claims) == 1:
+        return claims[0]
+    parts = []
+    for of_folds in zip(*(claim.parts for claim in claims), strict=True):
+        rows = [part.rows for part in of_folds]
+        joined = Rows(
+            np.concatenate([r.index + start for r, start in zip(rows, starts, strict=False)]),
+            np.concatenate([r.offset for r in rows]),
+            np.concatenate([r.slope for r in rows], axis=1),
+            min(r.low for r in rows),
+            max(r.high for r in rows),
+        )
+        parts.append(replace(of_folds[0], rows=joined))
+    return replace(claims[0], parts=tuple(parts))
 
 
 @dataclass(frozen=True)
@@ -98,12 +147,8 @@ def learn_from(plan: Plan, rows: LoggedData, free: Floats) -> Learnt:
 
 
 def _run(
-    plan: Plan,
-    data: LoggedData,
-    free: Floats,
-    learnt: Learnt | None,
+    claims: Sequence[CompiledClaim], data: LoggedData, free: Floats, learnt: Learnt | None
 ) -> Outcome:
-    claims = plan.compile(data)
     if learnt is None:
         learnt = Learnt(
             0,

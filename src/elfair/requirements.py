@@ -73,6 +73,13 @@ class Target:
                 f"inflation={self.inflation!r}.",
                 hint="power=0.95 is the default; the paper's way is power=None, inflation=2.0.",
             )
+        for name in ("power", "inflation", "xi"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, int | float | np.number):
+                raise InputError(
+                    f"{name} must be a number or None. Got {value!r} instead.",
+                    hint="power=0.95, inflation=None and xi=None are the defaults.",
+                )
         if self.power is not None and not 0 < self.power < 1:
             raise InputError(
                 f"power must be in (0, 1). Got {self.power!r} instead.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +14,9 @@ from elfair.certificate import CandidateRecord, Certificate
 from elfair.certification import declared_estimation, issue_certificate
 from elfair.constraints import Claim, Plan
 from elfair.data import LoggedData
-from elfair.errors import InputError
-from elfair.fairness_test import Outcome, learn_from, run_on_sealed
-from elfair.partition import partition
+from elfair.errors import BoundError, InputError
+from elfair.fairness_test import Outcome, Trial, learn_from, run_on_folds, run_on_sealed
+from elfair.partition import cross_partition, partition
 from elfair.policies import SoftmaxPolicy
 from elfair.requirements import Target
 from elfair.search import Candidate, Selection
@@ -28,8 +28,8 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Trained:
-    """The one model that was tested, and the record of its test.
+class Model:
+    """A policy with its parameters.
 
     Parameters
     ----------
@@ -37,14 +37,42 @@ class Trained:
         The family of the model.
     theta : ndarray
         Its parameters.
+    """
+
+    policy: SoftmaxPolicy
+    theta: Floats
+
+    def free(self, rows: LoggedData) -> Floats:
+        """Its free probabilities on logged rows, of shape (classes - 1, n)."""
+        return self.policy.free(self.theta, self.policy.inputs(rows.features, rows.behavior))
+
+    def probabilities(self, features: Floats, behavior: Floats | None) -> Floats:
+        """The probability of every decision, of shape (n, classes); see `Trained`."""
+        free = self.policy.free(self.theta, self.policy.inputs(features, behavior))
+        every: Floats = np.clip(np.vstack([1 - free.sum(axis=0), free]).T, 0.0, 1.0)
+        if behavior is not None:
+            every[behavior <= 0] = 0.0  # exactly: no rounding lets an impossible decision through
+        return every
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What was tested, and the record of its test.
+
+    Parameters
+    ----------
+    models : tuple of Model
+        One model, or those of all folds, one of which is picked at random for each decision.
+    shares : tuple of float
+        How often each is picked: as its fold's share of the tested rows.
     certificate : Certificate
         What the test said.
     tuned : dict
         What `tune` chose.
     """
 
-    policy: SoftmaxPolicy
-    theta: Floats
+    models: tuple[Model, ...]
+    shares: tuple[float, ...]
     certificate: Certificate
     tuned: dict[str, Any]
 
@@ -58,11 +86,9 @@ class Trained:
         behavior : ndarray of shape (n, classes), optional
             What the behaviour model says of them, where it is kept.
         """
-        free = self.policy.free(self.theta, self.policy.inputs(features, behavior))
-        every: Floats = np.clip(np.vstack([1 - free.sum(axis=0), free]).T, 0.0, 1.0)
-        if behavior is not None:
-            every[behavior <= 0] = 0.0  # exactly: no rounding lets an impossible decision through
-        return every
+        picked = zip(self.models, self.shares, strict=True)
+        every = [share * model.probabilities(features, behavior) for model, share in picked]
+        return np.asarray(sum(every))
 
 
 def train(
@@ -81,14 +107,17 @@ def train(
     seed : int
         Seed of the split and of the search.
     """
-    if parameters["split"] not in ("random", "stratified"):
+    if parameters["split"] not in ("random", "stratified", "crossfit"):
         raise InputError(
-            f"split must be 'random' or 'stratified'. Got {parameters['split']!r} instead.",
+            "split must be 'random', 'stratified' or 'crossfit'. "
+            f"Got {parameters['split']!r} instead.",
             hint="'random' is the default; 'stratified' is the paper's.",
         )
-    if claims:
-        return _searched_and_tested(data, claims, parameters, seed)
-    return _searched(data, parameters, seed)
+    if not claims:
+        return _searched(data, parameters, seed)
+    if parameters["split"] == "crossfit":
+        return _crossfitted(data, claims, parameters, seed)
+    return _searched_and_tested(data, claims, parameters, seed)
 
 
 def _searched_and_tested(
@@ -112,11 +141,9 @@ def _searched_and_tested(
     selection, plan = make(tuned, candidate)
     with SearchProgress("looking for a model") as progress:
         policy, found, evaluations = selection.run(candidate, plan, sealed.n, progress)
-
-    def free(rows: LoggedData) -> Floats:
-        return policy.free(found.theta, policy.inputs(rows.features, rows.behavior))
-
-    outcome = run_on_sealed(plan, sealed, free, learn_from(plan, candidate, free(candidate)))
+    model = Model(policy, found.theta)
+    learnt = learn_from(plan, candidate, model.free(candidate))
+    outcome = run_on_sealed(plan, sealed, model.free, learnt)
     certificate = issue_certificate(
         plan,
         outcome,
@@ -124,9 +151,54 @@ def _searched_and_tested(
         split=parameters["split"],
         seed=seed,
         openings=sealed.openings,
+        candidate=_record(selection, [found], evaluations),
+    )
+    return Trained((model,), (1.0,), certificate, tuned)
+
+
+def _crossfitted(
+    data: LoggedData, claims: tuple[Claim, ...], parameters: Mapping[str, Any], seed: int
+) -> Trained:
+    """Every row is tested, by a model that was found on the other folds; their mixture is let out.
+
+    For each fold the test is the usual one: given the other folds, its rows are independent of its
+    model. Over all folds the average stays unbiased, and is close to normal when single rows hardly
+    move the search (Bayle, Bayle, Janson and Mackey 2020 on cross-validation); no finite-sample
+    proof is known, so that only an asymptotic bound is allowed.
+    """
+    bound = get_bound(parameters["bound"])
+    if bound.kind != "asymptotic":
+        raise BoundError(
+            f"split='crossfit' has no finite-sample proof, as bound='{bound.name}' needs one.",
+            hint="use split='random' with this bound, or bound='ttest'.",
+        )
+    if parameters["candidate_tuning"]:
+        raise InputError(
+            "candidate_tuning needs one candidate half; split='crossfit' has one for each fold.",
+            hint="tune with split='random', or leave candidate_tuning out.",
+        )
+    selection = _selection(parameters, seed)
+    models, trials, found, evaluations = [], [], [], 0
+    with SearchProgress("looking for models") as progress:
+        for others, sealed in cross_partition(data, folds=parameters["folds"], seed=seed):
+            plan = _plan(parameters, claims, others, data)
+            policy, candidate, steps = selection.run(others, plan, data.n, progress)
+            models.append(Model(policy, candidate.theta))
+            trials.append(Trial(plan, sealed, models[-1].free))
+            found.append(candidate)
+            evaluations += steps
+    outcome = run_on_folds(trials)
+    certificate = issue_certificate(
+        trials[0].plan,
+        outcome,
+        n_candidate=0,
+        split="crossfit",
+        seed=seed,
+        openings=max(trial.sealed.openings for trial in trials),
         candidate=_record(selection, found, evaluations),
     )
-    return Trained(policy, found.theta, certificate, tuned)
+    shares = tuple(trial.sealed.n / data.n for trial in trials)
+    return Trained(tuple(models), shares, certificate, {})
 
 
 def _searched(data: LoggedData, parameters: Mapping[str, Any], seed: int) -> Trained:
@@ -141,18 +213,19 @@ def _searched(data: LoggedData, parameters: Mapping[str, Any], seed: int) -> Tra
         split="none",
         seed=seed,
         openings=0,
-        candidate=_record(selection, found, evaluations),
+        candidate=_record(selection, [found], evaluations),
     )
-    return Trained(policy, found.theta, certificate, {})
+    return Trained((Model(policy, found.theta),), (1.0,), certificate, {})
 
 
-def _record(selection: Selection, found: Candidate, evaluations: int) -> CandidateRecord:
+def _record(selection: Selection, found: Sequence[Candidate], evaluations: int) -> CandidateRecord:
     return CandidateRecord(
         search=selection.method,
         objective=selection.objective,
-        loss=found.loss,
-        predicted_pass=float(np.exp(found.log_pass)),
-        meets_target=found.meets_target,
+        models=len(found),
+        loss=float(np.mean([candidate.loss for candidate in found])),
+        predicted_pass=float(np.exp(min(candidate.log_pass for candidate in found))),
+        meets_target=all(candidate.meets_target for candidate in found),
         evaluations=evaluations,
     )
 

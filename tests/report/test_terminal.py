@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from elfair import LoggedData, certify
+from elfair.certificate import Assumption
 from elfair.report.terminal import explain, verdict_table
 
 
@@ -73,7 +74,7 @@ def test_a_failure_is_explained_with_all_that_one_can_act_on(failed):
 def test_the_rows_needed_are_named(failed):
     short = replace(failed.constraints[0], estimate=-0.1, rows_needed=4321)
     text = explain(replace(failed, constraints=(short,)))
-    assert "about 4321 rows in all would be needed to pass at this effect size" in text
+    assert "about 4,400 rows in all would be needed to pass at this effect size" in text
     never = replace(short, rows_needed=None)
     assert "no number of rows" in explain(replace(failed, constraints=(never,)))
     wrong = replace(short, estimate=0.1, rows_needed=None)
@@ -99,7 +100,7 @@ def test_warnings_of_what_is_not_shown_in_full_are_shown_too(failed):
 
 def test_a_success_shows_every_statement_with_its_parent(passed):
     text = explain(passed)
-    assert text.startswith("Solution found: all 2 statements passed the test on 200 held-out rows.")
+    assert text.startswith("Solution found: all 2 statements passed the test on 200 held-out rows")
     for result in passed.constraints:
         assert f"passed: {result.statement}\n  part of: {TEXTS[1]}" in text
     assert "rows: 180 where T == 0, 20 where T == 1" in text
@@ -130,3 +131,16 @@ def test_the_table_shows_statements_as_they_are_written(failed):
 
 def test_the_certificate_explains_itself(failed):
     assert failed.explain() == explain(failed)
+
+
+def test_a_verdict_names_what_it_rests_on_and_does_not_hold(passed):
+    shaken = replace(
+        passed, assumptions=(Assumption("tau is known", "It is.", "violated", "it is not"),)
+    )
+    assert (
+        explain(shaken)
+        .splitlines()[0]
+        .endswith("200 held-out rows, but not all that it rests on holds (tau is known).")
+    )
+    sound = replace(passed, assumptions=())
+    assert explain(sound).splitlines()[0].endswith("200 held-out rows.")

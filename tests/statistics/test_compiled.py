@@ -246,14 +246,6 @@ def test_too_few_rows_and_no_rows():
         logged_average(mean, data)
 
 
-def test_a_statement_that_only_tau_is_left_of():
-    data, _ = make()
-    (conjunct,) = conjuncts("E_logged[impact] >= 0")
-    averages = {mean: 1.0 for _, mean in conjunct.form.terms}
-    with pytest.raises(ConstraintError, match="does not depend on the new model"):
-        compile_conjunct(conjunct, data, Baselines(Estimation("is"), data), averages)
-
-
 def test_a_statement_that_is_always_so_is_rows_of_zeros():
     data, _ = make()
     (part,) = compiled("accuracy >= accuracy", data)

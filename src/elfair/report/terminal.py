@@ -46,16 +46,14 @@ def _verdict(certificate: Certificate) -> str:
     if not certificate.constraints:
         return "No constraint was given, so that nothing was tested."
     total = len(certificate.constraints)
-    if certificate.passed:
-        return (
-            f"Solution found: all {total} statements passed the test on "
-            f"{certificate.n_fairness} held-out rows."
-        )
-    failed = sum(not result.passed for result in certificate.constraints)
-    return (
-        f"No solution found: {failed} of {total} statements did not pass the test on "
-        f"{certificate.n_fairness} held-out rows."
-    )
+    rows = f"the test on {certificate.n_fairness:,} held-out rows"
+    if not certificate.passed:
+        failed = sum(not result.passed for result in certificate.constraints)
+        return f"No solution found: {failed} of {total} statements did not pass {rows}."
+    violated = [a.name for a in certificate.assumptions if a.status == "violated"]
+    doubt = f", but not all that it rests on holds ({'; '.join(violated)})" if violated else ""
+    what = "the statement" if total == 1 else f"all {total} statements"
+    return f"Solution found: {what} passed {rows}{doubt}."
 
 
 def _describe(result: ConstraintResult) -> list[str]:
@@ -82,13 +80,14 @@ def _describe(result: ConstraintResult) -> list[str]:
 def _advice(result: ConstraintResult) -> str:
     if result.estimate >= 0:
         return (
-            "the estimate itself is on the wrong side: more rows would not help this model; loosen "
-            "the constraint, or give the search more features or another objective"
+            "the estimate itself is on the wrong side: more rows would not help this model; "
+            "another model is needed (more features, another objective), or a looser constraint"
         )
     if result.rows_needed is None:
         return "no number of rows would let this bound pass; another bound may"
     return (
-        f"about {result.rows_needed} rows in all would be needed to pass at this effect size "
+        f"about {_rounded(result.rows_needed):,} rows in all would be needed to pass at this "
+        "effect size "
         "(19 times in 20)"
     )
 
@@ -100,6 +99,12 @@ def _sizes(result: ConstraintResult) -> str:
         else f"{group.n} where {group.condition}"
         for group in result.groups
     )
+
+
+def _rounded(rows: int) -> int:
+    """Up to two digits that matter: a forecast is no better known."""
+    step: int = 10 ** max(0, len(str(rows)) - 2)
+    return -(-rows // step) * step
 
 
 def _number(value: float) -> str:

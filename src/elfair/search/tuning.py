@@ -55,11 +55,24 @@ def tune(
     """
     from sklearn.model_selection import ParameterGrid
 
+    if not isinstance(grid, Mapping) or not all(
+        isinstance(values, Sequence) and not isinstance(values, str) and len(values)
+        for values in grid.values()
+    ):
+        raise InputError(
+            f"candidate_tuning must map names to lists of values. Got {grid!r} instead.",
+            hint="write candidate_tuning={'power': [0.8, 0.95]}.",
+        )
     unknown = sorted(set(grid) - set(TUNABLE))
     if unknown:
         raise InputError(
             f"candidate_tuning can choose {', '.join(TUNABLE)}. Got {', '.join(unknown)}.",
             hint="what decides the split or the promise itself is not a matter of tuning.",
+        )
+    if "is" in grid.get("estimator", ()):
+        raise InputError(
+            "candidate_tuning cannot choose estimator='is': its tau carries no guarantee.",
+            hint="choose between 'paired' and 'dr'.",
         )
     folds = np.random.default_rng(seed).permutation(candidate.n) % FOLDS
     worth: list[tuple[float, dict[str, Any]]] = []

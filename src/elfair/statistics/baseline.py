@@ -67,6 +67,11 @@ class Estimation:
                     f"{name} must be one of {', '.join(map(repr, allowed))}. Got {got!r} instead.",
                     hint=f"{allowed[0 if name == 'center' else 1]!r} is the default.",
                 )
+        if self.outcome_model is not None and not hasattr(self.outcome_model, "predict"):
+            raise InputError(
+                f"outcome_model must be a scikit-learn regressor. Got {self.outcome_model!r}.",
+                hint="leave it out for ridge regression.",
+            )
         if self.center == "range" and not self.ranges:
             raise InputError(
                 "center='range' needs a declared range of the impact.",

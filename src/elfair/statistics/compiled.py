@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elfair.data import LoggedData
-from elfair.errors import ConstraintError, DataError, did_you_mean
+from elfair.errors import DataError, did_you_mean
 from elfair.language import (
     Column,
     Condition,
@@ -94,11 +94,6 @@ def compile_conjunct(
         else:
             by_condition.setdefault(mean.given, []).append((coefficient, mean))
     if not by_condition:
-        if conjunct.form.terms:
-            raise ConstraintError(
-                f"'{conjunct.text}' does not depend on the new model.",
-                hint="compare E[...] with E_logged[...], or with a number.",
-            )
         by_condition[None] = []
     parts = []
     for given, terms in by_condition.items():
