@@ -30,7 +30,6 @@ from elfair import ELFClassifier
 from elfair.experiments import FosterCare
 from pages import stamp, write_into
 
-#: The most accurate policy there is that passes with probability .95 (benchmarks/oracle.py).
 Cell = tuple[str, float, int]
 CELLS: list[Cell] = [
     *product(["paper"], [0.9], [1_000, 4_096]),
@@ -38,17 +37,25 @@ CELLS: list[Cell] = [
     *product(["default"], [0.5], [500, 1_000, 2_048, 4_096, 8_192, 16_384, 65_536]),
     *product(["default"], [0.2], [4_096, 8_192, 16_384, 32_768, 65_536]),
     *product(["dr"], [0.9, 0.5], [500, 1_000, 4_096]),
+    *product(["crossfit"], [0.9], [250, 500, 1_000, 2_048, 4_096]),
+    *product(["crossfit"], [0.5], [500, 1_000, 2_048, 4_096]),
+    *product(["crossfit"], [0.2], [4_096, 8_192, 16_384]),
 ]
 STORE = Path(__file__).parent / "stores" / "foster_care.jsonl"
+
+
+MODES: dict[str, dict[str, Any]] = {
+    "default": {},
+    "dr": {"estimator": "dr"},
+    "crossfit": {"split": "crossfit"},
+}
 
 
 def classifier(mode: str, population: FosterCare, seed: int) -> ELFClassifier:
     """The estimator of a mode."""
     if mode == "paper":
         return ELFClassifier.paper(population.constraints, delta=0.1, random_state=seed)
-    if mode == "dr":
-        return ELFClassifier(population.constraints, delta=0.1, estimator="dr", random_state=seed)
-    return ELFClassifier(population.constraints, delta=0.1, random_state=seed)
+    return ELFClassifier(population.constraints, delta=0.1, random_state=seed, **MODES[mode])
 
 
 def trial(cell: Cell, seed: int) -> dict[str, Any]:
@@ -100,11 +107,8 @@ def run(seeds: int) -> list[dict[str, Any]]:
     missing = [key for key in wanted if key not in done]
     STORE.parent.mkdir(exist_ok=True)
     with STORE.open("a") as store, ProcessPoolExecutor() as pool:
-        for key, result in (
-            zip(missing, pool.map(trial, *zip(*missing, strict=True)), strict=True)
-            if missing
-            else ()
-        ):
+        cells, seeds_left = [cell for cell, _ in missing], [seed for _, seed in missing]
+        for key, result in zip(missing, pool.map(trial, cells, seeds_left), strict=True):
             done[key] = {**result, "source": version}
             store.write(json.dumps(done[key]) + "\n")
             store.flush()

@@ -40,9 +40,9 @@ def trial(alpha, n, seed):
 
 
 @pytest.mark.parametrize("alpha", [0.9, 0.5, 0.2])
-@pytest.mark.parametrize("n", [300, 1_000])
+@pytest.mark.parametrize("n", [300, 1_000] if FULL else [300])
 def test_level_near_the_edge(alpha, n):
-    draws = 2_000 if FULL else 60
+    draws = 1_000 if FULL else 120
     if FULL:
         with ProcessPoolExecutor() as pool:
             trials = list(pool.map(trial, [alpha] * draws, [n] * draws, range(draws)))
