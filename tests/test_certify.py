@@ -396,3 +396,19 @@ def test_the_seed_decides_which_rows_are_set_aside():
     assert same[0] == same[1]
     other = certify(mostly_one(), data, NO_WORSE, random_state=4).constraints
     assert other[0].estimate != same[0][0].estimate
+
+
+def test_people_of_whom_nothing_is_known_are_counted():
+    rng = np.random.default_rng(0)
+    decision = rng.integers(0, 2, 400)
+    data = LoggedData(
+        np.zeros((400, 1)),
+        decision=decision,
+        propensity=np.full(400, 0.5),
+        impact=decision + rng.normal(size=400),
+        sensitive_features={"race": ["A"] * 180 + [None] * 40 + ["B"] * 180},
+    )
+    certificate = certify(np.full(400, 0.9), data, "E[impact | race == 'A'] >= 0", center="mean")
+    missing = [w for w in certificate.warnings if "have no 'race'" in w]
+    assert len(missing) == 1
+    assert "leaves them out" in missing[0]

@@ -379,3 +379,13 @@ def test_cross_fitting_says_what_it_rests_on_and_what_it_cannot_do():
     for folds in (1, 2.0, 751):
         with pytest.raises(InputError, match="folds must be a whole number from 2"):
             fit(crossfit(folds=folds))
+
+
+def test_under_cross_fitting_the_deltas_add_up():
+    """Models that saw each other's rows may violate whichever statement those rows flatter."""
+    certificate = fit(crossfit(delta=[0.1, 0.05, 0.01])).certificate_
+    assert certificate.joint_delta == pytest.approx(0.16)
+    assert "at most 0.16 (the sum of all deltas)" in certificate.joint_statement
+    assert (certificate.n, certificate.n_candidate) == (1500, 1200)
+    usual = fit(ELFClassifier(POPULATION.constraints, delta=[0.1, 0.05, 0.01])).certificate_
+    assert usual.joint_delta == 0.1

@@ -134,8 +134,8 @@ def _weights(results: tuple[ConstraintResult, ...]) -> Assumption:
             status = "violated"
     return Assumption(
         MEAN_WEIGHT,
-        "The logged propensities are those with which the decisions were taken: the mean "
-        "importance weight of each group is 1.",
+        "The logged propensities are those with which the logged decisions (not some class) were "
+        "taken: the mean importance weight of each group is 1.",
         status,
         "; ".join(shown),
     )

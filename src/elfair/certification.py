@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from elfair._version import __version__
 from elfair.assumptions import MEAN_WEIGHT, list_assumptions
 from elfair.bounds import get_bound
-from elfair.certificate import SCHEMA, CandidateRecord, Certificate, Split
-from elfair.columns import as_floats, named_columns
+from elfair.certificate import SCHEMA, CandidateRecord, Certificate, ConstraintResult, Split
+from elfair.columns import as_floats, is_missing, named_columns
 from elfair.constraints import Plan, read_constraints
 from elfair.data import TOLERANCE, LoggedData
 from elfair.errors import CertificateWarning, DataError, InputError
 from elfair.fairness_test import Outcome, learn_from, run_on_sealed
-from elfair.language import Statement, impacts_used
+from elfair.language import Statement, columns_used, impacts_used
 from elfair.partition import SealedHalf, row_keys
 from elfair.statistics import Baselines, Estimation
 
@@ -33,6 +33,7 @@ def issue_certificate(
     plan: Plan,
     outcome: Outcome,
     *,
+    n: int,
     n_candidate: int,
     split: Split,
     seed: int,
@@ -47,13 +48,17 @@ def issue_certificate(
         What was tested.
     outcome : Outcome
         What was seen.
-    n_candidate, split, seed, openings, candidate
+    n, n_candidate, split, seed, openings, candidate
         See `Certificate`.
     """
     data, results = outcome.data, outcome.results
     assumptions = list_assumptions(plan, results, data, split=split, openings=openings)
-    joint = max((result.delta for result in results), default=0.0)
+    deltas = [result.delta for result in results]
+    joint = min(1.0, sum(deltas)) if split == "crossfit" else max(deltas, default=0.0)
     notes = [warning for result in results for warning in result.warnings]
+    notes += _left_out(plan, data)
+    if outcome.passed and _is_behavior_model(results):
+        notes.append("the model is the behaviour model itself: nothing changes for anyone")
     notes += [
         f"assumption violated: {assumption.name} ({assumption.evidence})"
         for assumption in assumptions
@@ -65,13 +70,13 @@ def issue_certificate(
         passed=outcome.passed,
         constraints=results,
         joint_delta=joint,
-        joint_statement=_joint_statement(plan, joint),
+        joint_statement=_joint_statement(plan, joint, split),
         assumptions=assumptions,
         warnings=tuple(dict.fromkeys(notes)),
         estimator=plan.baselines.estimation.estimator,
         bound=plan.bound.name,
         classes=tuple(str(name) for name in data.classes),
-        n=n_candidate + data.n,
+        n=n,
         n_candidate=n_candidate,
         n_fairness=data.n,
         split=split,
@@ -79,6 +84,26 @@ def issue_certificate(
         openings=openings,
         candidate=candidate,
     )
+
+
+def _left_out(plan: Plan, data: LoggedData) -> list[str]:
+    """Whom no condition speaks of, since nothing is known of them."""
+    means = [mean for claim in plan.claims for _, mean in claim.conjunct.form.terms]
+    used = set().union(*(columns_used(mean) for mean in means)) if means else set()
+    missing = {name: int(is_missing(data.column(name)).sum()) for name in sorted(used)}
+    return [
+        f"{count} of {data.n} held-out rows have no '{name}': a condition on it leaves them out"
+        for name, count in missing.items()
+        if count
+    ]
+
+
+def _is_behavior_model(results: Sequence[ConstraintResult]) -> bool:
+    """A policy whose weights are all 1 decides as the behaviour model did."""
+    groups = [group for result in results for group in result.groups]
+    ends = [(g.mean_weight, g.max_weight) for g in groups]
+    known = [(mean, most) for mean, most in ends if mean is not None and most is not None]
+    return bool(known) and all(mean > 1 - ROUNDING and most < 1 + ROUNDING for mean, most in known)
 
 
 def warn_reader(certificate: Certificate) -> None:
@@ -92,12 +117,17 @@ def warn_reader(certificate: Certificate) -> None:
         )
 
 
-def _joint_statement(plan: Plan, delta: float) -> str:
+def _joint_statement(plan: Plan, delta: float, split: Split) -> str:
+    """The largest delta, where the model is independent of the tested rows: if it violates some
+    statement, that one's test lets it pass with at most its delta. Cross-fitted models have seen
+    each other's rows, so that which statement is violated may depend on them: the deltas add up.
+    """
     if not plan.claims:
         return "Nothing was tested, and nothing is promised."
+    which = "the sum of all deltas" if split == "crossfit" else "the largest delta"
     promise = (
         "The probability that a model is returned and violates some constraint is at most "
-        f"{delta:g} (the largest delta). This is not conditional on a model being returned, and "
+        f"{delta:g} ({which}). This is not conditional on a model being returned, and "
         "the bounds shown are not simultaneous."
     )
     if plan.bound.kind == "asymptotic":
@@ -195,6 +225,7 @@ def certify(
     certificate = issue_certificate(
         plan,
         outcome,
+        n=data.n,
         n_candidate=aside.size,
         split="none",
         seed=int(random_state),

@@ -26,6 +26,7 @@ from elfair.training import Trained, train
 Floats = NDArray[np.float64]
 
 
+# scikit-learn is not typed, so that mypy sees its classes as Any.
 class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A stochastic linear classifier whose delayed impact is bounded with stated confidence.
 

@@ -95,8 +95,11 @@ def run_on_folds(trials: Sequence[Trial]) -> Outcome:
     compiled = [trial.plan.compile(data) for trial, data in zip(trials, folds, strict=True)]
     starts = np.cumsum([0, *(data.n for data in folds)])
     claims = [_joined(of_folds, starts) for of_folds in zip(*compiled, strict=True)]
-    learnt = trials[0].learnt if len(trials) == 1 else None
-    return _run(claims, LoggedData.joined(folds), np.concatenate(frees, axis=1), learnt)
+    data = LoggedData.joined(folds)
+    learnt = trials[0].learnt
+    if learnt is not None and len(trials) > 1:  # rows that one fold tests, the others learn from
+        learnt = replace(learnt, n=0)
+    return _run(claims, data, np.concatenate(frees, axis=1), learnt)
 
 
 def _joined(claims: Sequence[CompiledClaim], starts: NDArray[np.intp]) -> CompiledClaim:

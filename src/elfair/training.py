@@ -111,7 +111,7 @@ def train(
         raise InputError(
             "split must be 'random', 'stratified' or 'crossfit'. "
             f"Got {parameters['split']!r} instead.",
-            hint="'random' is the default; 'stratified' is the paper's.",
+            hint="'random' is the default, and 'stratified' is the paper's.",
         )
     if not claims:
         return _searched(data, parameters, seed)
@@ -147,6 +147,7 @@ def _searched_and_tested(
     certificate = issue_certificate(
         plan,
         outcome,
+        n=data.n,
         n_candidate=candidate.n,
         split=parameters["split"],
         seed=seed,
@@ -178,20 +179,23 @@ def _crossfitted(
             hint="tune with split='random', or leave candidate_tuning out.",
         )
     selection = _selection(parameters, seed)
+    divided = cross_partition(data, folds=parameters["folds"], seed=seed)
     models, trials, found, evaluations = [], [], [], 0
     with SearchProgress("looking for models") as progress:
-        for others, sealed in cross_partition(data, folds=parameters["folds"], seed=seed):
+        for others, sealed in divided:
             plan = _plan(parameters, claims, others, data)
             policy, candidate, steps = selection.run(others, plan, data.n, progress)
             models.append(Model(policy, candidate.theta))
-            trials.append(Trial(plan, sealed, models[-1].free))
+            learnt = learn_from(plan, others, models[-1].free(others))
+            trials.append(Trial(plan, sealed, models[-1].free, learnt))
             found.append(candidate)
             evaluations += steps
     outcome = run_on_folds(trials)
     certificate = issue_certificate(
         trials[0].plan,
         outcome,
-        n_candidate=0,
+        n=data.n,
+        n_candidate=max(others.n for others, _ in divided),
         split="crossfit",
         seed=seed,
         openings=max(trial.sealed.openings for trial in trials),
@@ -209,6 +213,7 @@ def _searched(data: LoggedData, parameters: Mapping[str, Any], seed: int) -> Tra
     certificate = issue_certificate(
         plan,
         Outcome((), data.take(np.arange(0))),
+        n=data.n,
         n_candidate=data.n,
         split="none",
         seed=seed,

@@ -50,7 +50,8 @@ def by_hand(policy, theta, X, behavior):
         odds = np.exp(logits)
         if behavior is not None:
             odds = odds * (behavior[i] > 0)
-        probabilities = odds / odds.sum()
+        possible = (odds > 0) / (odds > 0).sum()
+        probabilities = (1 - 2e-4) * odds / odds.sum() + 2e-4 * possible
         if behavior is not None:
             probabilities = (1 - theta[-1]) * behavior[i] + theta[-1] * probabilities
         rows.append(probabilities[1:])

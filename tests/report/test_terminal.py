@@ -59,7 +59,7 @@ def test_a_failure_is_explained_with_all_that_one_can_act_on(failed):
     worst = failed.constraints[0]
     text = explain(failed)
     assert text.startswith(
-        "No solution found: 1 of 3 statements did not pass the test on 200 held-out rows."
+        "No solution found: 1 of 3 statements did not pass the test on 200 held-out rows"
     )
     assert f"FAILED: {TEXTS[0]}" in text
     assert f"g = {worst.estimate:.4g} estimated, at most {worst.upper:.4g} with 90 %" in text

@@ -25,7 +25,7 @@ def test_two_classes_are_scikit_learns(n):
     inputs = policy.inputs(X)
     theta = fit_log_loss(policy, inputs, label)
     theirs = LogisticRegression(C=1.0, tol=1e-8).fit(inputs.design[1:].T, label)
-    np.testing.assert_allclose(theta, [*theirs.intercept_, *theirs.coef_[0]], atol=2e-3)
+    np.testing.assert_allclose(theta, [*theirs.intercept_, *theirs.coef_[0]], atol=5e-3)
 
 
 def test_three_classes_are_a_penalised_likelihood():
@@ -51,7 +51,7 @@ def test_three_classes_are_a_penalised_likelihood():
     theirs = LogisticRegression(C=1.0, tol=1e-6).fit(inputs.design[1:].T, label)
     free = policy.free(fit_log_loss(policy, inputs, label), inputs)
     proba = theirs.predict_proba(inputs.design[1:].T)[:, 1:].T
-    np.testing.assert_allclose(free, proba, atol=2e-3)
+    np.testing.assert_allclose(free, proba, atol=5e-3)
 
 
 def test_classes_that_can_be_told_apart_perfectly_stay_finite():

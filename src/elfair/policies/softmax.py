@@ -17,13 +17,18 @@ LARGEST_PARAMETER = 50.0
 SMALLEST_SHARE = 1e-9
 
 
+#: The share of decisions that are taken blindly. Nobody's decision is quite certain, so that what
+#: the policy logs is a valid input of the next round; it costs about as much accuracy.
+EXPLORATION = 2e-4
+
+
 @dataclass(frozen=True)
 class SoftmaxPolicy:
     """pi(a | x) proportional to exp(theta_a . x), on features standardised by candidate rows.
 
-    The first class has theta = 0. Where a behaviour model is known, decisions that it could not
-    take get probability 0, and a last parameter in [0, 1] mixes it with the softmax: 0 is the
-    behaviour model itself.
+    The first class has theta = 0, and one decision in 5,000 is taken blindly. Where a behaviour
+    model is known, decisions that it could not take get probability 0, and a last parameter in
+    [0, 1] mixes it with the softmax: 0 is the behaviour model itself.
 
     Parameters
     ----------
@@ -74,7 +79,10 @@ class SoftmaxPolicy:
         design = np.empty((self.center.size + 1, X.shape[0]))
         design[0] = 1.0
         design[1:] = ((X - self.center) / self.scale).T
-        return PolicyInputs(design, np.ascontiguousarray(behavior.T) if self.mixed else None)  # type: ignore[union-attr]
+        if not self.mixed:
+            return PolicyInputs(design, None)
+        assert behavior is not None
+        return PolicyInputs(design, np.ascontiguousarray(behavior.T))
 
     def free(self, theta: Floats, inputs: PolicyInputs) -> Floats:
         """The probabilities of all classes but the first.
@@ -90,7 +98,7 @@ class SoftmaxPolicy:
         -------
         ndarray of shape (..., n_classes - 1, n)
         """
-        softmax = self._softmax(theta, inputs)
+        softmax = self._exploring(theta, inputs)
         if inputs.behavior is None:
             return softmax
         share = theta[..., -1, None, None]
@@ -119,17 +127,30 @@ class SoftmaxPolicy:
         ndarray of shape (j, n_parameters)
         """
         result = np.empty((len(gradients), self.n_parameters))
-        softmax, share = free, 1.0
+        exploring, share = free, 1 - EXPLORATION
         if inputs.behavior is not None:
-            softmax, share = self._softmax(theta, inputs), theta[-1]
-            towards = softmax - inputs.behavior[1:]
+            exploring, share = self._exploring(theta, inputs), theta[-1] * (1 - EXPLORATION)
+            towards = exploring - inputs.behavior[1:]
             result[:, -1] = np.einsum("jkn,kn->j", gradients, towards)
+        softmax = (exploring - EXPLORATION * self._uniform(inputs)) / (1 - EXPLORATION)
         # By the logits of the softmax: p_l (G_l - sum_k G_k p_k).
         average = np.einsum("jkn,kn->jn", gradients, softmax)
         by_logit = softmax * (gradients - average[:, None, :]) * share
         by_theta = by_logit.reshape(-1, softmax.shape[-1]) @ inputs.design.T
         result[:, : by_theta.size // len(gradients)] = by_theta.reshape(len(gradients), -1)
         return result
+
+    def _exploring(self, theta: Floats, inputs: PolicyInputs) -> Floats:
+        softmax = self._softmax(theta, inputs)
+        softmax *= 1 - EXPLORATION
+        softmax += EXPLORATION * self._uniform(inputs)
+        return softmax
+
+    def _uniform(self, inputs: PolicyInputs) -> Floats | float:
+        """The free probabilities of choosing blindly among the decisions that are possible."""
+        if inputs.support is None:
+            return 1 / self.n_classes
+        return np.asarray(inputs.support[1:] / inputs.support.sum(axis=0))
 
     def _softmax(self, theta: Floats, inputs: PolicyInputs) -> Floats:
         classes, width = self.n_classes - 1, inputs.design.shape[0]

@@ -47,11 +47,11 @@ def _verdict(certificate: Certificate) -> str:
         return "No constraint was given, so that nothing was tested."
     total = len(certificate.constraints)
     rows = f"the test on {certificate.n_fairness:,} held-out rows"
-    if not certificate.passed:
-        failed = sum(not result.passed for result in certificate.constraints)
-        return f"No solution found: {failed} of {total} statements did not pass {rows}."
     violated = [a.name for a in certificate.assumptions if a.status == "violated"]
     doubt = f", but not all that it rests on holds ({'; '.join(violated)})" if violated else ""
+    if not certificate.passed:
+        failed = sum(not result.passed for result in certificate.constraints)
+        return f"No solution found: {failed} of {total} statements did not pass {rows}{doubt}."
     what = "the statement" if total == 1 else f"all {total} statements"
     return f"Solution found: {what} passed {rows}{doubt}."
 

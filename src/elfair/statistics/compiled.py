@@ -16,6 +16,7 @@ from elfair.language import (
     Condition,
     Conjunct,
     Mean,
+    columns_used,
     holds,
     point_at,
     uses_decision,
@@ -112,9 +113,10 @@ def _part(
 ) -> Part:
     index = np.flatnonzero(holds(given, data))
     if index.size < 2:
+        what = "everyone" if given is None else f"the condition '{given}'"
         raise DataError(
-            f"the condition '{given}' is met by {index.size} of the {data.n} rows of one half; at "
-            "least 2 are needed in each.",
+            f"{what} is met by {index.size} of the {data.n} rows of one part of the data; at least "
+            f"2 are needed in each.{_values_of(given, data)}",
             hint="check the values it compares with, merge small groups, or collect more rows.",
         )
     everyone = index.size == data.n
@@ -234,6 +236,16 @@ def _doubly_robust_ends(
     stretch = max(abs(logged), abs(new * estimation.largest_weight + logged)) * (high - low)
     levels = [new * a + logged * b for a, b in product(limits, limits)]
     return min(levels) - stretch, max(levels) + stretch
+
+
+def _values_of(given: Condition | None, data: LoggedData) -> str:
+    """What the columns of a condition hold, where that is a short list."""
+    shown = []
+    for name in sorted(columns_used(given)) if given is not None else ():
+        values = sorted({str(value) for value in data.column(name).tolist()})
+        if len(values) <= 10:
+            shown.append(f" '{name}' holds {', '.join(values)}.")
+    return "".join(shown)
 
 
 def _impact_name(column: Column, data: LoggedData) -> str:
