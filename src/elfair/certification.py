@@ -130,7 +130,9 @@ def _joint_statement(plan: Plan, delta: float, split: Split) -> str:
         f"{delta:g} ({which}). This is not conditional on a model being returned, and "
         "the bounds shown are not simultaneous."
     )
-    if plan.bound.kind == "asymptotic":
+    if split == "crossfit":
+        promise += " It holds in the limit of many rows, if the search is stable (cross-fitting)."
+    elif plan.bound.kind == "asymptotic":
         promise += " It holds in the limit of many rows (asymptotic bound)."
     return promise
 

@@ -26,6 +26,8 @@ class SealedHalf:
     ----------
     data : LoggedData
         The held-out rows, in the (seeded, random) order in which they will be tested.
+    of : LoggedData, optional
+        What is counted as opened, where it is more than these rows: all folds together.
 
     Examples
     --------
@@ -39,9 +41,9 @@ class SealedHalf:
     1
     """
 
-    def __init__(self, data: LoggedData) -> None:
+    def __init__(self, data: LoggedData, of: LoggedData | None = None) -> None:
         self.__data = data
-        self.__digest = data.digest()
+        self.__digest = (data if of is None else of).digest()
         self.n = data.n
 
     @property
@@ -148,8 +150,12 @@ def cross_partition(
     order = np.argsort(row_keys(data, seed))
     fold = np.empty(data.n, dtype=np.intp)
     fold[order] = np.arange(data.n) % folds
+    # All rows are tested whatever the folds are: opening the first fold counts for all of them.
     return [
-        (data.take(np.flatnonzero(fold != k)), SealedHalf(data.take(order[k::folds])))
+        (
+            data.take(np.flatnonzero(fold != k)),
+            SealedHalf(data.take(order[k::folds]), of=None if k else data),
+        )
         for k in range(folds)
     ]
 

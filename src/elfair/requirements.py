@@ -138,6 +138,9 @@ class Requirement:
         One for each part; without them, the average of the rows themselves.
     n_parameters : int, default 0
         How many parameters the search will fit to these rows.
+    error_ratio : float, optional
+        Rows whose average errs as much as the prediction, for each row at hand. Without it, what
+        the search believes and what the test finds err independently of each other.
     """
 
     def __init__(
@@ -149,6 +152,7 @@ class Requirement:
         *,
         beliefs: Sequence[Belief] | None = None,
         n_parameters: int = 0,
+        error_ratio: float | None = None,
     ) -> None:
         self._bound, self._delta = compiled.bound, compiled.claim.delta
         self._disjoint = compiled.disjoint
@@ -164,6 +168,8 @@ class Requirement:
             for belief, rows in zip(beliefs, self.rows, strict=True)
         ]
         self.error_shares = [1 / n + share for n, share in zip(self._n_test, known, strict=True)]
+        if error_ratio is not None:
+            self.error_shares = [1 / (error_ratio * rows.index.size) for rows in self.rows]
         # A search that fits p parameters to n rows finds an average that is better than the truth
         # by about p / n standard deviations of a row (measured on the foster-care-like population
         # at 500 to 4,096 rows): what luck there is to find, it finds.

@@ -1,6 +1,6 @@
 """The average over folds is unbiased, and its t bound keeps its level although folds share rows.
 
-A power target of .1 makes the search put candidates near the edge, where the test decides: some of
+A power target of .01 makes the search put candidates near the edge, where the test decides: some of
 them truly violate the constraint. The truth about each mixture is known, returned or not.
 """
 
@@ -24,7 +24,7 @@ def trial(alpha, n, seed):
     population = FosterCare(alpha=alpha)
     draw = population.sample(n, seed)
     clf = ELFClassifier(
-        population.constraints[1], delta=DELTA, split="crossfit", power=0.1, random_state=seed
+        population.constraints[1], delta=DELTA, split="crossfit", power=0.01, random_state=seed
     ).fit(
         draw.features,
         draw.label,
@@ -35,7 +35,7 @@ def trial(alpha, n, seed):
     )
     (result,) = clf.certificate_.constraints
     truth = population.violations(lambda X: clf._trained.probabilities(np.asarray(X), None)[:, 1])
-    error = result.spread / sqrt(result.n)
+    error = sqrt(2) * result.spread / sqrt(result.n)  # stretched: see elfair.fairness_test
     return (result.estimate - truth[1]) / error, result.passed, truth[1] > 0
 
 
@@ -55,3 +55,33 @@ def test_level_near_the_edge(alpha, n):
     noise = 4 * sqrt(DELTA * (1 - DELTA) / draws)
     assert (z < -1.2816).mean() <= DELTA + 0.02 + noise
     assert (passed & violated).mean() <= DELTA + noise
+
+
+def flat_trial(n, folds, seed):
+    """Decisions without effect: every policy has g = 1e-9, so that every return is a violation."""
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(n, 2))
+    decision = rng.integers(0, 2, n)
+    clf = ELFClassifier(
+        "E[impact] >= E_logged[impact] + 1e-9", delta=DELTA, split="crossfit", folds=folds
+    ).fit(
+        features,
+        (features[:, 0] + rng.normal(size=n) > 0).astype(int),
+        decision=decision,
+        propensity=np.full(n, 0.5),
+        impact=rng.normal(size=n),
+    )
+    return clf.solution_found_
+
+
+@pytest.mark.parametrize("folds", [2, 5])
+def test_level_where_decisions_have_no_effect(folds):
+    """The worst case for folds that learn from each other's rows; see docs/calibration.md."""
+    draws = 2_000 if FULL else 200
+    if FULL:
+        with ProcessPoolExecutor() as pool:
+            given = [400] * draws, [folds] * draws, range(draws)
+            passed = list(pool.map(flat_trial, *given))
+    else:
+        passed = [flat_trial(400, folds, seed) for seed in range(draws)]
+    assert np.mean(passed) <= DELTA + 4 * sqrt(DELTA * (1 - DELTA) / draws)

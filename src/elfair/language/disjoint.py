@@ -45,9 +45,14 @@ def are_disjoint(first: Condition | None, second: Condition | None) -> bool:
     for one, other in ((first, second), (second, first)):
         if isinstance(one, Or):
             return all(are_disjoint(part, other) for part in one.parts)
-    for one, other in ((first, second), (second, first)):
-        if isinstance(one, And):
-            return any(are_disjoint(part, other) for part in one.parts)
+    if isinstance(first, And) or isinstance(second, And):
+        # Either side may be the one whose parts decide: an `or` inside the other needs all of it.
+        return any(
+            are_disjoint(part, other)
+            for one, other in ((first, second), (second, first))
+            if isinstance(one, And)
+            for part in one.parts
+        )
     left, right = _atom(first), _atom(second)
     if left is None or right is None or left[0] != right[0]:
         return False

@@ -66,6 +66,8 @@ class Selection:
         plan: Plan,
         n_test: int,
         progress: Callable[[], None] = lambda: None,
+        *,
+        n_error: int | None = None,
     ) -> tuple[SoftmaxPolicy, Candidate, int]:
         """Find the policy to be tested.
 
@@ -79,6 +81,8 @@ class Selection:
             On how many rows.
         progress : callable
             Called now and then.
+        n_error : int, optional
+            Rows whose average errs as much as the prediction; see `Requirement`.
 
         Returns
         -------
@@ -94,7 +98,7 @@ class Selection:
         policy = SoftmaxPolicy.standardised(
             data.features, data.classes.size, mixed=data.behavior_model is not None
         )
-        view = _View(self, policy, data, plan, n_test)
+        view = _View(self, policy, data, plan, n_test, n_error=n_error)
         if self.method == "cmaes":
             problem = view.problem()
             start = fit_log_loss(policy, problem.inputs, view.label)
@@ -102,7 +106,7 @@ class Selection:
             return policy, found, problem.evaluations
         if data.n > 2 * EXPLORED_ROWS:
             some = np.sort(np.random.default_rng(self.seed).choice(data.n, EXPLORED_ROWS, False))
-            explored = _View(self, policy, data.take(some), plan, n_test, data.n)
+            explored = _View(self, policy, data.take(some), plan, n_test, data.n, n_error)
             with suppress(DataError):  # a condition that too few of these rows meet
                 good, before = explored.search(explored.starts(), progress)
                 view.accurate = explored.accurate  # good enough to smooth so many labels
@@ -121,6 +125,7 @@ class _View:
     plan: Plan
     n_test: int
     n_candidate: int | None = None
+    n_error: int | None = None
 
     @property
     def label(self) -> NDArray[np.intp]:
@@ -158,12 +163,17 @@ class _View:
     ) -> Problem:
         n, target = self.data.n, self.selection.target
         ratios = self.n_test / n, (self.n_candidate or n) / n
+        error = None if self.n_error is None else self.n_error / n
         if beliefs is None:
-            requirements = [Requirement(claim, target, *ratios) for claim in compiled]
+            requirements = [
+                Requirement(claim, target, *ratios, error_ratio=error) for claim in compiled
+            ]
         else:
             p = self.policy.n_parameters
             requirements = [
-                Requirement(claim, target, *ratios, beliefs=belief, n_parameters=p)
+                Requirement(
+                    claim, target, *ratios, beliefs=belief, n_parameters=p, error_ratio=error
+                )
                 for claim, belief in zip(compiled, beliefs, strict=True)
             ]
         return Problem(self.policy, self.inputs, loss, requirements)
