@@ -145,12 +145,13 @@ def test_predict_draws_fresh_entropy_unless_told_otherwise(fitted):
 
 def check_frequencies(clf, features, draws=4_000):
     probabilities = clf.predict_proba(features)
-    drawn = clf.decide(np.repeat(features, draws, axis=0))
+    drawn = clf.decide(np.repeat(features, draws, axis=0), random_state=0)
     index = np.searchsorted(clf.classes_, drawn.decision).reshape(len(features), draws)
     for k in range(clf.classes_.size):
         p = probabilities[:, k]
         seen = (index == k).mean(axis=1)
-        assert (np.abs(seen - p) <= 4 * np.sqrt(p * (1 - p) / draws) + 1e-12).all()
+        # A decision that is expected less than once may well be drawn twice.
+        assert (np.abs(seen - p) <= 4 * np.sqrt(p * (1 - p) / draws) + 4 / draws).all()
     repeated = np.repeat(probabilities, draws, axis=0)
     taken = repeated[np.arange(len(repeated)), index.ravel()]
     assert np.array_equal(drawn.propensity, taken)

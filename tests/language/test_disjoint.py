@@ -85,6 +85,7 @@ def check(first, second):
 
 @settings(max_examples=400, deadline=None)
 @given(SAME, SAME)
+@example(col("x") == 0.1, col("x") > np.nextafter(0.1, 1))
 @example(col("x") == 0.1, col("x") == 0.1 + 1e-10)
 @example(col("x") <= 0.1, col("x") >= 0.1 + 1e-10)
 @example(col("x") <= 0.1, col("x") == 0.1 + 1e-10)

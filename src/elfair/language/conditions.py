@@ -95,6 +95,8 @@ class Literal(Operand):
     value: str | int | float | bool
 
     def __post_init__(self) -> None:
+        if hasattr(self.value, "item"):  # numpy's numbers would compare by another type's rules
+            object.__setattr__(self, "value", self.value.item())
         if isinstance(self.value, str):
             return
         if not isinstance(self.value, (int, float)) or not abs(self.value) <= sys.float_info.max:
