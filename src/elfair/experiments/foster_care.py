@@ -29,7 +29,7 @@ class HasPredictProba(Protocol):
 
     def predict_proba(self, X: FloatArray, /) -> ArrayLike:
         """Probability of each decision."""
-        ...  # pragma: no cover
+        ...
 
 
 Policy: TypeAlias = Callable[[FloatArray], ArrayLike] | HasPredictProba
