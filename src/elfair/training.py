@@ -24,10 +24,10 @@ from elfair.fairness_test import (
     run_on_sealed,
 )
 from elfair.partition import cross_partition, partition
-from elfair.policies import SoftmaxPolicy
 from elfair.requirements import Target
 from elfair.search import Candidate, Selection
 from elfair.search.progress import SearchProgress
+from elfair.search.task import Classification
 from elfair.search.tuning import tune
 from elfair.statistics import Baselines
 
@@ -40,26 +40,20 @@ class Model:
 
     Parameters
     ----------
-    policy : SoftmaxPolicy
-        The family of the model.
+    policy : Policy
+        The family of the model. (Typed Any: the estimator that asked for a family knows what else
+        its policies can do.)
     theta : ndarray
         Its parameters.
     """
 
-    policy: SoftmaxPolicy
+    policy: Any
     theta: Floats
 
     def free(self, rows: LoggedData) -> Floats:
-        """Its free probabilities on logged rows, of shape (classes - 1, n)."""
-        return self.policy.free(self.theta, self.policy.inputs(rows.features, rows.behavior))
-
-    def probabilities(self, features: Floats, behavior: Floats | None) -> Floats:
-        """The probability of every decision, of shape (n, classes); see `Trained`."""
-        free = self.policy.free(self.theta, self.policy.inputs(features, behavior))
-        every: Floats = np.clip(np.vstack([1 - free.sum(axis=0), free]).T, 0.0, 1.0)
-        if behavior is not None:
-            every[behavior <= 0] = 0.0  # exactly: no rounding lets an impossible decision through
-        return every
+        """Its free numbers on logged rows, of shape (channels, n)."""
+        free: Floats = self.policy.free(self.theta, self.policy.logged(rows))
+        return free
 
 
 @dataclass(frozen=True)
@@ -94,7 +88,10 @@ class Trained:
             What the behaviour model says of them, where it is kept.
         """
         picked = zip(self.models, self.shares, strict=True)
-        every = [share * model.probabilities(features, behavior) for model, share in picked]
+        every = [
+            share * model.policy.probabilities(model.theta, features, behavior)
+            for model, share in picked
+        ]
         return np.asarray(sum(every))
 
 
@@ -237,7 +234,7 @@ def _searched(data: LoggedData, parameters: Mapping[str, Any], seed: int) -> Tra
 def _record(selection: Selection, found: Sequence[Candidate], evaluations: int) -> CandidateRecord:
     return CandidateRecord(
         search=selection.method,
-        objective=selection.objective,
+        objective=selection.task.objective,
         models=len(found),
         loss=float(np.mean([candidate.loss for candidate in found])),
         predicted_pass=float(np.exp(min(candidate.log_pass for candidate in found))),
@@ -248,7 +245,8 @@ def _record(selection: Selection, found: Sequence[Candidate], evaluations: int) 
 
 def _selection(parameters: Mapping[str, Any], seed: int) -> Selection:
     target = Target(parameters["power"], parameters["inflation"], parameters["xi"])
-    return Selection(parameters["search"], parameters["objective"], target, seed)
+    task = Classification(parameters["objective"])
+    return Selection(parameters["search"], task, target, seed)
 
 
 def _plan(

@@ -7,12 +7,14 @@ import pytest
 
 from elfair import LoggedData
 from elfair.errors import DataError, InputError
+from elfair.policies import SoftmaxPolicy
 from elfair.requirements import Target
 from elfair.search import Selection, selection
+from elfair.search.task import Classification
 
 NO_WORSE = [f"E[impact | T == {t}] >= E_logged[impact | T == {t}]" for t in (0, 1)]
-DEFAULT = Selection("gradient", "accuracy", Target(power=0.95), 0)
-PAPER = Selection("cmaes", "accuracy", Target(inflation=2.0), 0)
+DEFAULT = Selection("gradient", Classification("accuracy"), Target(power=0.95), 0)
+PAPER = Selection("cmaes", Classification("accuracy"), Target(inflation=2.0), 0)
 
 
 @pytest.mark.parametrize("search", [DEFAULT, PAPER], ids=["gradient", "cmaes"])
@@ -46,9 +48,7 @@ def test_the_search_does_better_than_its_starts_and_the_behaviour_model(candidat
 
 
 def policy_for(data):
-    return selection.SoftmaxPolicy.standardised(
-        data.features, 2, mixed=data.behavior_model is not None
-    )
+    return SoftmaxPolicy.standardised(data.features, 2, mixed=data.behavior_model is not None)
 
 
 def test_the_starts_are_label_decision_and_their_middle(candidate_rows, make_plan):
@@ -105,7 +105,7 @@ def test_many_rows_are_explored_in_part_and_finished_on_all(candidate_rows, make
     assert found.loss == pytest.approx(complete.loss, abs=0.002)
     # What it says holds on all rows, and not on the explored ones alone.
     view = selection._View(DEFAULT, policy, data, plan, 4_000)
-    view.accurate = view.starts()[0]
+    view.best = view.starts()[0]
     seen = view.smooth_problem([found.theta]).look_at(found.theta)
     assert seen.loss == pytest.approx(found.loss, abs=1e-3)
 
@@ -144,7 +144,9 @@ def test_searches_are_a_function_of_data_and_seed(candidate_rows, make_plan, mon
     data = candidate_rows(500, 6)
     for method, target in (("gradient", Target(power=0.9)), ("cmaes", Target(inflation=2.0))):
         found = [
-            Selection(method, "accuracy", target, seed).run(data, make_plan(data), 300)[1].theta
+            Selection(method, Classification("accuracy"), target, seed)
+            .run(data, make_plan(data), 300)[1]
+            .theta
             for seed in (1, 1, 2)
         ]
         np.testing.assert_array_equal(found[0], found[1])
@@ -169,7 +171,7 @@ def test_three_classes(three_classes, make_plan):
 
 def test_log_loss_as_the_objective(candidate_rows, make_plan):
     data = candidate_rows(600, 8)
-    search = Selection("gradient", "log_loss", Target(power=0.95), 0)
+    search = Selection("gradient", Classification("log_loss"), Target(power=0.95), 0)
     policy, found, _ = search.run(data, make_plan(data), 400)
     free = policy.free(found.theta, policy.inputs(data.features))[0]
     chosen = np.where(data.label_index == 1, free, 1 - free)
@@ -179,7 +181,7 @@ def test_log_loss_as_the_objective(candidate_rows, make_plan):
 
 def test_what_cannot_be_searched(candidate_rows, make_plan):
     with pytest.raises(InputError, match=r"(?s)search must be 'gradient' or 'cmaes'.*'grid'"):
-        Selection("grid", "accuracy", Target(power=0.9), 0)
+        Selection("grid", Classification("accuracy"), Target(power=0.9), 0)
     data = candidate_rows(50, 9)
     unlabelled = LoggedData(data.features, decision=data.decision, propensity=data.propensity)
     with pytest.raises(DataError, match="needs labels"):

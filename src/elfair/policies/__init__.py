@@ -1,5 +1,6 @@
 """Stochastic models pi_theta(a | x) that a search can improve."""
 
+from elfair.policies.base import Policy
 from elfair.policies.softmax import PolicyInputs, SoftmaxPolicy
 
-__all__ = ["PolicyInputs", "SoftmaxPolicy"]
+__all__ = ["Policy", "PolicyInputs", "SoftmaxPolicy"]

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from elfair.data import LoggedData
+
 Floats = NDArray[np.float64]
 
 #: Parameters stay within this box: beyond it a softmax of standardised features is a step function.
@@ -74,8 +76,12 @@ class SoftmaxPolicy:
             low[-1], high[-1] = 0.0, 1.0
         return low, high
 
+    def logged(self, data: LoggedData) -> PolicyInputs:
+        """Logged rows in the form that the policy works on."""
+        return self.inputs(data.features, data.behavior)
+
     def inputs(self, X: Floats, behavior: Floats | None = None) -> PolicyInputs:
-        """The rows in the form that the policy works on, prepared once for many thetas."""
+        """People in the form that the policy works on, prepared once for many thetas."""
         design = np.empty((self.center.size + 1, X.shape[0]))
         design[0] = 1.0
         design[1:] = ((X - self.center) / self.scale).T
@@ -83,6 +89,14 @@ class SoftmaxPolicy:
             return PolicyInputs(design, None)
         assert behavior is not None
         return PolicyInputs(design, np.ascontiguousarray(behavior.T))
+
+    def probabilities(self, theta: Floats, X: Floats, behavior: Floats | None) -> Floats:
+        """The probability of every decision about some people, of shape (n, n_classes)."""
+        free = self.free(theta, self.inputs(X, behavior))
+        every: Floats = np.clip(np.vstack([1 - free.sum(axis=0), free]).T, 0.0, 1.0)
+        if behavior is not None:
+            every[behavior <= 0] = 0.0  # exactly: no rounding lets an impossible decision through
+        return every
 
     def free(self, theta: Floats, inputs: PolicyInputs) -> Floats:
         """The probabilities of all classes but the first.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from elfair.policies import PolicyInputs, SoftmaxPolicy
+from elfair.policies import Policy
 from elfair.requirements import Prediction, Requirement
 from elfair.search.loss import Loss
 
@@ -57,10 +58,10 @@ class Problem:
 
     Parameters
     ----------
-    policy : SoftmaxPolicy
+    policy : Policy
         The family of policies.
-    inputs : PolicyInputs
-        The candidate rows.
+    inputs
+        The candidate rows, as the policy wants them.
     loss : Loss
         What to make small.
     requirements : sequence of Requirement
@@ -69,8 +70,8 @@ class Problem:
 
     def __init__(
         self,
-        policy: SoftmaxPolicy,
-        inputs: PolicyInputs,
+        policy: Policy,
+        inputs: Any,
         loss: Loss,
         requirements: Sequence[Requirement],
     ) -> None:

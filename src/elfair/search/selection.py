@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from elfair.constraints import CompiledClaim, Plan
 from elfair.data import LoggedData
 from elfair.errors import DataError, InputError
-from elfair.policies import PolicyInputs, SoftmaxPolicy
+from elfair.policies import Policy
 from elfair.requirements import Belief, Requirement, Target
 from elfair.search.evolution import cmaes_search
 from elfair.search.forecast import forecast
 from elfair.search.gradient import PRECISION, gradient_search
-from elfair.search.loss import Loss, make_loss
+from elfair.search.loss import Loss
 from elfair.search.problem import Candidate, Problem
-from elfair.search.starts import fit_log_loss
+from elfair.search.task import Task
 
 Floats = NDArray[np.float64]
 Method = Literal["gradient", "cmaes"]
@@ -40,8 +40,8 @@ class Selection:
     ----------
     method : {"gradient", "cmaes"}
         Constrained gradient search, or the paper's CMA-ES.
-    objective : {"accuracy", "log_loss"}
-        What to make good.
+    task : Task
+        What it is for: the family of policies, the objective, the starts.
     target : Target
         How far inside the constraints a candidate is to be.
     seed : int
@@ -49,7 +49,7 @@ class Selection:
     """
 
     method: Method
-    objective: str
+    task: Task
     target: Target
     seed: int
 
@@ -68,7 +68,7 @@ class Selection:
         progress: Callable[[], None] = lambda: None,
         *,
         n_error: int | None = None,
-    ) -> tuple[SoftmaxPolicy, Candidate, int]:
+    ) -> tuple[Policy, Candidate, int]:
         """Find the policy to be tested.
 
         Parameters
@@ -86,30 +86,23 @@ class Selection:
 
         Returns
         -------
-        policy : SoftmaxPolicy
+        policy : Policy
         candidate : Candidate
         evaluations : int
         """
-        if data.label is None:
-            raise DataError(
-                f"objective='{self.objective}' needs labels; y was not given.",
-                hint="pass y.",
-            )
-        policy = SoftmaxPolicy.standardised(
-            data.features, data.classes.size, mixed=data.behavior_model is not None
-        )
+        self.task.check(data)
+        policy = self.task.policy(data)
         view = _View(self, policy, data, plan, n_test, n_error=n_error)
         if self.method == "cmaes":
             problem = view.problem()
-            start = fit_log_loss(policy, problem.inputs, view.label)
-            found = cmaes_search(problem, start, seed=self.seed, progress=progress)
+            found = cmaes_search(problem, view.best, seed=self.seed, progress=progress)
             return policy, found, problem.evaluations
         if data.n > 2 * EXPLORED_ROWS:
             some = np.sort(np.random.default_rng(self.seed).choice(data.n, EXPLORED_ROWS, False))
             explored = _View(self, policy, data.take(some), plan, n_test, data.n, n_error)
             with suppress(DataError):  # a condition that too few of these rows meet
                 good, before = explored.search(explored.starts(), progress)
-                view.accurate = explored.accurate  # good enough to smooth so many labels
+                view.best = explored.best  # good enough to smooth so many labels
                 found, after = view.search([good.theta], progress, precision=ROUGHLY)
                 return policy, found, before + after
         return policy, *view.search(view.starts(), progress)
@@ -120,35 +113,26 @@ class _View:
     """Some candidate rows, which may stand for more."""
 
     selection: Selection
-    policy: SoftmaxPolicy
+    policy: Policy
     data: LoggedData
     plan: Plan
     n_test: int
     n_candidate: int | None = None
     n_error: int | None = None
 
-    @property
-    def label(self) -> NDArray[np.intp]:
-        assert self.data.label_index is not None
-        return self.data.label_index
-
     @cached_property
-    def inputs(self) -> PolicyInputs:
-        return self.policy.inputs(self.data.features, self.data.behavior)
+    def inputs(self) -> Any:
+        return self.policy.logged(self.data)
 
     def problem(self) -> Problem:
         """The paper's problem: labels and averages as they are."""
-        loss = make_loss(self.selection.objective, self.label, self.data.classes.size)
+        loss = self.selection.task.loss(self.data)
         return self._problem(loss, self.plan.compile(self.data))
 
     def smooth_problem(self, starts: Sequence[Floats]) -> Problem:
         """The problem with less luck in it: labels smoothed, averages forecast."""
-        loss = make_loss(
-            self.selection.objective,
-            self.label,
-            self.data.classes.size,
-            model=self.policy.free(self.accurate, self.inputs),
-        )
+        model = self.policy.free(self.best, self.inputs)
+        loss = self.selection.task.loss(self.data, model)
         compiled = self.plan.compile(self.data)
         if self.selection.target.power is None:
             return self._problem(loss, compiled)
@@ -179,21 +163,12 @@ class _View:
         return Problem(self.policy, self.inputs, loss, requirements)
 
     @cached_property
-    def accurate(self) -> Floats:
-        """The best predictor of the label, whatever it does to the constraints."""
-        return fit_log_loss(self.policy, self.inputs, self.label)
+    def best(self) -> Floats:
+        """The policy that is best by the objective, whatever it does to the constraints."""
+        return self.selection.task.best(self.policy, self.inputs, self.data)
 
     def starts(self) -> Sequence[Floats]:
-        """The best predictor of the label; one that imitates the behaviour model; their middle;
-        and, where it is known, the behaviour model itself.
-        """
-        if self.data.decision_index is None:
-            return [self.accurate]
-        familiar = fit_log_loss(self.policy, self.inputs, self.data.decision_index)
-        starts = [self.accurate, (self.accurate + familiar) / 2, familiar]
-        if self.policy.mixed:
-            starts.append(np.append(familiar[:-1], 0.0))
-        return starts
+        return self.selection.task.starts(self.policy, self.inputs, self.data, self.best)
 
     def search(
         self,

@@ -11,7 +11,6 @@ from elfair.constraints import Plan
 from elfair.data import LoggedData
 from elfair.errors import InputError
 from elfair.requirements import Requirement
-from elfair.search.loss import make_loss
 from elfair.search.problem import Problem
 from elfair.search.selection import Selection
 
@@ -94,11 +93,10 @@ def _delivered(
     seen, judged = (candidate.take(np.flatnonzero(rows)) for rows in (~unseen, unseen))
     selection, plan = make(parameters, seen)
     policy, found, _ = selection.run(seen, plan, n_test)
-    assert judged.label_index is not None
-    loss = make_loss(selection.objective, judged.label_index, judged.classes.size)
+    loss = selection.task.loss(judged)
     view = Problem(
         policy,
-        policy.inputs(judged.features, judged.behavior),
+        policy.logged(judged),
         loss,
         [Requirement(c, selection.target, n_test / judged.n) for c in plan.compile(judged)],
     ).look_at(found.theta)
