@@ -346,7 +346,7 @@ def test_the_mixture_is_what_was_tested():
     hits = np.empty(1500)
     for model, (_, sealed) in zip(clf._trained.models, cross_partition(data, folds=3), strict=True):
         rows = sealed.open().row_id.astype(int)
-        pi = model.probabilities(DRAW.features[rows], None)
+        pi = model.policy.probabilities(model.theta, DRAW.features[rows], None)
         hits[rows] = pi[np.arange(rows.size), DRAW.label[rows]]
     (accuracy,) = (r for r in certificate.constraints if r.statement.startswith("accuracy"))
     assert accuracy.estimate == pytest.approx(0.75 - hits.mean())
