@@ -354,7 +354,8 @@ def test_the_mixture_is_what_was_tested():
     # Twice the variance of independent rows, since the folds learn from each other's.
     upper = 0.75 - hits.mean() + hits.std(ddof=1) / np.sqrt(1500 / 2) * stdtrit(1499, 0.9)
     assert accuracy.upper == pytest.approx(upper)
-    mixed = np.mean([m.probabilities(DRAW.features, None) for m in clf._trained.models], axis=0)
+    every = [m.policy.probabilities(m.theta, DRAW.features, None) for m in clf._trained.models]
+    mixed = np.mean(every, axis=0)
     np.testing.assert_allclose(clf.predict_proba(DRAW.features), mixed)
 
 
