@@ -39,7 +39,7 @@ def list_assumptions(
     if not plan.claims:
         return ()  # nothing was promised
     weighted = any(group.mean_weight is not None for r in results for group in r.groups)
-    label = any(uses_label(mean) for c in plan.claims for _, mean in c.conjunct.form.terms)
+    label = any(uses_label(mean) for claim in plan.claims for mean in claim.means)
     found = [_held_out(openings), _split(split)]
     if split == "crossfit":
         found.append(_STABLE)

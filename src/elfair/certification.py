@@ -19,9 +19,10 @@ from elfair.constraints import Plan, read_constraints
 from elfair.data import TOLERANCE, LoggedData
 from elfair.errors import CertificateWarning, DataError, InputError
 from elfair.fairness_test import Outcome, learn_from, run_on_sealed
-from elfair.language import Statement, columns_used, impacts_used
+from elfair.language import Statement, columns_used
 from elfair.partition import SealedHalf, row_keys
-from elfair.statistics import Baselines, Estimation
+from elfair.points import settle
+from elfair.statistics import Baselines, Estimation, impact_of
 
 Floats = NDArray[np.float64]
 
@@ -88,9 +89,11 @@ def issue_certificate(
 
 def _left_out(plan: Plan, data: LoggedData) -> list[str]:
     """Whom no condition speaks of, since nothing is known of them."""
-    means = [mean for claim in plan.claims for _, mean in claim.conjunct.form.terms]
+    means = [mean for claim in plan.claims for mean in claim.means]
     used = set().union(*(columns_used(mean) for mean in means)) if means else set()
-    missing = {name: int(is_missing(data.column(name)).sum()) for name in sorted(used)}
+    missing = {
+        name: int(is_missing(data.column(name)).sum()) for name in sorted(used & set(data.names))
+    }
     return [
         f"{count} of {data.n} held-out rows have no '{name}': a condition on it leaves them out"
         for name, count in missing.items()
@@ -207,19 +210,20 @@ def certify(
         )
     free = _free_probabilities(probabilities, data, classes)
     estimation = declared_estimation(
-        data, estimator, center, impact_range, propensity_floor, outcome_model
+        data, bound, estimator, center, impact_range, propensity_floor, outcome_model
     )
     order = np.argsort(row_keys(data, random_state), kind="stable")
     learns = any(
-        estimation.learns_from(data.impact_key(name))
+        estimation.learns_from(impact)
         for claim in claims
-        for _, mean in claim.conjunct.form.terms
-        for name in impacts_used(mean)
-    )
+        for mean in claim.means
+        if (impact := impact_of(mean, data)) is not None
+    ) or any(claim.statistics for claim in claims)
     aside = order[: round(nuisance_fraction * data.n)] if learns else order[:0]
     tested = order[aside.size :]
     nuisance = data.take(aside)
     plan = Plan.make(claims, get_bound(bound), Baselines(estimation, nuisance), data)
+    plan = settle(plan, nuisance, free[:, aside], tested.size)
     plan.compile(data)  # what cannot be tested is said before an opening is counted
     sealed = SealedHalf(data.take(tested))
     learnt = learn_from(plan, nuisance, free[:, aside]) if learns else None
@@ -240,6 +244,7 @@ def certify(
 
 def declared_estimation(
     data: LoggedData,
+    bound: str,
     estimator: Any,
     center: Any,
     impact_range: tuple[float, float] | Mapping[str, tuple[float, float]] | None,
@@ -253,6 +258,7 @@ def declared_estimation(
         _ranges(data, impact_range),
         _largest_weight(data, propensity_floor),
         outcome_model,
+        get_bound(bound).kind == "finite-sample",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,20 @@ from numpy.typing import NDArray
 from elfair.bounds import Bound, Sample
 from elfair.data import LoggedData
 from elfair.errors import BoundError, InputError
-from elfair.language import Conjunct, Mean, Statement, conjuncts, point_at
-from elfair.language.disjoint import are_disjoint
-from elfair.statistics import Baselines, Part, compile_conjunct, logged_average
+from elfair.intervals import Formula
+from elfair.language import (
+    Conjunct,
+    Linear,
+    Mean,
+    Statement,
+    Statistic,
+    are_disjoint,
+    conjuncts,
+    means_in,
+    point_at,
+)
+from elfair.language.tree import walk
+from elfair.statistics import Baselines, Part, compile_form, logged_average
 
 Floats = NDArray[np.float64]
 
@@ -33,6 +44,18 @@ class Claim:
 
     conjunct: Conjunct
     delta: float
+
+    @property
+    def means(self) -> tuple[Mean, ...]:
+        """The averages that it speaks of."""
+        return means_in(self.conjunct.form)
+
+    @property
+    def statistics(self) -> tuple[Statistic, ...]:
+        """What it asks of an impact beyond averages."""
+        terms = self.conjunct.form.terms
+        found = (each for _, node in terms for each in walk(node) if isinstance(each, Statistic))
+        return tuple(dict.fromkeys(found))
 
 
 def read_constraints(
@@ -83,12 +106,13 @@ def read_constraints(
         for text, value in zip(texts, deltas, strict=True)
         for conjunct in conjuncts(text)
     )
-    for conjunct in (claim.conjunct for claim in claims):
-        terms = conjunct.form.terms
-        if terms and all(mean.logged for _, mean in terms):
+    for claim in claims:
+        of_behavior = claim.means and all(mean.logged for mean in claim.means)
+        if of_behavior and not claim.statistics:
             raise point_at(
-                f"'{conjunct.text}' speaks of the behaviour model alone: no new model changes it.",
-                conjunct.source,
+                f"'{claim.conjunct.text}' speaks of the behaviour model alone: no new model "
+                "changes it.",
+                claim.conjunct.source,
                 hint="compare E[...] with E_logged[...], or with a number.",
             )
     return claims
@@ -131,26 +155,85 @@ class Plan:
             averages = {
                 mean: logged_average(mean, everyone)
                 for claim in claims
-                for _, mean in claim.conjunct.form.terms
+                for mean in claim.means
                 if mean.logged
             }
         return cls(claims, bound, baselines, averages)
 
+    @property
+    def statistics(self) -> tuple[Statistic, ...]:
+        """What the claims ask beyond averages; see `elfair.points`."""
+        return tuple(each for claim in self.claims for each in claim.statistics)
+
     def compile(self, data: LoggedData) -> list[CompiledClaim]:
         """The rows of every claim on some data."""
-        compiled = []
-        for claim in self.claims:
-            parts = compile_conjunct(claim.conjunct, data, self.baselines, self.logged_averages)
-            compiled.append(CompiledClaim(claim, parts, self.bound))
-            compiled[-1].check_bound(self.baselines.estimation.estimator)
-        return compiled
+        return [self._compiled(claim, data) for claim in self.claims]
+
+    def _compiled(self, claim: Claim, data: LoggedData) -> CompiledClaim:
+        conjunct = claim.conjunct
+        if conjunct.form.is_linear:
+            return CompiledClaim(claim, (self._tail(claim, data),))
+        formula = Formula(conjunct.form)
+        if not formula.tails:
+            raise point_at(
+                f"the statistics in '{conjunct.text}' cancel out; nothing is left to test.",
+                conjunct.source,
+                "compare two different statistics, or one with a number.",
+            )
+        share = claim.delta / len(formula.tails)
+        tails = [Claim(replace(conjunct, form=form), share) for form in formula.tails]
+        return CompiledClaim(claim, tuple(self._tail(tail, data) for tail in tails), formula)
+
+    def _tail(self, claim: Claim, data: LoggedData) -> Tail:
+        form = claim.conjunct.form
+        parts = compile_form(form, data, self.baselines, self.logged_averages)
+        tail = Tail(form, claim.delta, parts, self.bound)
+        tail.check_bound(self.baselines.estimation.estimator)
+        return tail
 
 
 @dataclass(frozen=True)
 class CompiledClaim:
-    """A claim and its rows on some data."""
+    """A claim on some data: the tails through which it is tested.
+
+    Parameters
+    ----------
+    claim : Claim
+        The claim.
+    tails : tuple of Tail
+        One, at the claim's own delta, where the claim is linear in averages.
+    formula : Formula, optional
+        How several make one bound.
+    """
 
     claim: Claim
+    tails: tuple[Tail, ...]
+    formula: Formula | None = None
+
+    @property
+    def parts(self) -> list[Part]:
+        """The rows of all tails."""
+        return [part for tail in self.tails for part in tail.parts]
+
+
+@dataclass(frozen=True)
+class Tail:
+    """A linear form that is bounded from above on some data.
+
+    Parameters
+    ----------
+    form : Linear
+        The form.
+    delta : float
+        The probability with which the bound may err.
+    parts : tuple of Part
+        Its rows, by condition.
+    bound : Bound
+        The bound.
+    """
+
+    form: Linear
+    delta: float
     parts: tuple[Part, ...]
     bound: Bound
 

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from elfair.bounds import Sample
 from elfair.certificate import ConstraintResult, GroupRecord
-from elfair.constraints import CompiledClaim, Plan
+from elfair.constraints import CompiledClaim, Plan, Tail
 from elfair.data import LoggedData
 from elfair.partition import SealedHalf
-from elfair.statistics import Rows
+from elfair.statistics import Part, Rows
 
 Floats = NDArray[np.float64]
 
@@ -112,8 +113,16 @@ def _joined(claims: Sequence[CompiledClaim], starts: NDArray[np.intp]) -> Compil
     """A claim on several folds, as a claim on their rows one after the other."""
     if len(claims) == 1:
         return claims[0]
+    tails = [
+        _joined_tail(of_folds, starts)
+        for of_folds in zip(*(claim.tails for claim in claims), strict=True)
+    ]
+    return replace(claims[0], tails=tuple(tails))
+
+
+def _joined_tail(tails: Sequence[Tail], starts: NDArray[np.intp]) -> Tail:
     parts = []
-    for of_folds in zip(*(claim.parts for claim in claims), strict=True):
+    for of_folds in zip(*(tail.parts for tail in tails), strict=True):
         rows = [part.rows for part in of_folds]
         joined = Rows(
             np.concatenate([r.index + start for r, start in zip(rows, starts, strict=False)]),
@@ -123,7 +132,7 @@ def _joined(claims: Sequence[CompiledClaim], starts: NDArray[np.intp]) -> Compil
             max(r.high for r in rows),
         )
         parts.append(replace(of_folds[0], rows=joined))
-    return replace(claims[0], parts=tuple(parts))
+    return replace(tails[0], parts=tuple(parts))
 
 
 @dataclass(frozen=True)
@@ -135,9 +144,9 @@ class Learnt:
     n : int
         How many such rows there are.
     scales : list of lists of float or None
-        For each claim and part, the spread of a row.
+        For each claim and each part of its tails, the spread of a row.
     sizes : list of lists of int
-        For each claim and part, how many rows meet the condition.
+        For each claim and each part of its tails, how many rows meet the condition.
     """
 
     n: int
@@ -192,17 +201,14 @@ def _test_claim(
     n_all: int,
     stretch: float,
 ) -> ConstraintResult:
-    claim, bound = compiled.claim, compiled.bound
-    values = [part.rows.exact_values(free) for part in compiled.parts]
-    samples = compiled.samples(values, scales)
-    estimate = float(sum(row.mean() for row in values))
-    upper = float(bound.upper(samples, claim.delta, disjoint=compiled.disjoint))
-    upper = estimate + stretch * (upper - estimate)
-    groups = [
-        _group(part.condition, part.rows.index, part.weighted, data, free)
-        for part in compiled.parts
-    ]
-    spread = sqrt(sum(float(row.var(ddof=1)) for row in values))
+    claim = compiled.claim
+    tails = _tested(compiled, free, scales, stretch)
+    estimate, upper, spread = tails[0].estimate, tails[0].upper, tails[0].spread
+    if compiled.formula is not None:
+        upper, _ = compiled.formula.upper([tail.upper for tail in tails])
+        estimate, slopes = compiled.formula.value([tail.estimate for tail in tails])
+        spread = sqrt(sum((a * tail.spread) ** 2 for a, tail in zip(slopes, tails, strict=True)))
+    groups = _groups(compiled.parts, data, free)
     weighted = [group for group in groups if group.mean_weight is not None]
     warnings = [
         f"only {group.n} held-out rows meet '{group.condition}' (below {FEW_ROWS})"
@@ -221,7 +227,7 @@ def _test_claim(
         estimate=estimate,
         upper=upper,
         spread=spread,
-        kind=bound.kind,
+        kind=compiled.tails[0].bound.kind,
         n=np.unique(np.concatenate([part.rows.index for part in compiled.parts])).size,
         ess=min((group.ess or 0.0 for group in weighted), default=None),
         mean_weight=max(
@@ -231,9 +237,49 @@ def _test_claim(
         ),
         max_weight=max((group.max_weight or 0.0 for group in weighted), default=None),
         groups=tuple(groups),
-        rows_needed=_rows_needed(compiled, values, scales, n_all, stretch),
-        warnings=tuple(warnings),
+        rows_needed=_rows_needed(compiled, tails, estimate, n_all, stretch),
+        warnings=tuple(dict.fromkeys(warnings)),
     )
+
+
+@dataclass(frozen=True)
+class _Tested:
+    """A tail and what the tested rows say of it."""
+
+    tail: Tail
+    values: list[Floats]
+    samples: list[Sample]
+    estimate: float
+    upper: float
+
+    @property
+    def spread(self) -> float:
+        return sqrt(sum(float(row.var(ddof=1)) for row in self.values))
+
+
+def _tested(
+    compiled: CompiledClaim, free: Floats, scales: Sequence[float | None], stretch: float
+) -> list[_Tested]:
+    tested, start = [], 0
+    for tail in compiled.tails:
+        end = start + len(tail.parts)
+        values = [part.rows.exact_values(free) for part in tail.parts]
+        samples = tail.samples(values, scales[start:end])
+        estimate = float(sum(row.mean() for row in values))
+        upper = float(tail.bound.upper(samples, tail.delta, disjoint=tail.disjoint))
+        upper = estimate + stretch * (upper - estimate)
+        tested.append(_Tested(tail, values, samples, estimate, upper))
+        start = end
+    return tested
+
+
+def _groups(parts: Sequence[Part], data: LoggedData, free: Floats) -> list[GroupRecord]:
+    """One record for each condition; the weights count if they enter anywhere."""
+    weighted: dict[str, bool] = {}
+    for part in parts:
+        weighted[part.condition] = weighted.get(part.condition, False) or part.weighted
+    index = {part.condition: part.rows.index for part in parts}
+    return [_group(name, index[name], weights, data, free) for name, weights in weighted.items()]
 
 
 def _group(
@@ -281,29 +327,34 @@ def _weight_variance(
 
 def _rows_needed(
     compiled: CompiledClaim,
-    values: Sequence[Floats],
-    scales: Sequence[float | None],
+    tails: Sequence[_Tested],
+    estimate: float,
     n_all: int,
     stretch: float,
 ) -> int | None:
     """The smallest multiple of today's rows at which the bound would pass with high probability."""
-    estimate = sum(float(row.mean()) for row in values)
     if estimate >= 0:
-        return None if any(row.any() for row in values) else n_all
-    samples = compiled.samples(values, scales)
-    sizes = [row.size for row in values]
+        return None if any(row.any() for tail in tails for row in tail.values) else n_all
     z = float(ndtri(PLANNED_POWER))
 
     def passes(times: float) -> bool:
-        rows = [times * size for size in sizes]
-        upper, _ = compiled.bound.predict(
-            samples, compiled.claim.delta, rows, disjoint=compiled.disjoint
-        )
-        error = sqrt(sum(float(row.var(ddof=1)) / n for row, n in zip(values, rows, strict=True)))
-        return estimate + stretch * (upper - estimate) + z * error <= 0
+        # Each tail as far out as bad luck takes it.
+        uppers = []
+        for tail in tails:
+            sizes = [times * row.size for row in tail.values]
+            upper, _ = tail.tail.bound.predict(
+                tail.samples, tail.tail.delta, sizes, disjoint=tail.tail.disjoint
+            )
+            error = sqrt(
+                sum(float(row.var(ddof=1)) / n for row, n in zip(tail.values, sizes, strict=True))
+            )
+            uppers.append(tail.estimate + stretch * (upper - tail.estimate) + z * error)
+        if compiled.formula is None:
+            return uppers[0] <= 0
+        return compiled.formula.upper(uppers)[0] <= 0
 
     most = 2.0**40
-    high = 2.0 / min(sizes)
+    high = 2.0 / min(row.size for tail in tails for row in tail.values)
     while not passes(high):
         high *= 2
         if high > most:

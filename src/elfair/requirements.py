@@ -2,108 +2,25 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, reduce
 from math import inf, isfinite, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from elfair.bounds import Sample
-from elfair.constraints import CompiledClaim
-from elfair.errors import InputError
+from elfair.constraints import CompiledClaim, Tail
+from elfair.intervals import Formula
 from elfair.statistics import Rows
+from elfair.targets import Target, Terms
 
 Floats = NDArray[np.float64]
 
 #: A spread below this share of a row's terms is rounding: then the bound has to look at the rows.
 ROUNDING = 1e-13
-#: xi, where none is given, as a share of the standard deviation of a row of g.
-XI_SHARE = 0.01
-
-
-class Terms(NamedTuple):
-    """The excess as a sum: a factor for each thing that is predicted, and a constant.
-
-    Parameters
-    ----------
-    upper, mean, error, spread : float
-        The factors of these attributes of a `Prediction`.
-    constant : float
-        What is added to them.
-    """
-
-    upper: float
-    mean: float = 0.0
-    error: float = 0.0
-    spread: float = 0.0
-    constant: float = 0.0
-
-
-@dataclass(frozen=True)
-class Target:
-    """How far inside the constraints a candidate is to be.
-
-    Parameters
-    ----------
-    power : float, optional
-        The wanted probability that each claim passes the test.
-    inflation : float, optional
-        The paper's way instead: the factor by which the predicted width of the bound is stretched.
-    xi : float, optional
-        The margin that makes the solution rate tend to 1; a share of the spread unless given.
-
-    Examples
-    --------
-    >>> Target(power=0.5, xi=0.25).terms
-    Terms(upper=1.0, mean=0.0, error=0.0, spread=0.0, constant=0.25)
-    """
-
-    power: float | None = None
-    inflation: float | None = None
-    xi: float | None = None
-
-    def __post_init__(self) -> None:
-        if (self.power is None) == (self.inflation is None):
-            raise InputError(
-                f"give either power or inflation. Got power={self.power!r} and "
-                f"inflation={self.inflation!r}.",
-                hint="power=0.95 is the default; the paper's way is power=None, inflation=2.0.",
-            )
-        for name in ("power", "inflation", "xi"):
-            value = getattr(self, name)
-            if value is not None and not isinstance(value, int | float | np.number):
-                raise InputError(
-                    f"{name} must be a number or None. Got {value!r} instead.",
-                    hint="power=0.95, inflation=None and xi=None are the defaults.",
-                )
-        if self.power is not None and not 0 < self.power < 1:
-            raise InputError(
-                f"power must be in (0, 1). Got {self.power!r} instead.",
-                hint="0.95 asks for a 95 % chance that each constraint passes.",
-            )
-        if self.inflation is not None and not self.inflation > 0:
-            raise InputError(
-                f"inflation must be positive. Got {self.inflation!r} instead.",
-                hint="the paper uses 2.0.",
-            )
-        if self.xi is not None and not self.xi >= 0:
-            raise InputError(
-                f"xi must be at least 0. Got {self.xi!r} instead.",
-                hint="leave it out for a hundredth of the standard deviation.",
-            )
-
-    @property
-    def terms(self) -> Terms:
-        """What must be at most 0 for a candidate that meets its target."""
-        share, margin = (XI_SHARE, 0.0) if self.xi is None else (0.0, self.xi)
-        if self.inflation is None:
-            assert self.power is not None
-            return Terms(1.0, 0.0, float(ndtri(self.power)), share, margin)
-        return Terms(self.inflation, 1 - self.inflation, 0.0, share / 4, margin / 4)
 
 
 class Belief(NamedTuple):
@@ -121,13 +38,13 @@ class Belief(NamedTuple):
     share: float
 
 
-class Requirement:
-    """A claim as the search sees it: what candidate rows predict of its test.
+class TailRequirement:
+    """A tail of a claim as the search sees it: what candidate rows predict of its bound.
 
     Parameters
     ----------
-    compiled : CompiledClaim
-        The claim on the candidate rows.
+    tail : Tail
+        The tail on the candidate rows.
     target : Target
         How far inside a candidate is to be.
     test_ratio : float
@@ -145,7 +62,7 @@ class Requirement:
 
     def __init__(
         self,
-        compiled: CompiledClaim,
+        tail: Tail,
         target: Target,
         test_ratio: float,
         search_ratio: float = 1.0,
@@ -154,10 +71,9 @@ class Requirement:
         n_parameters: int = 0,
         error_ratio: float | None = None,
     ) -> None:
-        self._bound, self._delta = compiled.bound, compiled.claim.delta
-        self._disjoint = compiled.disjoint
+        self._bound, self._delta, self._disjoint = tail.bound, tail.delta, tail.disjoint
         self.terms = target.terms
-        self.rows = [part.rows for part in compiled.parts]
+        self.rows = [part.rows for part in tail.parts]
         if beliefs is None:
             beliefs = [Belief(rows, 1.0) for rows in self.rows]
         self.believed = [belief.rows for belief in beliefs]
@@ -179,7 +95,7 @@ class Requirement:
             width = self.rows[0].high - self.rows[0].low
             self._moments = self._bound.moment_factors(width, self._delta, self._n_test[0])
 
-    def predict(self, free: Floats) -> Prediction:
+    def predict(self, free: Floats) -> TailPrediction:
         """What is predicted of the test under one policy."""
         believed, varies, means, spreads, centred = 0.0, True, [], [], []
         for rows, trusted in zip(self.rows, self.believed, strict=True):
@@ -199,7 +115,7 @@ class Requirement:
         if self._moments is not None and varies:
             constant, slope = self._moments
             slopes = [slope + self._optimism[0]]
-            return Prediction(self, believed, constant, slopes, spreads, centred)
+            return TailPrediction(self, believed, constant, slopes, spreads, centred)
         samples = [
             Sample(away + mean, rows.low, rows.high, spread or None, rows.index)
             for rows, mean, away, spread in zip(self.rows, means, centred, spreads, strict=True)
@@ -208,7 +124,7 @@ class Requirement:
             samples, self._delta, self._n_test, disjoint=self._disjoint
         )
         margin = upper - sum(means)
-        return Prediction(self, believed, margin, self._optimism, spreads, centred, gradients)
+        return TailPrediction(self, believed, margin, self._optimism, spreads, centred, gradients)
 
     def excess(self, free: Floats) -> Floats:
         """The excess of each policy of a population, of shape (size,)."""
@@ -237,16 +153,89 @@ def _moments_of(values: Floats) -> tuple[float, float, Floats]:
     return mean, sqrt(float(np.einsum("i,i", values, values)) / (values.size - 1)), values
 
 
-@dataclass(frozen=True)
-class Prediction:
+class Levels(NamedTuple):
+    """What is predicted of a bound.
+
+    Parameters
+    ----------
+    upper : float
+        The bound; infinite for rows that say nothing of their spread.
+    mean : float
+        What is believed of g.
+    error : float
+        The standard error of the predicted bound.
+    spread : float
+        The standard deviation of a row, all parts together.
+    """
+
+    upper: float
+    mean: float
+    error: float
+    spread: float
+
+
+class Prediction(ABC):
     """What is predicted of one claim's test under one policy.
 
     Parameters
     ----------
-    requirement : Requirement
+    terms : Terms
+        What the target asks for.
+    """
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+
+    @cached_property
+    @abstractmethod
+    def levels(self) -> Levels:
+        """The bound, the mean, the error and the spread."""
+
+    @abstractmethod
+    def pull_back(self, by: Terms, n: int) -> Floats:
+        """The derivative, by the free numbers, of a sum of upper, mean, error and spread."""
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of a row, all parts together."""
+        return self.levels.spread
+
+    @property
+    def excess(self) -> float:
+        """What must be at most 0 for a candidate that meets its target."""
+        upper, mean, error, spread = self.levels
+        if not isfinite(upper):  # never good enough; the mean still says which way to go
+            return abs(mean) + 1.0
+        terms = self.terms
+        level = terms.upper * upper + terms.mean * mean + terms.constant
+        return level + terms.error * error + terms.spread * spread
+
+    @property
+    def score(self) -> float:
+        """How many standard errors the bound is below 0: the test passes with Phi(score)."""
+        if self.levels.error == 0:
+            return inf if self.levels.upper <= 0 else -inf
+        return -self.levels.upper / self.levels.error
+
+    def excess_gradient(self, n: int) -> Floats:
+        """The derivative of the excess by the free numbers, of shape (channels, n)."""
+        return self.pull_back(self.terms, n)
+
+    def score_gradient(self, n: int) -> Floats:
+        """The derivative of a finite score by the free numbers."""
+        upper, error = self.levels.upper, self.levels.error
+        return self.pull_back(Terms(-1 / error, error=upper / error**2), n)
+
+
+class TailPrediction(Prediction):
+    """What is predicted of the bound on one linear form.
+
+    Parameters
+    ----------
+    requirement : TailRequirement
         Where it comes from.
     mean : float
-        What is believed of g.
+        What is believed of the form.
     margin : float
         What the bound adds to it, apart from what the slopes say.
     slopes : list of float
@@ -259,57 +248,35 @@ class Prediction:
         The derivative of the bound by the rows of each part; without it, only the slopes count.
     """
 
-    requirement: Requirement
-    mean: float
-    margin: float
-    slopes: list[float]
-    spreads: list[float]
-    centred: list[Floats]
-    gradients: list[Floats] | None = None
+    def __init__(
+        self,
+        requirement: TailRequirement,
+        mean: float,
+        margin: float,
+        slopes: list[float],
+        spreads: list[float],
+        centred: list[Floats],
+        gradients: list[Floats] | None = None,
+    ) -> None:
+        super().__init__(requirement.terms)
+        self.requirement, self.mean, self.margin = requirement, mean, margin
+        self.slopes, self.spreads, self.centred = slopes, spreads, centred
+        self.gradients = gradients
 
     @cached_property
-    def upper(self) -> float:
-        """The predicted bound; infinite for rows that say nothing of their spread."""
-        spreads = zip(self.slopes, self.spreads, strict=True)
-        return self.mean + self.margin + sum(slope * spread for slope, spread in spreads)
-
-    @cached_property
-    def spread(self) -> float:
-        """The standard deviation of a row, all parts together."""
-        return sqrt(sum(spread**2 for spread in self.spreads))
-
-    @cached_property
-    def error(self) -> float:
-        """The standard error of the predicted bound."""
+    def levels(self) -> Levels:
+        """The bound, the mean, the error and the spread."""
+        stretched = sum(a * b for a, b in zip(self.slopes, self.spreads, strict=True))
         shares = zip(self.requirement.error_shares, self.spreads, strict=True)
-        return sqrt(sum(share * spread**2 for share, spread in shares))
+        return Levels(
+            self.mean + self.margin + stretched,
+            self.mean,
+            sqrt(sum(share * spread**2 for share, spread in shares)),
+            sqrt(sum(spread**2 for spread in self.spreads)),
+        )
 
-    @property
-    def excess(self) -> float:
-        """What must be at most 0 for a candidate that meets its target."""
-        if not isfinite(self.upper):  # never good enough; the mean still says which way to go
-            return abs(self.mean) + 1.0
-        terms = self.requirement.terms
-        levels = terms.upper * self.upper + terms.mean * self.mean + terms.constant
-        return levels + terms.error * self.error + terms.spread * self.spread
-
-    @property
-    def score(self) -> float:
-        """How many standard errors the bound is below 0: the test passes with Phi(score)."""
-        if self.error == 0:
-            return inf if self.upper <= 0 else -inf
-        return -self.upper / self.error
-
-    def excess_gradient(self, n: int) -> Floats:
-        """The derivative of the excess by the free probabilities, of shape (classes - 1, n)."""
-        return self._pull_back(self.requirement.terms, n)
-
-    def score_gradient(self, n: int) -> Floats:
-        """The derivative of a finite score by the free probabilities."""
-        return self._pull_back(Terms(-1 / self.error, error=self.upper / self.error**2), n)
-
-    def _pull_back(self, by: Terms, n: int) -> Floats:
-        """The derivative of a sum of upper, mean, error and spread."""
+    def pull_back(self, by: Terms, n: int) -> Floats:
+        """See `Prediction.pull_back`."""
         requirement, total = self.requirement, []
         for k, (rows, trusted) in enumerate(
             zip(requirement.rows, requirement.believed, strict=True)
@@ -318,8 +285,8 @@ class Prediction:
             by_mean = (by.upper + by.mean) / away.size
             by_variance = 0.0
             if spread > 0:
-                by_variance = by.upper * self.slopes[k] / spread + by.spread / self.spread
-                by_variance += by.error * requirement.error_shares[k] / self.error
+                by_variance = by.upper * self.slopes[k] / spread + by.spread / self.levels.spread
+                by_variance += by.error * requirement.error_shares[k] / self.levels.error
             weights = away * (by_variance / (away.size - 1))
             if self.gradients is not None:  # what the bound adds to the average of the rows
                 weights += by.upper * (self.gradients[k] - 1 / away.size)
@@ -328,3 +295,105 @@ class Prediction:
             else:
                 total.append(rows.scatter(rows.slope * weights + trusted.slope * by_mean, n))
         return reduce(np.add, total)
+
+
+class Requirement:
+    """A claim as the search sees it: what candidate rows predict of its test.
+
+    Parameters
+    ----------
+    compiled : CompiledClaim
+        The claim on the candidate rows.
+    target : Target
+        How far inside a candidate is to be.
+    test_ratio, search_ratio, n_parameters, error_ratio
+        See `TailRequirement`.
+    beliefs : sequence of Belief, optional
+        One for each part of each tail.
+    """
+
+    def __init__(
+        self,
+        compiled: CompiledClaim,
+        target: Target,
+        test_ratio: float,
+        search_ratio: float = 1.0,
+        *,
+        beliefs: Sequence[Belief] | None = None,
+        **options: Any,
+    ) -> None:
+        self._terms, self._formula = target.terms, compiled.formula
+        self._tails: list[TailRequirement] = []
+        start = 0
+        for tail in compiled.tails:
+            end = start + len(tail.parts)
+            of_tail = None if beliefs is None else beliefs[start:end]
+            self._tails.append(
+                TailRequirement(tail, target, test_ratio, search_ratio, beliefs=of_tail, **options)
+            )
+            start = end
+
+    def predict(self, free: Floats) -> Prediction:
+        """What is predicted of the test under one policy."""
+        tails = [tail.predict(free) for tail in self._tails]
+        if self._formula is None:
+            return tails[0]
+        return CombinedPrediction(self._formula, self._terms, tails)
+
+    def excess(self, free: Floats) -> Floats:
+        """The excess of each policy of a population, of shape (size,)."""
+        if self._formula is None:
+            return self._tails[0].excess(free)
+        return np.array([self.predict(one).excess for one in free])
+
+
+class CombinedPrediction(Prediction):
+    """What is predicted of a bound that is made of those on several tails.
+
+    The formula is taken for linear between a prediction and its test; the two tails of a variable
+    err together, and variables err independently of each other.
+    """
+
+    def __init__(self, formula: Formula, terms: Terms, tails: Sequence[TailPrediction]) -> None:
+        super().__init__(terms)
+        self._formula, self._tails = formula, tails
+        self._upper, self._by_upper = formula.upper([tail.levels.upper for tail in tails])
+        self._mean, self._by_mean = formula.value([tail.mean for tail in tails])
+        # For each variable: its first tail, and how much of its error and of its spread counts.
+        self._variables = [
+            (
+                variable[0][0],
+                sum(side * float(self._by_upper[place]) for place, side in variable),
+                float(self._by_mean[variable[0][0]]),
+            )
+            for variable in formula.variables
+        ]
+
+    @cached_property
+    def levels(self) -> Levels:
+        """The bound, the mean, the error and the spread."""
+        of = [tail.levels for tail in self._tails]
+        return Levels(
+            self._upper,
+            self._mean,
+            sqrt(sum((share * of[first].error) ** 2 for first, share, _ in self._variables)),
+            sqrt(sum((share * of[first].spread) ** 2 for first, _, share in self._variables)),
+        )
+
+    def pull_back(self, by: Terms, n: int) -> Floats:
+        """See `Prediction.pull_back`."""
+        levels = self.levels
+        if not isfinite(levels.upper):  # the excess is then about the mean alone
+            by = Terms(0.0, mean=1.0 if levels.mean > 0 else -1.0)
+        shares = [
+            Terms(by.upper * float(upper), mean=by.mean * float(mean))
+            for upper, mean in zip(self._by_upper, self._by_mean, strict=True)
+        ]
+        for first, error, spread in self._variables:
+            of = self._tails[first].levels
+            shares[first] = shares[first]._replace(
+                error=by.error * error**2 * of.error / (levels.error or 1.0),
+                spread=by.spread * spread**2 * of.spread / (levels.spread or 1.0),
+            )
+        pulled = [tail.pull_back(share, n) for tail, share in zip(self._tails, shares, strict=True)]
+        return reduce(np.add, pulled)

@@ -24,12 +24,13 @@ from elfair.fairness_test import (
     run_on_sealed,
 )
 from elfair.partition import cross_partition, partition
-from elfair.requirements import Target
+from elfair.points import settle
 from elfair.search import Candidate, Selection
 from elfair.search.progress import SearchProgress
 from elfair.search.task import Classification
 from elfair.search.tuning import tune
 from elfair.statistics import Baselines
+from elfair.targets import Target
 
 Floats = NDArray[np.float64]
 
@@ -146,6 +147,7 @@ def _searched_and_tested(
     with SearchProgress("looking for a model") as progress:
         policy, found, evaluations = selection.run(candidate, plan, sealed.n, progress)
     model = Model(policy, found.theta)
+    plan = settle(plan, candidate, model.free(candidate), sealed.n)
     learnt = learn_from(plan, candidate, model.free(candidate))
     outcome = run_on_sealed(plan, sealed, model.free, learnt)
     certificate = issue_certificate(
@@ -182,6 +184,12 @@ def _crossfitted(
         raise InputError(
             "candidate_tuning needs one candidate half; split='crossfit' has one for each fold.",
             hint="tune with split='random', or leave candidate_tuning out.",
+        )
+    if beyond := [each for claim in claims for each in claim.statistics]:
+        raise InputError(
+            f"'{beyond[0]}' needs one candidate half to choose its points on; split='crossfit' has "
+            "one for each fold.",
+            hint="use split='random'.",
         )
     selection = _selection(parameters, seed)
     divided = cross_partition(data, folds=parameters["folds"], seed=seed)
@@ -257,6 +265,7 @@ def _plan(
 ) -> Plan:
     estimation = declared_estimation(
         everyone,
+        parameters["bound"],
         parameters["estimator"],
         parameters["center"],
         parameters["impact_range"],

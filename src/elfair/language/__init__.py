@@ -1,4 +1,4 @@
-"""The language of constraints: text or Python -> tree -> linear statements about averages.
+"""The language of constraints: text or Python -> tree -> one-sided statements about averages.
 
 Examples
 --------
@@ -20,10 +20,15 @@ from elfair.language.build import (
     P,
     accuracy,
     col,
+    cvar,
     decision,
+    interquantile_range,
     label,
     maximum,
+    median,
     minimum,
+    quantile,
+    variance,
 )
 from elfair.language.conditions import (
     And,
@@ -39,24 +44,29 @@ from elfair.language.conditions import (
     Or,
     Positive,
 )
-from elfair.language.conjunction import Conjunct, Linear, conjuncts
+from elfair.language.conjunction import Conjunct, Linear, conjuncts, linear_form
+from elfair.language.derived import Derived, Shortfall, Squared, Tail, Threshold
 from elfair.language.disjoint import are_disjoint
+from elfair.language.distribution import CVaR, Quantile, Variance
 from elfair.language.evaluation import Table, holds
 from elfair.language.expressions import (
     Abs,
-    All,
-    AtMost,
     Expression,
     Max,
     Mean,
     Min,
     Number,
+    Product,
+    Quotient,
     Scaled,
-    Statement,
+    Statistic,
     Sum,
 )
-from elfair.language.names import columns_used, impacts_used, uses_decision, uses_label
+from elfair.language.names import columns_used, impacts_used, means_in, uses_decision, uses_label
 from elfair.language.parsing import parse
+from elfair.language.signs import sign_of
+from elfair.language.statements import All, AnyOf, AtMost, Statement
+from elfair.language.substitution import substitute
 from elfair.language.tree import Node, Span, point_at
 
 __all__ = [
@@ -68,12 +78,15 @@ __all__ = [
     "Abs",
     "All",
     "And",
+    "AnyOf",
     "AtMost",
+    "CVaR",
     "Column",
     "Compare",
     "Condition",
     "Conjunct",
     "Decision",
+    "Derived",
     "E",
     "E_logged",
     "Expression",
@@ -91,24 +104,42 @@ __all__ = [
     "Or",
     "P",
     "Positive",
+    "Product",
+    "Quantile",
+    "Quotient",
     "Scaled",
+    "Shortfall",
     "Span",
+    "Squared",
     "Statement",
+    "Statistic",
     "Sum",
     "Table",
+    "Tail",
+    "Threshold",
+    "Variance",
     "accuracy",
     "are_disjoint",
     "col",
     "columns_used",
     "conjuncts",
+    "cvar",
     "decision",
     "holds",
     "impacts_used",
+    "interquantile_range",
     "label",
+    "linear_form",
     "maximum",
+    "means_in",
+    "median",
     "minimum",
     "parse",
     "point_at",
+    "quantile",
+    "sign_of",
+    "substitute",
     "uses_decision",
     "uses_label",
+    "variance",
 ]

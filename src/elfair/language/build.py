@@ -27,6 +27,7 @@ from elfair.language.conditions import (
     Operand,
     as_condition,
 )
+from elfair.language.distribution import CVaR, Quantile, Variance
 from elfair.language.expressions import Expression, Max, Mean, Min, Number, as_expression
 from elfair.language.rates import spelled_out
 
@@ -164,6 +165,68 @@ def probability(event: Condition, *, given: Condition | None = None) -> Mean:
     P[decision == 1 | label == 0]
     """
     return Mean(as_condition(event), _optional(given))
+
+
+def quantile(of: str, share: float, *, given: Condition | None = None) -> Quantile:
+    """The value that the impact falls below with probability ``share``; ``VaR`` in text, too.
+
+    Examples
+    --------
+    >>> print(quantile("impact", 0.1) >= 2)
+    quantile[impact, 0.1] >= 2
+    """
+    return Quantile(_column(of), _optional(given), share=float(share))
+
+
+def median(of: str, *, given: Condition | None = None) -> Quantile:
+    """The median of an impact.
+
+    Examples
+    --------
+    >>> print(median("impact"))
+    median[impact]
+    """
+    return quantile(of, 0.5, given=given)
+
+
+def cvar(of: str, share: float, *, given: Condition | None = None) -> CVaR:
+    """The mean impact of the worst share of people; ``CVaR`` in text.
+
+    Examples
+    --------
+    >>> print(cvar("impact", 0.1) >= 1)
+    CVaR[impact, 0.1] >= 1
+    """
+    return CVaR(_column(of), _optional(given), share=float(share))
+
+
+def variance(of: str, *, given: Condition | None = None) -> Variance:
+    """The variance of an impact; ``var`` in text.
+
+    Examples
+    --------
+    >>> print(variance("impact") <= 4)
+    var[impact] <= 4
+    """
+    return Variance(_column(of), _optional(given))
+
+
+def interquantile_range(
+    of: str, low: float = 0.25, high: float = 0.75, *, given: Condition | None = None
+) -> Expression:
+    """The distance between two quantiles of an impact; ``IQR`` in text.
+
+    Examples
+    --------
+    >>> print(interquantile_range("impact") <= 3)
+    quantile[impact, 0.75] - quantile[impact, 0.25] <= 3
+    """
+    if not low < high:
+        raise ConstraintError(
+            f"the shares of an inter-quantile range must be in order. Got {low:g} and {high:g}.",
+            hint="IQR[impact, 0.25, 0.75] is the usual one.",
+        )
+    return quantile(of, high, given=given) - quantile(of, low, given=given)
 
 
 def maximum(*parts: Expression | float) -> Expression:

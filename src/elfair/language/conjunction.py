@@ -1,40 +1,41 @@
-"""A constraint as the one-sided linear statements that must all hold.
+"""A constraint as the one-sided statements that must all hold.
 
 "An expression is at most 0" is a statement about a maximum of linear forms whenever the expression
-is convex in its averages: each form must then be at most 0. A minimum (or minus a maximum) in that
-place would ask for one form *or* another, which no conjunction says.
+is convex in its averages: each form must then be at most 0, and no confidence has to be shared out
+among them. What is left over (products, quotients, an either/or, statistics beyond the mean) stays
+a term of its form.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
 from elfair.errors import ConstraintError
 from elfair.language.expressions import (
     Abs,
-    AtMost,
     Expression,
     Max,
     Mean,
     Min,
     Number,
+    Quotient,
     Scaled,
-    Statement,
     Sum,
-    number_text,
 )
 from elfair.language.parsing import parse
-from elfair.language.tree import Span, point_at, walk
+from elfair.language.signs import sign_of
+from elfair.language.statements import All, AnyOf, AtMost, Statement
+from elfair.language.tree import Span, number_text, point_at
 
 _MOST = 1_000  # statements from one inequality
 
 
 @dataclass(frozen=True)
 class Linear:
-    """A constant plus a weighted sum of averages.
+    """A constant plus a weighted sum of averages, and of what is not linear in averages.
 
     The terms are in a fixed order (weights above 0 first, then by text), so equal forms are equal.
 
@@ -42,8 +43,9 @@ class Linear:
     ----------
     constant : float
         The constant.
-    terms : tuple of (float, Mean)
-        Weights, none of them 0, and averages, none of them twice.
+    terms : tuple of (float, Expression)
+        Weights, none of them 0, and what they weigh, nothing twice: averages; or products,
+        quotients, maxima, minima, absolute values and statistics that no linear form can say.
 
     Examples
     --------
@@ -53,7 +55,26 @@ class Linear:
     """
 
     constant: float
-    terms: tuple[tuple[float, Mean], ...]
+    terms: tuple[tuple[float, Expression], ...]
+
+    @property
+    def means(self) -> tuple[tuple[float, Mean], ...]:
+        """The terms that are averages."""
+        return tuple((weight, node) for weight, node in self.terms if isinstance(node, Mean))
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether averages are all there is."""
+        return len(self.means) == len(self.terms)
+
+    @property
+    def expression(self) -> Expression:
+        """The form as an expression."""
+        scaled = (weight * node for weight, node in self.terms)
+        return sum(scaled, start=Number(self.constant))
+
+    def __neg__(self) -> Linear:
+        return _linear(-self.constant, [(-weight, node) for weight, node in self.terms])
 
     def __str__(self) -> str:
         text = _weighted(self.terms)
@@ -93,7 +114,7 @@ class Conjunct:
 
 
 def conjuncts(constraint: str | Statement) -> tuple[Conjunct, ...]:
-    """The one-sided linear statements which together say what the constraint says.
+    """The one-sided statements which together say what the constraint says.
 
     Parameters
     ----------
@@ -108,7 +129,7 @@ def conjuncts(constraint: str | Statement) -> tuple[Conjunct, ...]:
     Raises
     ------
     ConstraintError
-        If the text makes no sense, or is an either/or.
+        If the text makes no sense.
 
     Examples
     --------
@@ -127,17 +148,59 @@ def conjuncts(constraint: str | Statement) -> tuple[Conjunct, ...]:
             hint="in Python, write it with <= or >=, such as accuracy >= 0.75.",
         )
     found: dict[Linear, Conjunct] = {}
-    for each in (node for node in walk(statement) if isinstance(node, AtMost)):
+    for each in _inequalities(statement):
         for form in _required(each):
-            found.setdefault(form, Conjunct(parent, _inequality(form, each), form, each.span))
+            text = _inequality(form, each) if isinstance(each, AtMost) else str(each)
+            found.setdefault(form, Conjunct(parent, text, form, each.span))
     return tuple(found.values())
 
 
-def _required(statement: AtMost) -> tuple[Linear, ...]:
+def linear_form(node: Expression) -> Linear:
+    """An expression as a linear form; what is not linear in averages stays a term.
+
+    Examples
+    --------
+    >>> from elfair.language import PR, E
+    >>> print(linear_form(2 * (PR() - E("cost") * PR()) + PR() - 1))
+    3 * PR - 2 * E[cost] * PR - 1
+    """
+    match node:
+        case Number(value):
+            return _linear(value, [])
+        case Scaled(factor, part):
+            inner = linear_form(part)
+            terms = [(factor * weight, term) for weight, term in inner.terms]
+            return _linear(factor * inner.constant, terms)
+        case Sum(parts):
+            return _sum([linear_form(part) for part in parts])
+    return _linear(0.0, [(1.0, node)])
+
+
+def _inequalities(statement: Statement) -> Iterable[Statement]:
+    """The parts that must all hold: inequalities, or either/ors of them."""
+    if isinstance(statement, All):
+        for part in statement.parts:
+            yield from _inequalities(part)
+    else:
+        yield statement
+
+
+def _excess(statement: Statement) -> Expression:
+    """What is at most 0 exactly when the statement holds."""
+    match statement:
+        case AtMost(left, right):
+            return left - right
+        case All(parts):
+            return Max(tuple(map(_excess, parts)), span=statement.span)
+        case AnyOf(parts):
+            return Min(tuple(map(_excess, parts)), span=statement.span)
+    raise TypeError(f"a statement was expected. Got {statement!r} instead.")
+
+
+def _required(statement: Statement) -> tuple[Linear, ...]:
     """The forms that must be at most 0."""
     try:
-        sides = [_forms(statement.left, 1.0), _forms(statement.right, -1.0)]
-        forms = _added(sides)
+        forms = [cleared for form in _forms(_excess(statement), 1.0) for cleared in _cleared(form)]
     except OverflowError:
         raise point_at(
             f"the numbers of '{statement}' are too large to compute with.",
@@ -172,7 +235,7 @@ def _required(statement: AtMost) -> tuple[Linear, ...]:
 
 
 def _forms(node: Expression, scale: float) -> list[Linear]:
-    """The linear forms whose maximum is ``scale * node``."""
+    """The forms whose maximum is ``scale * node``."""
     match node:
         case Number(value):
             return [_linear(scale * value, [])]
@@ -188,13 +251,25 @@ def _forms(node: Expression, scale: float) -> list[Linear]:
             return [form for part in parts for form in _forms(part, scale)]
         case Min(parts) if scale <= 0:
             return [form for part in parts for form in _forms(part, scale)]
-    wanted = "large" if scale < 0 else "small"
-    raise point_at(
-        f"'{node}' must be {wanted} here, which holds when either of several inequalities does. "
-        "Such an either/or is not supported yet.",
-        node.span,
-        "max(...) <= e, min(...) >= e and abs(...) <= e are supported.",
-    )
+    return [_linear(0.0, [(scale, node)])]
+
+
+def _cleared(form: Linear) -> list[Linear]:
+    """A quotient against a number, multiplied out: c A / B + r <= 0 is c A + r B <= 0 where B > 0,
+    which is tested as well unless it is certain.
+    """
+    if len(form.terms) != 1 or not isinstance(quotient := form.terms[0][1], Quotient):
+        return [form]
+    sign = sign_of(quotient.bottom)
+    if sign < 0:
+        raise point_at(
+            f"'{quotient.bottom}' is never positive, so that nothing can be divided by it.",
+            quotient.span,
+            "multiply out, with the inequality turned round.",
+        )
+    top, bottom = quotient.top, quotient.bottom
+    forms = _added([_forms(top, form.terms[0][0]), _forms(bottom, form.constant)])
+    return forms if sign > 0 else [*forms, *_forms(bottom, -1.0)]
 
 
 class _TooManyError(Exception):
@@ -206,23 +281,22 @@ def _added(groups: list[list[Linear]]) -> list[Linear]:
     count = math.prod(map(len, groups))
     if count > _MOST:
         raise _TooManyError(f"{count:,}")
-    sums = (
-        _linear(
-            sum(form.constant for form in choice), [term for form in choice for term in form.terms]
-        )
-        for choice in product(*groups)
-    )
-    return list(dict.fromkeys(sums))
+    return list(dict.fromkeys(_sum(choice) for choice in product(*groups)))
 
 
-def _linear(constant: float, terms: list[tuple[float, Mean]]) -> Linear:
-    weights: dict[Mean, float] = {}
-    for weight, mean in terms:
-        weights[mean] = weights.get(mean, 0.0) + weight
+def _sum(forms: Sequence[Linear]) -> Linear:
+    terms = [term for form in forms for term in form.terms]
+    return _linear(sum(form.constant for form in forms), terms)
+
+
+def _linear(constant: float, terms: list[tuple[float, Expression]]) -> Linear:
+    weights: dict[Expression, float] = {}
+    for weight, node in terms:
+        weights[node] = weights.get(node, 0.0) + weight
     if not all(map(math.isfinite, (constant, *weights.values()))):
         raise OverflowError
     kept = sorted(
-        ((weight, mean) for mean, weight in weights.items() if weight),
+        ((weight, node) for node, weight in weights.items() if weight),
         key=lambda term: (term[0] < 0, str(term[1])),
     )
     return Linear(constant + 0.0, tuple(kept))  # + 0.0: no negative zero
@@ -231,16 +305,21 @@ def _linear(constant: float, terms: list[tuple[float, Mean]]) -> Linear:
 def _inequality(form: Linear, statement: AtMost) -> str:
     """The form at most 0, with each thing on the side where a person would put it."""
     above = [term for term in form.terms if term[0] > 0]
-    below = [(-weight, mean) for weight, mean in form.terms if weight < 0]
+    below = [(-weight, node) for weight, node in form.terms if weight < 0]
     if not form.terms:
         return str(statement)
     if not above:
-        return f"{_weighted(below)} >= {number_text(form.constant)}"
+        return f"{_weighted(below)} >= {_shown(form.constant)}"
     if below and form.constant == 0:
         return f"{_weighted(below)} >= {_weighted(above)}"
-    return f"{_weighted(form.terms)} <= {number_text(0.0 - form.constant)}"
+    return f"{_weighted(form.terms)} <= {_shown(0.0 - form.constant)}"
 
 
-def _weighted(terms: Iterable[tuple[float, Mean]]) -> str:
-    scaled = [weight * mean for weight, mean in terms]
+def _weighted(terms: Iterable[tuple[float, Expression]]) -> str:
+    scaled = [float(_shown(weight)) * node for weight, node in terms]
     return str(sum(scaled[1:], start=scaled[0])) if scaled else "0"
+
+
+def _shown(value: float) -> str:
+    """A number as people read it: without the last digits, where rounding shows."""
+    return number_text(float(f"{value:.12g}"))

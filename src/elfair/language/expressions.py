@@ -1,4 +1,4 @@
-"""Expressions (averages and what is computed from them) and the statements about them.
+"""Expressions: averages and other statistics, and what is computed from them.
 
 Python's operators build the tree, for the parser as for the user, and keep it tidy: constants are
 folded, so that an expression is constant exactly when it is a `Number`.
@@ -9,12 +9,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Real
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from elfair.errors import ConstraintError
 from elfair.language.conditions import Column, Condition, Decision
+from elfair.language.derived import Derived, Threshold
 from elfair.language.rates import short_text
-from elfair.language.tree import Node, Span, covering, point_at, walk
+from elfair.language.tree import Node, Span, covering, number_text, point_at, walk
+
+if TYPE_CHECKING:  # statements are made of expressions, so that they import this module
+    from elfair.language.statements import AtMost
 
 
 @dataclass(frozen=True)
@@ -53,11 +57,8 @@ class Expression(Node):
             return _scaled(right, left.value, span)
         if isinstance(right, Number):
             return _scaled(left, right.value, span)
-        raise point_at(
-            f"'{left}' times '{right}' is a product of two statistics, which is not supported.",
-            span,
-            "one side of * must be a number.",
-        )
+        (first, left), (second, right) = _factored(left), _factored(right)
+        return _scaled(Product(left, right, span=span), first * second, span)
 
     def __rmul__(self, other: object) -> Expression:
         return as_expression(other) * self
@@ -65,13 +66,13 @@ class Expression(Node):
     def __truediv__(self, other: object) -> Expression:
         left, right = as_expression(self), as_expression(other)
         if not isinstance(right, Number):
-            raise point_at(
-                f"division by the statistic '{right}' is not supported.",
-                right.span,
-                "multiply out: instead of A / B >= r write A >= r * B, where B is positive.",
-            )
+            span = covering(left, right)
+            (first, left), (second, right) = _factored(left), _factored(right)
+            if second == 0:
+                raise _division_by_zero(right.span)
+            return _scaled(Quotient(left, right, span=span), first / second, span)
         if right.value == 0:
-            raise point_at("division by zero.", right.span, "divide by a number other than 0.")
+            raise _division_by_zero(right.span)
         if isinstance(left, Number):
             return Number(left.value / right.value, span=covering(left, right))
         return _scaled(left, 1.0 / right.value, covering(left, right))
@@ -84,16 +85,19 @@ class Expression(Node):
         return Number(abs(node.value), span=node.span) if isinstance(node, Number) else Abs(node)
 
     def __le__(self, other: object) -> AtMost:
+        from elfair.language.statements import AtMost
+
         return AtMost(as_expression(self), as_expression(other))
 
     def __ge__(self, other: object) -> AtMost:
-        return AtMost(as_expression(other), as_expression(self))
+        return as_expression(other) <= self
 
     def __lt__(self, other: object) -> NoReturn:
+        from elfair.language.statements import strict_inequality
+
         raise strict_inequality(None)
 
-    def __gt__(self, other: object) -> NoReturn:
-        raise strict_inequality(None)
+    __gt__ = __lt__
 
 
 @dataclass(frozen=True)
@@ -126,8 +130,8 @@ class Mean(Expression):
 
     Parameters
     ----------
-    of : Column or Condition
-        An impact's name, or an event; an event may use the decision.
+    of : Column, Condition or Derived
+        An impact's name, an event (which may use the decision), or a function of an impact.
     given : Condition, optional
         The rows that are averaged over; all rows where it is None.
     logged : bool
@@ -139,7 +143,7 @@ class Mean(Expression):
     E_logged[impact]
     """
 
-    of: Column | Condition
+    of: Column | Condition | Derived
     given: Condition | None = None
     logged: bool = False
 
@@ -156,9 +160,26 @@ class Mean(Expression):
     def __str__(self) -> str:
         if not self.logged and (short := short_text(self.of, self.given)) is not None:
             return short
-        plain = "E" if isinstance(self.of, Column) else "P"
+        event = isinstance(self.of, Condition | Threshold)
+        plain = "P" if event else "E"
         bar = "" if self.given is None else f" | {self.given}"
         return f"{'E_logged' if self.logged else plain}[{self.of}{bar}]"
+
+
+@dataclass(frozen=True)
+class Statistic(Expression):
+    """A number that describes the impact's distribution under the new model; see `distribution`.
+
+    Parameters
+    ----------
+    of : Column
+        The impact's name.
+    given : Condition, optional
+        Among which rows; all of them where it is None.
+    """
+
+    of: Column
+    given: Condition | None = None
 
 
 @dataclass(frozen=True)
@@ -196,6 +217,40 @@ class Scaled(Expression):
     def __str__(self) -> str:
         sign = "-" if self.factor == -1 else f"{number_text(self.factor)} * "
         return sign + _grouped(self.part)
+
+
+@dataclass(frozen=True)
+class Product(Expression):
+    """Two statistics multiplied; a number times a statistic is `Scaled`.
+
+    Examples
+    --------
+    >>> print(Mean(Column("gain")) * (Mean(Column("reach")) - 1))
+    E[gain] * (E[reach] - 1)
+    """
+
+    left: Expression
+    right: Expression
+
+    def __str__(self) -> str:
+        return f"{_grouped(self.left)} * {_factor(self.right)}"
+
+
+@dataclass(frozen=True)
+class Quotient(Expression):
+    """Something divided by a statistic; a statistic divided by a number is `Scaled`.
+
+    Examples
+    --------
+    >>> print(Mean(Column("gain")) / Mean(Column("cost")))
+    E[gain] / E[cost]
+    """
+
+    top: Expression
+    bottom: Expression
+
+    def __str__(self) -> str:
+        return f"{_grouped(self.top)} / {_factor(self.bottom)}"
 
 
 @dataclass(frozen=True)
@@ -246,62 +301,6 @@ class Min(Expression):
         return f"min({', '.join(map(str, self.parts))})"
 
 
-@dataclass(frozen=True)
-class Statement(Node):
-    """Base of statements, which a model meets or does not; they join with ``&``."""
-
-    def __and__(self, other: object) -> Statement:
-        if not isinstance(other, Statement):
-            raise ConstraintError(
-                f"a statement can only be joined with a statement. Got {other!r} instead.",
-                hint="put each inequality in parentheses: (a <= x) & (x <= b).",
-            )
-        return all_statements((self, other))
-
-
-@dataclass(frozen=True)
-class AtMost(Statement):
-    """That the left expression is at most the right one.
-
-    Examples
-    --------
-    >>> print(AtMost(Number(0.0), Mean(Column("impact"))))
-    E[impact] >= 0
-    """
-
-    left: Expression
-    right: Expression
-
-    def __post_init__(self) -> None:
-        if not any(isinstance(node, Mean) for node in walk(self)):
-            raise point_at(
-                f"'{self}' holds no statistic, so no model can change it.",
-                self.span,
-                "name one, as in E[impact] >= 0 or accuracy >= 0.75.",
-            )
-
-    def __str__(self) -> str:
-        if isinstance(self.left, Number):
-            return f"{self.right} >= {self.left}"
-        return f"{self.left} <= {self.right}"
-
-
-@dataclass(frozen=True)
-class All(Statement):
-    """Two or more statements that must all hold; none of the parts is itself an `All`.
-
-    Examples
-    --------
-    >>> print((Mean(Column("gain")) >= 0) & (Mean(Column("loss")) <= 1))
-    E[gain] >= 0 and E[loss] <= 1
-    """
-
-    parts: tuple[Statement, ...]
-
-    def __str__(self) -> str:
-        return " and ".join(map(str, self.parts))
-
-
 def as_expression(value: object) -> Expression:
     """The value as an expression: numbers become `Number`, expressions stay as they are."""
     if isinstance(value, Expression):
@@ -314,32 +313,9 @@ def as_expression(value: object) -> Expression:
     )
 
 
-def all_statements(parts: tuple[Statement, ...], span: Span | None = None) -> Statement:
-    """The statement that all parts hold."""
-    if len(parts) == 1:
-        return parts[0]
-    flat = (inner for part in parts for inner in (part.parts if isinstance(part, All) else (part,)))
-    return All(tuple(flat), span=span)
-
-
-def strict_inequality(span: Span | None) -> ConstraintError:
-    """The error for ``<`` and ``>`` between expressions."""
-    return point_at(
-        "a strict inequality cannot be told apart from one that allows equality.",
-        span,
-        "use <= or >=.",
-    )
-
-
-def number_text(value: float) -> str:
-    """The shortest text that reads back as the same number.
-
-    Examples
-    --------
-    >>> number_text(2.0), number_text(-0.0), number_text(1e-05)
-    ('2', '0', '1e-05')
-    """
-    return repr(float(value) + 0.0).removesuffix(".0")  # + 0.0: no negative zero
+def _division_by_zero(span: Span | None) -> ConstraintError:
+    """The error for a denominator that is 0."""
+    return point_at("division by zero.", span, "divide by a number other than 0.")
 
 
 def _scaled(node: Expression, factor: float, span: Span | None) -> Expression:
@@ -350,8 +326,21 @@ def _scaled(node: Expression, factor: float, span: Span | None) -> Expression:
     return node if factor == 1 else Scaled(Number(factor, span=span).value, node, span=span)
 
 
+def _factored(node: Expression) -> tuple[float, Expression]:
+    """A node as a number times a node, so that products hold no numbers of their own."""
+    if isinstance(node, Number):
+        return node.value, Number(1.0, span=node.span)
+    return (node.factor, node.part) if isinstance(node, Scaled) else (1.0, node)
+
+
 def _grouped(node: Expression) -> str:
     return f"({node})" if isinstance(node, Sum) else str(node)
+
+
+def _factor(node: Expression) -> str:
+    """As the right side of * and /, which bind from the left."""
+    loose = isinstance(node, Sum | Product | Quotient)
+    return f"({node})" if loose else str(node)
 
 
 def _negative(node: Expression) -> bool:

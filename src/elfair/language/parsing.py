@@ -8,8 +8,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from elfair.errors import ConstraintError
-from elfair.language.expressions import Statement
 from elfair.language.reading import Reader
+from elfair.language.statements import Statement
 from elfair.language.tree import Span, point_at
 
 if TYPE_CHECKING:  # lark itself is imported when the first text is read
@@ -29,7 +29,6 @@ _HINTS = {
     "|": "a statistic takes square brackets and one bar, E[impact | cond]; between conditions "
     "write 'or'.",
     "&": "write 'and'.",
-    "or": "constraints are joined by 'and'; an either/or is not supported yet.",
     "not": "'not' belongs inside a condition.",
     "AND": "write 'and' in lower case.",
     "OR": "write 'or' in lower case.",

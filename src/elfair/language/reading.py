@@ -21,20 +21,27 @@ from elfair.language.conditions import (
     Member,
     Operand,
 )
-from elfair.language.expressions import (
+from elfair.language.expressions import Expression, Mean, Number, Statistic
+from elfair.language.rates import RATES, spelled_out
+from elfair.language.statements import (
     AtMost,
-    Expression,
-    Mean,
-    Number,
     Statement,
     all_statements,
+    any_statement,
     strict_inequality,
 )
-from elfair.language.rates import RATES, spelled_out
 from elfair.language.tree import Node, Span, covering, point_at
 
 _AVERAGES = ("E", "E_logged", "P")
-_LATER = ("quantile", "median", "CVaR", "VaR", "var", "IQR")
+# Statistics of an impact's distribution, and how many numbers each may take after its name.
+_DISTRIBUTION: dict[str, tuple[Callable[..., Expression], tuple[int, ...]]] = {
+    "quantile": (build.quantile, (1,)),
+    "VaR": (build.quantile, (1,)),
+    "median": (build.median, (0,)),
+    "CVaR": (build.cvar, (1,)),
+    "var": (build.variance, (0,)),
+    "IQR": (build.interquantile_range, (0, 2)),
+}
 _FUNCTIONS: dict[str, Callable[..., Expression]] = {
     "abs": operator.abs,
     "max": build.maximum,
@@ -75,7 +82,8 @@ class Reader:
     def _statement(self, tree: Any) -> Statement:
         if tree.data == "chain":
             return self._chain(tree)
-        return all_statements(tuple(map(self._statement, tree.children)), self._span(tree))
+        join = all_statements if tree.data == "all" else any_statement
+        return join(tuple(map(self._statement, tree.children)), self._span(tree))
 
     def _chain(self, tree: Any) -> Statement:
         sides = [self._expression(side) for side in tree.children[::2]]
@@ -123,22 +131,24 @@ class Reader:
     def _named(self, tree: Any, name: str) -> Expression:
         if name in RATES:
             return Mean(*spelled_out(name, None, self._span(tree)))
-        if name in _AVERAGES or name in _FUNCTIONS:
+        if name in _AVERAGES or name in _FUNCTIONS or name in _DISTRIBUTION:
             raise point_at(
                 f"'{name}' stands alone; it says nothing of what it is of.",
                 self._span(tree),
-                "write E[impact], P[decision == 1], abs(...), max(...) or min(...).",
+                "write E[impact], P[decision == 1], median[impact], abs(...) or max(...).",
             )
         raise self._unknown(tree.children[0], f"an impact is averaged by E[{name}].")
 
     def _statistic(self, tree: Any) -> Expression:
         head, *inside = tree.children
-        if head not in RATES and head not in _AVERAGES:
+        if head not in RATES and head not in _AVERAGES and head not in _DISTRIBUTION:
             hint = f"write {head}(...)." if head in _FUNCTIONS else "check the name."
             raise self._unknown(head, hint)
         given = None
         if inside[-1].data == "given":
             given = self._condition(inside.pop().children[0])
+        if head in _DISTRIBUTION:
+            return self._distribution(head, inside, given)
         if len(inside) > 1:
             raise point_at(
                 f"'{head}' takes one entry before the bar. Got {len(inside)}.",
@@ -154,6 +164,33 @@ class Reader:
                 f"write {head}[{given}].",
             )
         return Mean(*spelled_out(head, self._condition(inside[0]), self._span(head)))
+
+    def _distribution(self, head: Any, inside: list[Any], given: Condition | None) -> Expression:
+        make, counts = _DISTRIBUTION[head]
+        name, *shares = (self._operand_or_condition(tree) for tree in inside)
+        if not isinstance(name, Column):
+            raise point_at(
+                f"{head} takes the name of an impact. Got '{name}' instead.",
+                name.span,
+                f"write {head}[impact{', 0.1' * counts[-1]}].",
+            )
+        numbers = [
+            s.value for s in shares if isinstance(s, Literal) and not isinstance(s.value, str)
+        ]
+        if len(numbers) < len(shares) or len(numbers) not in counts:
+            raise point_at(
+                f"{head} takes {' or '.join(map(str, counts))} numbers after the impact. Got "
+                f"{', '.join(map(str, shares)) or 'none'}.",
+                self._span(inside[-1]),
+                "a share of people is a number between 0 and 1: quantile[impact, 0.1], "
+                "CVaR[impact, 0.1], IQR[impact, 0.25, 0.75].",
+            )
+        try:
+            node = make(name.name, *numbers, given=given)
+        except ConstraintError as wrong:  # built in Python, it has no place in the text
+            place = covering(shares[0], shares[-1])
+            raise point_at(str(wrong.args[0]).split("\nHint: ")[0], place, wrong.hint) from None
+        return replace(node, of=name) if isinstance(node, Statistic) else node
 
     def _averaged(self, head: str, tree: Any) -> Column | Condition:
         node = self._operand_or_condition(tree)
@@ -174,7 +211,7 @@ class Reader:
     def _call(self, tree: Any) -> Expression:
         head, *inside = tree.children
         if head not in _FUNCTIONS:
-            known = head in RATES or head in _AVERAGES
+            known = head in RATES or head in _AVERAGES or head in _DISTRIBUTION
             hint = f"{head} takes square brackets: {head}[...]." if known else "check the name."
             raise self._unknown(head, hint, "function")
         if head == "abs" and len(inside) != 1:
@@ -186,17 +223,13 @@ class Reader:
         return _FUNCTIONS[head](*map(self._expression, inside))
 
     def _unknown(self, name: Any, hint: str, kind: str = "statistic") -> ConstraintError:
-        if name in _LATER:
-            return point_at(
-                f"'{name}' is not supported yet.",
-                self._span(name),
-                "bound the mean instead, as in E[impact] >= 0.",
-            )
-        known = tuple(_FUNCTIONS) if kind == "function" else (*_AVERAGES, *RATES)
+        known = tuple(_FUNCTIONS) if kind == "function" else (*_AVERAGES, *RATES, *_DISTRIBUTION)
         return point_at(
             f"no {kind} '{name}'; there are: {', '.join(known)}.",
             self._span(name),
-            hint if name in (*_AVERAGES, *RATES, *_FUNCTIONS) else did_you_mean(name, known, hint),
+            hint
+            if name in (*_AVERAGES, *RATES, *_FUNCTIONS, *_DISTRIBUTION)
+            else did_you_mean(name, known, hint),
         )
 
     def _condition(self, tree: Any) -> Condition:

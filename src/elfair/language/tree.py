@@ -115,3 +115,14 @@ def covering(*nodes: Node) -> Span | None:
         return None
     start, end = min(span.start for span in spans), max(span.end for span in spans)
     return Span(spans[0].text, start, end)
+
+
+def number_text(value: float) -> str:
+    """The shortest text that reads back as the same number.
+
+    Examples
+    --------
+    >>> number_text(2.0), number_text(-0.0), number_text(1e-05)
+    ('2', '0', '1e-05')
+    """
+    return repr(float(value) + 0.0).removesuffix(".0")  # + 0.0: no negative zero

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from elfair.constraints import CompiledClaim, Plan
 from elfair.data import LoggedData
 from elfair.requirements import Belief
-from elfair.statistics import Baselines, Estimation, Part, Rows, compile_conjunct
+from elfair.statistics import Baselines, Estimation, Impact, Part, Rows, compile_form
 from elfair.statistics.baseline import OutcomeModel
 
 Floats = NDArray[np.float64]
@@ -28,7 +28,7 @@ def forecast(
     data: LoggedData,
     policies: Sequence[Floats],
 ) -> list[list[Belief]]:
-    """What to believe of the mean of each part of each claim.
+    """What to believe of the mean of each part of each claim's tails.
 
     Parameters
     ----------
@@ -44,24 +44,25 @@ def forecast(
     Returns
     -------
     list of lists of Belief
-        One for each claim and part.
+        One for each claim and each part of its tails.
     """
     if not any(part.weighted for claim in compiled for part in claim.parts):
         return [[Belief(part.rows, 1.0) for part in claim.parts] for claim in compiled]
     outcome = _Outcome(Baselines(Estimation(), data), data)
     beliefs = []
     for claim in compiled:
-        direct = compile_conjunct(
-            claim.claim.conjunct, data, outcome.baselines, plan.logged_averages, direct=True
-        )
-        beliefs.append(
-            [
+        of_claim = []
+        for tail in claim.tails:
+            direct = compile_form(
+                tail.form, data, outcome.baselines, plan.logged_averages, direct=True
+            )
+            of_claim += [
                 outcome.belief(part, predicted.rows, policies)
                 if part.weighted
                 else Belief(part.rows, 1.0)
-                for part, predicted in zip(claim.parts, direct, strict=True)
+                for part, predicted in zip(tail.parts, direct, strict=True)
             ]
-        )
+        beliefs.append(of_claim)
     return beliefs
 
 
@@ -72,7 +73,7 @@ class _Outcome:
         self.baselines = baselines
         self.data = data
         self._inputs = np.column_stack([np.ones(data.n), baselines.encoding.of(data)])
-        self._noises: dict[tuple[str, int], float] = {}
+        self._noises: dict[tuple[Impact, int], float] = {}
         assert data.decision_index is not None
         self._taken = [data.decision_index == a for a in range(data.classes.size)]
         self._inverse = [
@@ -110,8 +111,8 @@ class _Outcome:
         data, index = self.data, part.rows.index
         every = np.vstack([1 - free.sum(axis=0), free])
         inputs, total = self._inputs[index], 0.0
-        for name, (new, logged) in part.impacts.items():
-            model = self.baselines.model(name)
+        for impact, (new, logged) in part.impacts.items():
+            model = self.baselines.model(impact)
             for a, taken in enumerate(self._taken):
                 if not taken.any():
                     continue
@@ -121,14 +122,14 @@ class _Outcome:
                 else:
                     weight = weight + logged * taken[index]
                 direction = weight @ inputs / index.size
-                noise = self._noise(model, name, a)
+                noise = self._noise(model, impact, a)
                 total += noise * float(direction @ self._inverse[a] @ direction)
         return total
 
-    def _noise(self, model: OutcomeModel, name: str, a: int) -> float:
-        if (name, a) not in self._noises:
+    def _noise(self, model: OutcomeModel, impact: Impact, a: int) -> float:
+        if (impact, a) not in self._noises:
             taken = self._taken[a]
             known = self._inputs[taken, 1:]
-            residual = self.data.impact(name)[taken] - model.regressions[a].predict(known)
-            self._noises[name, a] = float(residual.var())
-        return self._noises[name, a]
+            residual = impact.values(self.data)[taken] - model.regressions[a].predict(known)
+            self._noises[impact, a] = float(residual.var())
+        return self._noises[impact, a]

@@ -14,14 +14,16 @@ from numpy.typing import NDArray
 from elfair.constraints import CompiledClaim, Plan
 from elfair.data import LoggedData
 from elfair.errors import DataError, InputError
+from elfair.points import settle
 from elfair.policies import Policy
-from elfair.requirements import Belief, Requirement, Target
+from elfair.requirements import Belief, Requirement
 from elfair.search.evolution import cmaes_search
 from elfair.search.forecast import forecast
 from elfair.search.gradient import PRECISION, gradient_search
 from elfair.search.loss import Loss
 from elfair.search.problem import Candidate, Problem
 from elfair.search.task import Task
+from elfair.targets import Target
 
 Floats = NDArray[np.float64]
 Method = Literal["gradient", "cmaes"]
@@ -30,6 +32,8 @@ Method = Literal["gradient", "cmaes"]
 EXPLORED_ROWS = 5_000
 #: How precisely it finishes: the loss of so many rows is not known any better.
 ROUGHLY = 1e-5
+#: How often points are chosen and a policy is searched for them, where a claim needs points.
+ROUNDS = 3
 
 
 @dataclass(frozen=True)
@@ -92,20 +96,44 @@ class Selection:
         """
         self.task.check(data)
         policy = self.task.policy(data)
+        if not plan.statistics:
+            return policy, *self._searched(policy, data, plan, n_test, progress, n_error)
+        # Points and policies by turns: for given points the claims are about averages, and the
+        # policy that is found then has points of its own.
+        inputs = policy.logged(data)
+        theta, evaluations, known = self.task.best(policy, inputs, data), 0, list[Floats]()
+        for _ in range(ROUNDS):
+            settled = settle(plan, data, policy.free(theta, inputs), n_test)
+            found, steps = self._searched(policy, data, settled, n_test, progress, n_error, known)
+            theta, evaluations, known = found.theta, evaluations + steps, [found.theta]
+        return policy, found, evaluations
+
+    def _searched(
+        self,
+        policy: Policy,
+        data: LoggedData,
+        plan: Plan,
+        n_test: int,
+        progress: Callable[[], None],
+        n_error: int | None,
+        known: Sequence[Floats] = (),
+    ) -> tuple[Candidate, int]:
+        """The best policy for one plan, which has no statistics beyond the mean."""
         view = _View(self, policy, data, plan, n_test, n_error=n_error)
         if self.method == "cmaes":
             problem = view.problem()
-            found = cmaes_search(problem, view.best, seed=self.seed, progress=progress)
-            return policy, found, problem.evaluations
+            start = known[0] if known else view.best
+            found = cmaes_search(problem, start, seed=self.seed, progress=progress)
+            return found, problem.evaluations
         if data.n > 2 * EXPLORED_ROWS:
             some = np.sort(np.random.default_rng(self.seed).choice(data.n, EXPLORED_ROWS, False))
             explored = _View(self, policy, data.take(some), plan, n_test, data.n, n_error)
             with suppress(DataError):  # a condition that too few of these rows meet
-                good, before = explored.search(explored.starts(), progress)
+                good, first = explored.search([*known, *explored.starts()], progress)
                 view.best = explored.best  # good enough to smooth so many labels
-                found, after = view.search([good.theta], progress, precision=ROUGHLY)
-                return policy, found, before + after
-        return policy, *view.search(view.starts(), progress)
+                found, second = view.search([good.theta], progress, precision=ROUGHLY)
+                return found, first + second
+        return view.search([*known, *view.starts()], progress)
 
 
 @dataclass

@@ -10,6 +10,7 @@ import numpy as np
 from elfair.constraints import Plan
 from elfair.data import LoggedData
 from elfair.errors import InputError
+from elfair.points import settle
 from elfair.requirements import Requirement
 from elfair.search.problem import Problem
 from elfair.search.selection import Selection
@@ -93,6 +94,7 @@ def _delivered(
     seen, judged = (candidate.take(np.flatnonzero(rows)) for rows in (~unseen, unseen))
     selection, plan = make(parameters, seen)
     policy, found, _ = selection.run(seen, plan, n_test)
+    plan = settle(plan, seen, policy.free(found.theta, policy.logged(seen)), n_test)
     loss = selection.task.loss(judged)
     view = Problem(
         policy,

@@ -1,15 +1,18 @@
 """Leaves of an expression, compiled to rows that are affine in the policy."""
 
 from elfair.statistics.baseline import Baselines, Estimation, Estimator
-from elfair.statistics.compiled import Part, compile_conjunct, logged_average
+from elfair.statistics.compiled import Part, compile_form, logged_average
+from elfair.statistics.impacts import Impact, impact_of
 from elfair.statistics.rows import Rows
 
 __all__ = [
     "Baselines",
     "Estimation",
     "Estimator",
+    "Impact",
     "Part",
     "Rows",
-    "compile_conjunct",
+    "compile_form",
+    "impact_of",
     "logged_average",
 ]

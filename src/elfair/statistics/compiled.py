@@ -1,4 +1,4 @@
-"""A one-sided statement of the language, compiled to affine rows on a data set."""
+"""A linear form of the language, compiled to affine rows on a data set."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elfair.data import LoggedData
-from elfair.errors import DataError, did_you_mean
+from elfair.errors import DataError
 from elfair.language import (
-    Column,
     Condition,
-    Conjunct,
+    Linear,
     Mean,
     columns_used,
     holds,
@@ -22,6 +21,7 @@ from elfair.language import (
     uses_decision,
 )
 from elfair.statistics.baseline import Baselines, Estimation
+from elfair.statistics.impacts import Impact, event_of, impact_of
 from elfair.statistics.rows import Rows
 
 Floats = NDArray[np.float64]
@@ -37,13 +37,13 @@ class Part:
         The condition; None means everyone.
     rows : Rows
         The rows, oriented as g: large is bad.
-    impacts : mapping of str to (float, float)
+    impacts : mapping of Impact to (float, float)
         How much of E[impact] and of E_logged[impact] the rows hold, for each impact.
     """
 
     given: Condition | None
     rows: Rows
-    impacts: Mapping[str, tuple[float, float]]
+    impacts: Mapping[Impact, tuple[float, float]]
 
     @property
     def weighted(self) -> bool:
@@ -56,8 +56,8 @@ class Part:
         return "everyone" if self.given is None else str(self.given)
 
 
-def compile_conjunct(
-    conjunct: Conjunct,
+def compile_form(
+    form: Linear,
     data: LoggedData,
     baselines: Baselines,
     logged_averages: Mapping[Mean, float],
@@ -71,8 +71,8 @@ def compile_conjunct(
 
     Parameters
     ----------
-    conjunct : Conjunct
-        The statement g <= 0.
+    form : Linear
+        The form g, of averages alone.
     data : LoggedData
         The rows.
     baselines : Baselines
@@ -87,9 +87,9 @@ def compile_conjunct(
     -------
     tuple of Part
     """
-    constant = conjunct.form.constant
+    constant = form.constant
     by_condition: dict[Condition | None, list[tuple[float, Mean]]] = {}
-    for coefficient, mean in conjunct.form.terms:
+    for coefficient, mean in form.means:
         if mean in logged_averages:
             constant += coefficient * logged_averages[mean]
         else:
@@ -123,30 +123,29 @@ def _part(
     by_class = np.zeros((data.classes.size, index.size))
     offset = np.full(index.size, constant)
     low = high = constant
-    impacts: dict[str, tuple[float, float]] = {}
+    impacts: dict[Impact, tuple[float, float]] = {}
     for coefficient, mean in terms:
-        if isinstance(mean.of, Column):
-            name = _impact_name(mean.of, data)
+        if (impact := impact_of(mean, data)) is not None:
             if not mean.logged:
                 _require(mean, data, "decision", "propensity")
-            new, logged = impacts.get(name, (0.0, 0.0))
+            new, logged = impacts.get(impact, (0.0, 0.0))
             if mean.logged:
-                impacts[name] = new, logged + coefficient
+                impacts[impact] = new, logged + coefficient
             else:
-                impacts[name] = new + coefficient, logged
+                impacts[impact] = new + coefficient, logged
             continue
         if mean.logged:
             offset += coefficient * _logged_event(mean, data)[index]
         else:
             by_class += coefficient * _event(mean, data)[:, index]
         low, high = low + min(coefficient, 0.0), high + max(coefficient, 0.0)
-    for name, (new, logged) in impacts.items():
+    for impact, (new, logged) in impacts.items():
         part = data if everyone else data.take(index)
         if direct and new:
-            _add_predicted(by_class, offset, part, baselines.model(name).of(part), new, logged)
+            _add_predicted(by_class, offset, part, baselines.model(impact).of(part), new, logged)
             low, high = -np.inf, np.inf
             continue
-        ends = _add_impact(by_class, offset, part, name, given, new, logged, baselines)
+        ends = _add_impact(by_class, offset, part, impact, given, new, logged, baselines)
         low, high = low + ends[0], high + ends[1]
     rows = Rows(index, offset + by_class[0], by_class[1:] - by_class[0], low, high)
     return Part(given, rows, impacts)
@@ -156,15 +155,15 @@ def _add_impact(
     by_class: Floats,
     offset: Floats,
     data: LoggedData,
-    name: str,
+    impact: Impact,
     given: Condition | None,
     new: float,
     logged: float,
     baselines: Baselines,
 ) -> tuple[float, float]:
     """Add new * E[impact] + logged * E_logged[impact] to the rows; return its ends."""
-    values, estimation = data.impact(name), baselines.estimation
-    limits = estimation.range_of(name)
+    values, estimation = impact.values(data), baselines.estimation
+    limits = impact.ends(estimation.ranges)
     if not new:
         offset += logged * values
         low, high = sorted(logged * end for end in limits)
@@ -172,7 +171,7 @@ def _add_impact(
     assert data.propensity is not None  # see _require
     taken = data.decision_index, np.arange(data.n)
     if estimation.estimator == "dr":
-        baseline = baselines.model(name).of(data)
+        baseline = baselines.model(impact).of(data)
         k = float(baseline.mean())
         baseline -= k
         residual = values - k - baseline[taken]
@@ -182,7 +181,7 @@ def _add_impact(
             offset += logged * (np.sum(data.behavior.T * baseline, axis=0) - baseline[taken])
         ends = _doubly_robust_ends(new, logged, limits, estimation)
     else:
-        k = baselines.constant(name, given, np.sign(new))
+        k = baselines.constant(impact, given, np.sign(new))
         residual = values - k
         ends = _weighted_ends(new, logged, k, limits, estimation)
     by_class[taken] += new * residual / data.propensity
@@ -248,22 +247,6 @@ def _values_of(given: Condition | None, data: LoggedData) -> str:
     return "".join(shown)
 
 
-def _impact_name(column: Column, data: LoggedData) -> str:
-    if column.name in data.impact_names:
-        return column.name if column.name in data.impacts else next(iter(data.impacts))
-    if not data.impacts:
-        raise point_at(
-            f"no impact '{column.name}': impact was not given.",
-            column.span,
-            hint="pass impact=, the column that holds what was seen later.",
-        )
-    raise point_at(
-        f"no impact '{column.name}'; impacts: {', '.join(data.impact_names)}.",
-        column.span,
-        hint=did_you_mean(column.name, data.impact_names, "E[...] takes the name of an impact."),
-    )
-
-
 def _event(mean: Mean, data: LoggedData) -> Floats:
     """For each class, where the event holds if that class is decided."""
     if not data.classes.size:
@@ -271,10 +254,10 @@ def _event(mean: Mean, data: LoggedData) -> Floats:
             "there are no classes: neither y nor decision was given.",
             hint="pass y= or decision=.",
         )
-    assert not isinstance(mean.of, Column)
-    if not uses_decision(mean.of):
-        return np.tile(holds(mean.of, data).astype(np.float64), (data.classes.size, 1))
-    return np.array([holds(mean.of, data, decision=name) for name in data.classes], np.float64)
+    event = event_of(mean)
+    if not uses_decision(event):
+        return np.tile(holds(event, data).astype(np.float64), (data.classes.size, 1))
+    return np.array([holds(event, data, decision=name) for name in data.classes], np.float64)
 
 
 def _logged_event(mean: Mean, data: LoggedData) -> Floats:
@@ -306,10 +289,8 @@ def _require(mean: Mean, data: LoggedData, *columns: str) -> None:
 def logged_average(mean: Mean, data: LoggedData) -> float:
     """The average of the data that the paper takes for E_logged[...], as if it were known."""
     inside = holds(mean.given, data)
-    if isinstance(mean.of, Column):
-        values = data.impact(_impact_name(mean.of, data))
-    else:
-        values = _logged_event(mean, data)
+    impact = impact_of(mean, data)
+    values = _logged_event(mean, data) if impact is None else impact.values(data)
     if not inside.any():
         raise DataError(
             f"no row meets the condition '{mean.given}'.",

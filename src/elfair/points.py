@@ -1,0 +1,292 @@
+"""Statistics beyond the mean, brought back to averages by points chosen on candidate rows.
+
+Each is the best value, over some point, of something that is linear in averages:
+
+* quantile_a >= v where P(I < v) <= a, and quantile_a <= v where P(I > v) <= 1 - a;
+* CVaR_a >= v - E[max(v - I, 0)] / a for every v, with equality at the quantile (Rockafellar and
+  Uryasev 2000);
+* CVaR_a <= u where E[I - u; I <= v] <= 0 for some v with P(I <= v) >= a;
+* var <= E[(I - m)^2] for every m, with equality at the mean; the difference is (E[I] - m)^2.
+
+So a bound needs no band around the whole distribution, which would have to be right everywhere at
+once: one average at one point, at the full delta. *Any* point is valid as long as the tested rows
+had no part in it; on candidate rows, under the policy that will be tested, a good one is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from elfair.constraints import Claim, Plan
+from elfair.data import LoggedData
+from elfair.intervals import ABOVE, Formula, needs
+from elfair.language import (
+    AtMost,
+    CVaR,
+    Expression,
+    Mean,
+    Number,
+    Quantile,
+    Shortfall,
+    Squared,
+    Statistic,
+    Tail,
+    Threshold,
+    conjuncts,
+    holds,
+    linear_form,
+    point_at,
+    substitute,
+)
+from elfair.statistics import compile_form, impact_of
+from elfair.statistics.weights import importance_weights
+
+Floats = NDArray[np.float64]
+
+#: Digits of a point that is not dictated by the constraint: enough to be near the best one.
+DIGITS = 6
+#: How many standard errors between a side condition and its limit are looked through.
+MOST_ERRORS = 8.0
+#: What may be left over of numbers that were shared out, as a share of them.
+ROUNDING = 1e-9
+
+
+def settle(plan: Plan, data: LoggedData, free: Floats, n_test: int) -> Plan:
+    """The plan with every statistic beyond the mean brought back to averages.
+
+    Parameters
+    ----------
+    plan : Plan
+        What is to be tested.
+    data : LoggedData
+        Rows that are not tested.
+    free : ndarray of shape (channels, n)
+        The policy that will be tested, on these rows.
+    n_test : int
+        On how many rows it will be.
+
+    Returns
+    -------
+    Plan
+        The same plan where there is no such statistic.
+    """
+    if not plan.statistics:
+        return plan
+    claims: list[Claim] = []
+    for claim in plan.claims:
+        if claim.statistics:
+            claims += _Settling(plan, claim, data, free, n_test / data.n).claims()
+        else:
+            claims.append(claim)
+    return replace(plan, claims=tuple(claims))
+
+
+class _Stood(NamedTuple):
+    """What stands in for a statistic, and what must hold for it to be on the needed side."""
+
+    stand_in: Expression
+    conditions: tuple[AtMost, ...] = ()
+
+
+@dataclass
+class _Settling:
+    """One claim, and the rows on which its points are chosen."""
+
+    plan: Plan
+    claim: Claim
+    data: LoggedData
+    free: Floats
+    test_ratio: float
+
+    def claims(self) -> list[Claim]:
+        """The claims about averages that together say what the claim says, or more."""
+        traded = [s for s in self._sides if self._is_traded(s)]
+        stood = {s: self._own(s) for s in self._sides if s not in traded}
+        numbers: dict[Statistic, float] = {}
+        if traded:
+            # Numbers stand in for these: the easier that each is on its side of its number, the
+            # harder what is left of the claim. All of them are to be equally easy.
+            low, high = -MOST_ERRORS, MOST_ERRORS
+            for _ in range(30):
+                middle = (low + high) / 2
+                at = stood | {s: self._beside(s, self._number(s, middle)) for s in traded}
+                low, high = (middle, high) if self._holds(at, middle) else (low, middle)
+            numbers = self._used_up(stood, {s: self._number(s, low) for s in traded})
+            stood |= {s: self._beside(s, numbers[s], errors=low) for s in traded}
+        statements = [condition for each in stood.values() for condition in each.conditions]
+        left = linear_form(main := self._main(stood))
+        if left.terms:
+            statements.append(AtMost(main, Number(0.0)))
+        whole = self.claim.conjunct
+        claims = [
+            Claim(replace(each, parent=whole.parent, source=whole.source), self.claim.delta)
+            for statement in statements
+            for each in conjuncts(statement)
+        ]
+        size = sum(abs(weight) for weight, _ in whole.form.terms) * max(
+            map(abs, numbers.values()), default=0.0
+        )
+        if not left.terms and left.constant > ROUNDING * size:
+            # No numbers within reach say what the claim says: then it cannot pass.
+            claims.append(replace(self.claim, conjunct=replace(whole, form=left)))
+        return claims
+
+    @cached_property
+    def _sides(self) -> dict[Statistic, int]:
+        sides: dict[Statistic, int] = {}
+        for node, side in needs(self.claim.conjunct.form):
+            if isinstance(node, Statistic) and sides.setdefault(node, side) != side:
+                raise point_at(
+                    f"'{node}' is needed from above and from below at once here, which is not "
+                    "supported.",
+                    node.span,
+                    "multiply out, or split the constraint in two.",
+                )
+        return sides
+
+    def _is_traded(self, statistic: Statistic) -> bool:
+        from_above = self._sides[statistic] == ABOVE
+        return isinstance(statistic, Quantile) or (isinstance(statistic, CVaR) and from_above)
+
+    # -- what stands in -------------------------------------------------------------------------
+
+    def _own(self, statistic: Statistic) -> _Stood:
+        """Averages at the point that is best whatever the rest of the claim is."""
+        of, given = statistic.of, statistic.given
+        values, weights = self._sorted(statistic)
+        total = float(weights.sum()) or 1.0
+        if isinstance(statistic, CVaR):
+            reached = int(np.searchsorted(np.cumsum(weights), statistic.share * total))
+            point = _rounded(float(values[min(reached, values.size - 1)]))
+            return _Stood(point - Mean(Shortfall(of, point), given) / statistic.share)
+        point = _rounded(float(values @ weights) / total)
+        square: Expression = Mean(Squared(of, point), given)
+        if self._sides[statistic] != ABOVE:
+            square = square - (Mean(of, given) - point) * (Mean(of, given) - point)
+        return _Stood(square)
+
+    def _beside(self, statistic: Statistic, number: float, errors: float = 0.0) -> _Stood:
+        """A number, and the conditions under which the statistic is on its side of it."""
+        of, given = statistic.of, statistic.given
+        assert isinstance(statistic, Quantile | CVaR)
+        if self._sides[statistic] != ABOVE:
+            below = Mean(Threshold(of, number, "<"), given)
+            return _Stood(Number(number), (below <= statistic.share,))
+        most = round(1 - statistic.share, 12)
+        if isinstance(statistic, Quantile):
+            return _Stood(Number(number), (Mean(Threshold(of, number, ">"), given) <= most,))
+        point = self._edge(statistic, errors)
+        return _Stood(
+            Number(number),
+            (
+                Mean(Threshold(of, point, ">"), given) <= most,
+                Mean(Tail(of, point, number), given) <= 0,
+            ),
+        )
+
+    # -- numbers --------------------------------------------------------------------------------
+
+    def _number(self, statistic: Statistic, errors: float) -> float:
+        """The tightest number of which the rows say, by so many standard errors more than the test
+        asks for, that the statistic is on its side.
+        """
+        edge = self._edge(statistic, errors)
+        if isinstance(statistic, Quantile):
+            return edge
+        values, weights = self._sorted(statistic)
+        inside = np.where(values <= edge, weights, 0.0)
+        margin = self._margin(values.size, errors)
+        low, high = float(values[0]), float(values[-1])
+        for _ in range(40):
+            middle = (low + high) / 2
+            rows = inside * (values - middle)
+            met = float(rows.mean() + rows.std() * margin) <= 0
+            low, high = (low, middle) if met else (middle, high)
+        return _rounded(high)
+
+    def _edge(self, statistic: Statistic, errors: float) -> float:
+        """The same for the quantile that a statistic is about."""
+        assert isinstance(statistic, Quantile | CVaR)
+        values, weights = self._sorted(statistic)
+        n, share = values.size, statistic.share
+        if self._sides[statistic] == ABOVE:
+            share, values, weights = 1 - share, values[::-1], weights[::-1]
+        first = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+        # For each distinct value, the weight strictly beyond it.
+        beyond, squares = (np.append(0.0, np.cumsum(of))[first] / n for of in (weights, weights**2))
+        spread = np.sqrt(np.maximum(squares - beyond**2, 0.0))
+        met = beyond + spread * self._margin(n, errors) <= share * float(weights.mean() or 1.0)
+        tightest: int = np.flatnonzero(met)[-1] if met.any() else 0
+        return _rounded(float(values[first[tightest]]))
+
+    def _margin(self, n: int, errors: float) -> float:
+        """What the bound and that much luck add to a mean, in spreads of one of n rows."""
+        tested = max(1.0, n * self.test_ratio)
+        return float(ndtri(1 - self.claim.delta)) / sqrt(tested) + errors * sqrt(1 / tested + 1 / n)
+
+    def _sorted(self, statistic: Statistic) -> tuple[Floats, Floats]:
+        """The impacts inside the condition in order, and their weights."""
+        if statistic not in self._in_order:
+            mean = Mean(statistic.of, statistic.given)
+            # Says what is missing: rows inside the condition, decisions, propensities.
+            compile_form(linear_form(mean), self.data, self.plan.baselines, {})
+            inside, impact = holds(mean.given, self.data), impact_of(mean, self.data)
+            assert impact is not None
+            values = impact.values(self.data)[inside]
+            order = np.argsort(values, kind="stable")
+            weights = importance_weights(self.data, self.free)[inside]
+            self._in_order[statistic] = values[order], weights[order]
+        return self._in_order[statistic]
+
+    @cached_property
+    def _in_order(self) -> dict[Statistic, tuple[Floats, Floats]]:
+        return {}
+
+    # -- what is left ---------------------------------------------------------------------------
+
+    def _main(self, stood: Mapping[Statistic, _Stood]) -> Expression:
+        return substitute(
+            self.claim.conjunct.form.expression, {s: each.stand_in for s, each in stood.items()}
+        )
+
+    def _holds(self, stood: Mapping[Statistic, _Stood], errors: float) -> bool:
+        """Whether what is left of the claim would hold by as many standard errors."""
+        main = linear_form(self._main(stood))
+        if not main.terms:
+            return main.constant <= 0
+        formula = Formula(main)
+        uppers = []
+        for tail in formula.tails:
+            parts = compile_form(tail, self.data, self.plan.baselines, self.plan.logged_averages)
+            values = [part.rows.values(self.free) for part in parts]
+            margins = [row.std() * self._margin(row.size, errors) for row in values]
+            uppers.append(float(sum(row.mean() for row in values) + np.hypot.reduce(margins)))
+        return formula.upper(uppers)[0] <= 0
+
+    def _used_up(
+        self, stood: Mapping[Statistic, _Stood], numbers: dict[Statistic, float]
+    ) -> dict[Statistic, float]:
+        """Where only numbers are left of the claim, what they leave over is shared out."""
+        beside = {s: _Stood(Number(number)) for s, number in numbers.items()}
+        main = linear_form(self._main({**stood, **beside}))
+        weights = {node: weight for weight, node in self.claim.conjunct.form.terms}
+        if main.terms or not set(numbers) <= set(weights):
+            return numbers
+        each = -main.constant / len(numbers)
+        if len(numbers) == 1:  # then it is the constraint's own number, to the last digit
+            nothing = {s: _Stood(Number(0.0)) for s in numbers}
+            rest = linear_form(self._main({**stood, **nothing})).constant
+            return {s: -rest / weights[s] for s in numbers}
+        return {s: _rounded(number + each / weights[s], 12) for s, number in numbers.items()}
+
+
+def _rounded(value: float, digits: int = DIGITS) -> float:
+    return float(f"{value:.{digits}g}")

@@ -1,0 +1,112 @@
+"""What is averaged: an impact, or a function of one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elfair.data import LoggedData
+from elfair.errors import did_you_mean
+from elfair.language import (
+    Column,
+    Compare,
+    Condition,
+    Derived,
+    Literal,
+    Mean,
+    Operand,
+    Threshold,
+    point_at,
+)
+
+Floats = NDArray[np.float64]
+
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+class Impact(NamedTuple):
+    """An impact's column, and what is made of it.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    derived : Derived, optional
+        A function of it; the impact itself where it is None.
+
+    Examples
+    --------
+    >>> data = LoggedData([[0.0], [1.0]], impact={"gain": [2.0, 4.0]})
+    >>> below = Impact("gain", Threshold(Column("gain"), 3.0, "<"))
+    >>> below.values(data).tolist(), below.ends({})
+    ([1.0, 0.0], (0.0, 1.0))
+    """
+
+    name: str
+    derived: Derived | None = None
+
+    def values(self, data: LoggedData) -> Floats:
+        """Its value in each row."""
+        values = data.impacts[self.name]
+        return values if self.derived is None else self.derived.of(values)
+
+    def ends(self, ranges: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
+        """Its range, from the declared ranges of impacts; infinite where nothing is known."""
+        low, high = ranges.get(self.name, (-np.inf, np.inf))
+        return (low, high) if self.derived is None else self.derived.ends(low, high)
+
+
+def impact_of(mean: Mean, data: LoggedData) -> Impact | None:
+    """The impact that an average is of; None where it is of an event.
+
+    Examples
+    --------
+    >>> from elfair.language import E, col
+    >>> data = LoggedData([[0.0], [1.0]], impact={"gain": [2.0, 4.0]})
+    >>> impact_of(E("impact"), data).name
+    'gain'
+    >>> print(impact_of(E(col("gain") < 3), data).derived)
+    gain < 3
+    """
+    match mean.of:
+        case Column():
+            return Impact(_name(mean.of, data))
+        case Derived(impact):
+            return Impact(_name(impact, data), mean.of)
+        case Compare(Column() as column, op, Literal(value)) if _is_impact(column, op, value, data):
+            return Impact(_name(column, data), Threshold(column, float(value), op))
+        case Compare(Literal(value), op, Column() as column) if _is_impact(column, op, value, data):
+            return Impact(_name(column, data), Threshold(column, float(value), _MIRRORED[op]))
+    return None
+
+
+def event_of(mean: Mean) -> Condition:
+    """The event that an average is of, where `impact_of` says that it is of one."""
+    assert isinstance(mean.of, Condition)
+    return mean.of
+
+
+def _is_impact(column: Operand, op: str, value: object, data: LoggedData) -> bool:
+    """Whether a comparison asks for the impact: a feature of the same name comes first."""
+    assert isinstance(column, Column)
+    number = isinstance(value, int | float) and op in _MIRRORED
+    return number and column.name in data.impact_names and column.name not in data.names
+
+
+def _name(column: Column, data: LoggedData) -> str:
+    if column.name in data.impact_names:
+        return data.impact_key(column.name)
+    if not data.impacts:
+        raise point_at(
+            f"no impact '{column.name}': impact was not given.",
+            column.span,
+            hint="pass impact=, the column that holds what was seen later.",
+        )
+    raise point_at(
+        f"no impact '{column.name}'; impacts: {', '.join(data.impact_names)}.",
+        column.span,
+        hint=did_you_mean(column.name, data.impact_names, "E[...] takes the name of an impact."),
+    )

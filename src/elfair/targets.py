@@ -1,0 +1,95 @@
+"""How far inside its constraints a candidate is to be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from elfair.errors import InputError
+
+#: xi, where none is given, as a share of the standard deviation of a row of g.
+XI_SHARE = 0.01
+
+
+class Terms(NamedTuple):
+    """The excess as a sum: a factor for each thing that is predicted, and a constant.
+
+    Parameters
+    ----------
+    upper, mean, error, spread : float
+        The factors of these attributes of a `Prediction`.
+    constant : float
+        What is added to them.
+    """
+
+    upper: float
+    mean: float = 0.0
+    error: float = 0.0
+    spread: float = 0.0
+    constant: float = 0.0
+
+
+@dataclass(frozen=True)
+class Target:
+    """How far inside the constraints a candidate is to be.
+
+    Parameters
+    ----------
+    power : float, optional
+        The wanted probability that each claim passes the test.
+    inflation : float, optional
+        The paper's way instead: the factor by which the predicted width of the bound is stretched.
+    xi : float, optional
+        The margin that makes the solution rate tend to 1; a share of the spread unless given.
+
+    Examples
+    --------
+    >>> Target(power=0.5, xi=0.25).terms
+    Terms(upper=1.0, mean=0.0, error=0.0, spread=0.0, constant=0.25)
+    """
+
+    power: float | None = None
+    inflation: float | None = None
+    xi: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.power is None) == (self.inflation is None):
+            raise InputError(
+                f"give either power or inflation. Got power={self.power!r} and "
+                f"inflation={self.inflation!r}.",
+                hint="power=0.95 is the default; the paper's way is power=None, inflation=2.0.",
+            )
+        for name in ("power", "inflation", "xi"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, int | float | np.number):
+                raise InputError(
+                    f"{name} must be a number or None. Got {value!r} instead.",
+                    hint="power=0.95, inflation=None and xi=None are the defaults.",
+                )
+        if self.power is not None and not 0 < self.power < 1:
+            raise InputError(
+                f"power must be in (0, 1). Got {self.power!r} instead.",
+                hint="0.95 asks for a 95 % chance that each constraint passes.",
+            )
+        if self.inflation is not None and not self.inflation > 0:
+            raise InputError(
+                f"inflation must be positive. Got {self.inflation!r} instead.",
+                hint="the paper uses 2.0.",
+            )
+        if self.xi is not None and not self.xi >= 0:
+            raise InputError(
+                f"xi must be at least 0. Got {self.xi!r} instead.",
+                hint="leave it out for a hundredth of the standard deviation.",
+            )
+
+    @property
+    def terms(self) -> Terms:
+        """What must be at most 0 for a candidate that meets its target."""
+        share, margin = (XI_SHARE, 0.0) if self.xi is None else (0.0, self.xi)
+        if self.inflation is None:
+            assert self.power is not None
+            return Terms(1.0, 0.0, float(ndtri(self.power)), share, margin)
+        return Terms(self.inflation, 1 - self.inflation, 0.0, share / 4, margin / 4)

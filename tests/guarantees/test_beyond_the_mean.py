@@ -1,0 +1,81 @@
+"""At the edge of the truth, no statement beyond the mean passes more than delta of the time.
+
+The population lives in benchmarks/beyond_the_mean.py. ELFAIR_GUARANTEES=full runs 2,000 draws a
+cell, for every bound and size.
+"""
+
+from __future__ import annotations
+
+import os
+from math import sqrt
+
+import numpy as np
+import pytest
+
+import beyond_the_mean as population  # the script in benchmarks/; see conftest.py
+from elfair.statistics.weights import importance_weights
+
+FULL = os.environ.get("ELFAIR_GUARANTEES") == "full"
+DRAWS = 2_000 if FULL else 60
+SIZES = population.SIZES if FULL else population.SIZES[:1]
+BOUNDS = population.BOUNDS if FULL else ("ttest", "betting")
+DELTA = population.DELTA
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("bound", BOUNDS)
+@pytest.mark.parametrize("name", population.EDGES)
+def test_at_the_edge_a_statement_passes_at_most_delta_of_the_time(
+    name: str, bound: str, n: int
+) -> None:
+    rate = population.false_passes((name, bound, n, DRAWS)) / DRAWS
+    asymptotic = 0.02 if bound == "ttest" else 0.0
+    assert rate <= DELTA + asymptotic + 4 * sqrt(DELTA * (1 - DELTA) / DRAWS)
+
+
+@pytest.mark.parametrize(
+    ("inside", "n"),
+    [
+        ("quantile[impact, 0.1] >= 0.15", 2_000),
+        ("CVaR[impact, 0.1] >= 0.04", 2_000),
+        ("CVaR[impact, 0.1] <= 0.5", 2_000),
+        ("var[impact] <= 0.08", 2_000),
+        ("var[impact] >= 0.02", 2_000),
+        ("IQR[impact] <= 0.5", 2_000),
+        ("IQR[impact] >= 0.15", 2_000),
+        ("median[impact | g == 1] - median[impact | g == 0] >= -0.1", 2_000),
+        ("E[impact | g == 0] * E[impact | g == 1] >= 0.3", 2_000),
+        ("E[impact | g == 0] >= 0.4 or E[impact | g == 1] >= 0.9", 2_000),
+    ],
+)
+def test_well_inside_it_passes_so_that_the_test_above_means_something(inside: str, n: int) -> None:
+    passed = [population.passes(inside, "betting", n, seed) for seed in range(20)]
+    assert np.mean(passed) >= 0.9
+
+
+def test_the_truth_is_the_truth() -> None:
+    # By brute force: weighted samples of a million rows against the closed forms.
+    data, policy = population.draw(1_000_000, seed=1)
+    weights = importance_weights(data, policy[None])
+    impact = data.impacts["impact"]
+    n = impact.size
+
+    def close(rows: np.ndarray, truth: float) -> bool:
+        return abs(rows.mean() - truth) <= 4 * rows.std() / sqrt(n)
+
+    group = data.sensitive["g"] == 1
+    for share in (0.1, 0.5, 0.75):
+        v = population.quantile(share)
+        assert close(weights * (impact <= v), share)
+        # The worst share's mean, as an average of rows that does not estimate the quantile.
+        assert close(weights * (v - np.maximum(v - impact, 0) / share), population.cvar(share))
+    assert close(weights * group * (impact <= population.quantile(0.5, 1)) * 2, 0.5)
+    assert close(weights * impact**2, population.moment(2))
+    assert close(weights * (impact - population.moment(1)) ** 2, population.variance())
+
+
+def test_one_average_at_one_point_beats_a_band() -> None:
+    seen = [population.both((2_000, seed)) for seed in range(5)]
+    for name, truth in population.TRUTH.items():
+        mine, band = (np.mean([pair[k][name] for pair in seen]) for k in (0, 1))
+        assert abs(mine - truth()) < abs(band - truth()), name
