@@ -1,7 +1,7 @@
 """Leaves of an expression, compiled to rows that are affine in the policy."""
 
 from elfair.statistics.baseline import Baselines, Estimation, Estimator
-from elfair.statistics.compiled import Part, compile_conjunct, logged_average
+from elfair.statistics.compiled import Part, asks_for_cost, compile_conjunct, logged_average
 from elfair.statistics.rows import Rows
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "Estimator",
     "Part",
     "Rows",
+    "asks_for_cost",
     "compile_conjunct",
     "logged_average",
 ]

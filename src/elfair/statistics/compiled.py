@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from elfair.costs import COST
 from elfair.data import LoggedData
 from elfair.errors import DataError, did_you_mean
 from elfair.language import (
@@ -125,7 +126,7 @@ def _part(
     low = high = constant
     impacts: dict[str, tuple[float, float]] = {}
     for coefficient, mean in terms:
-        if isinstance(mean.of, Column):
+        if isinstance(mean.of, Column) and not asks_for_cost(mean, data):
             name = _impact_name(mean.of, data)
             if not mean.logged:
                 _require(mean, data, "decision", "propensity")
@@ -139,15 +140,16 @@ def _part(
             offset += coefficient * _logged_event(mean, data)[index]
         else:
             by_class += coefficient * _event(mean, data)[:, index]
-        low, high = low + min(coefficient, 0.0), high + max(coefficient, 0.0)
+        ends = sorted(coefficient * end for end in _event_ends(mean, data))
+        low, high = low + ends[0], high + ends[1]
     for name, (new, logged) in impacts.items():
         part = data if everyone else data.take(index)
         if direct and new:
             _add_predicted(by_class, offset, part, baselines.model(name).of(part), new, logged)
             low, high = -np.inf, np.inf
             continue
-        ends = _add_impact(by_class, offset, part, name, given, new, logged, baselines)
-        low, high = low + ends[0], high + ends[1]
+        bottom, top = _add_impact(by_class, offset, part, name, given, new, logged, baselines)
+        low, high = low + bottom, high + top
     rows = Rows(index, offset + by_class[0], by_class[1:] - by_class[0], low, high)
     return Part(given, rows, impacts)
 
@@ -251,6 +253,12 @@ def _values_of(given: Condition | None, data: LoggedData) -> str:
 def _impact_name(column: Column, data: LoggedData) -> str:
     if column.name in data.impact_names:
         return column.name if column.name in data.impacts else next(iter(data.impacts))
+    if column.name == COST:
+        raise point_at(
+            "there is no impact 'cost', and cost= was not given.",
+            column.span,
+            hint="pass cost=, the cost of each decision (column) for each label (line).",
+        )
     if not data.impacts:
         raise point_at(
             f"no impact '{column.name}': impact was not given.",
@@ -264,8 +272,35 @@ def _impact_name(column: Column, data: LoggedData) -> str:
     )
 
 
+def asks_for_cost(mean: Mean, data: LoggedData) -> bool:
+    """Whether a mean is that of the cost matrix, and not of an impact of this name."""
+    return data.cost is not None and mean.of == Column(COST)
+
+
+def _event_ends(mean: Mean, data: LoggedData) -> tuple[float, float]:
+    """What an event (a share) or a cost lies between, whatever is decided."""
+    if isinstance(mean.of, Column):
+        assert data.cost is not None
+        return float(data.cost.min()), float(data.cost.max())
+    return 0.0, 1.0
+
+
+def _cost(mean: Mean, data: LoggedData) -> Floats:
+    """For each class, what it costs to decide it."""
+    assert data.cost is not None
+    if data.label_index is None:
+        raise point_at(
+            f"'{mean}' needs labels, but y was not given.",
+            mean.span,
+            hint="pass y: what a decision costs depends on the label.",
+        )
+    return np.asarray(data.cost[data.label_index].T)
+
+
 def _event(mean: Mean, data: LoggedData) -> Floats:
-    """For each class, where the event holds if that class is decided."""
+    """For each class, where the event holds (or what it costs) if that class is decided."""
+    if asks_for_cost(mean, data):
+        return _cost(mean, data)
     if not data.classes.size:
         raise DataError(
             "there are no classes: neither y nor decision was given.",
@@ -280,7 +315,7 @@ def _event(mean: Mean, data: LoggedData) -> Floats:
 def _logged_event(mean: Mean, data: LoggedData) -> Floats:
     """Where the event holds for the logged decision."""
     by_class = _event(mean, data)
-    if not uses_decision(mean.of):
+    if not uses_decision(mean.of) and not asks_for_cost(mean, data):
         return np.asarray(by_class[0])
     _require(mean, data, "decision")
     return np.asarray(by_class[data.decision_index, np.arange(data.n)])
@@ -306,7 +341,7 @@ def _require(mean: Mean, data: LoggedData, *columns: str) -> None:
 def logged_average(mean: Mean, data: LoggedData) -> float:
     """The average of the data that the paper takes for E_logged[...], as if it were known."""
     inside = holds(mean.given, data)
-    if isinstance(mean.of, Column):
+    if isinstance(mean.of, Column) and not asks_for_cost(mean, data):
         values = data.impact(_impact_name(mean.of, data))
     else:
         values = _logged_event(mean, data)
