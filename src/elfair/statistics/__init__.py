@@ -1,7 +1,13 @@
 """Leaves of an expression, compiled to rows that are affine in the policy."""
 
 from elfair.statistics.baseline import Baselines, Estimation, Estimator
-from elfair.statistics.compiled import Part, asks_for_cost, compile_conjunct, logged_average
+from elfair.statistics.compiled import (
+    Part,
+    asks_for_cost,
+    compile_conjunct,
+    logged_average,
+    require_rows,
+)
 from elfair.statistics.rows import Rows
 
 __all__ = [
@@ -13,4 +19,5 @@ __all__ = [
     "asks_for_cost",
     "compile_conjunct",
     "logged_average",
+    "require_rows",
 ]

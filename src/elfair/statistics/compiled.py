@@ -113,13 +113,7 @@ def _part(
     direct: bool,
 ) -> Part:
     index = np.flatnonzero(holds(given, data))
-    if index.size < 2:
-        what = "everyone" if given is None else f"the condition '{given}'"
-        raise DataError(
-            f"{what} is met by {index.size} of the {data.n} rows of one part of the data; at least "
-            f"2 are needed in each.{_values_of(given, data)}",
-            hint="check the values it compares with, merge small groups, or collect more rows.",
-        )
+    require_rows(given, index.size, data.n, data)
     everyone = index.size == data.n
     by_class = np.zeros((data.classes.size, index.size))
     offset = np.full(index.size, constant)
@@ -238,6 +232,18 @@ def _doubly_robust_ends(
     stretch = max(abs(logged), abs(new * estimation.largest_weight + logged)) * (high - low)
     levels = [new * a + logged * b for a, b in product(limits, limits)]
     return min(levels) - stretch, max(levels) + stretch
+
+
+def require_rows(given: Condition | None, count: int, n: int, known: LoggedData) -> None:
+    """Raise where fewer than 2 of n rows meet a condition; ``known`` shows what there is."""
+    if count < 2:
+        what = "everyone" if given is None else f"the condition '{given}'"
+        raise DataError(
+            f"{what} is met by {count} of the {n} rows of one part of the data; at least "
+            f"2 are needed in each.{_values_of(given, known)}",
+            hint="check the values it compares with, merge small groups or leave them out "
+            "(groups=), or collect more rows.",
+        )
 
 
 def _values_of(given: Condition | None, data: LoggedData) -> str:
