@@ -19,9 +19,9 @@ from elfair.constraints import Constraint, Plan, read_constraints
 from elfair.data import TOLERANCE, LoggedData
 from elfair.errors import CertificateWarning, DataError, InputError
 from elfair.fairness_test import Outcome, learn_from, run_on_sealed
-from elfair.language import columns_used, impacts_used
+from elfair.language import Column, columns_used
 from elfair.partition import SealedHalf, row_keys
-from elfair.statistics import Baselines, Estimation, asks_for_cost
+from elfair.statistics import Baselines, Estimation, asks_for_cost, impact_name
 
 Floats = NDArray[np.float64]
 
@@ -211,11 +211,10 @@ def certify(
     )
     order = np.argsort(row_keys(data, random_state), kind="stable")
     learns = any(
-        estimation.learns_from(data.impact_key(name))
+        estimation.learns_from(impact_name(mean.of, data))
         for claim in claims
         for _, mean in claim.conjunct.form.terms
-        for name in impacts_used(mean)
-        if not asks_for_cost(mean, data)
+        if isinstance(mean.of, Column) and not asks_for_cost(mean, data)
     )
     aside = order[: round(nuisance_fraction * data.n)] if learns else order[:0]
     tested = order[aside.size :]

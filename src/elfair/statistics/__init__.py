@@ -5,6 +5,7 @@ from elfair.statistics.compiled import (
     Part,
     asks_for_cost,
     compile_conjunct,
+    impact_name,
     logged_average,
     require_rows,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "Rows",
     "asks_for_cost",
     "compile_conjunct",
+    "impact_name",
     "logged_average",
     "require_rows",
 ]

@@ -121,7 +121,7 @@ def _part(
     impacts: dict[str, tuple[float, float]] = {}
     for coefficient, mean in terms:
         if isinstance(mean.of, Column) and not asks_for_cost(mean, data):
-            name = _impact_name(mean.of, data)
+            name = impact_name(mean.of, data)
             if not mean.logged:
                 _require(mean, data, "decision", "propensity")
             new, logged = impacts.get(name, (0.0, 0.0))
@@ -256,7 +256,8 @@ def _values_of(given: Condition | None, data: LoggedData) -> str:
     return "".join(shown)
 
 
-def _impact_name(column: Column, data: LoggedData) -> str:
+def impact_name(column: Column, data: LoggedData) -> str:
+    """The impact that a mean names; an error points at the text where there is none."""
     if column.name in data.impact_names:
         return column.name if column.name in data.impacts else next(iter(data.impacts))
     if column.name == COST:
@@ -348,7 +349,7 @@ def logged_average(mean: Mean, data: LoggedData) -> float:
     """The average of the data that the paper takes for E_logged[...], as if it were known."""
     inside = holds(mean.given, data)
     if isinstance(mean.of, Column) and not asks_for_cost(mean, data):
-        values = data.impact(_impact_name(mean.of, data))
+        values = data.impact(impact_name(mean.of, data))
     else:
         values = _logged_event(mean, data)
     if not inside.any():
