@@ -15,6 +15,18 @@ from elfair.errors import (
     InputError,
     NoSolutionFoundError,
 )
+from elfair.fairness import (
+    accuracy_parity,
+    decline,
+    disparate_impact,
+    equal_opportunity,
+    equalized_odds,
+    improvement,
+    no_worse,
+    parity,
+    predictive_equality,
+    stagnation,
+)
 from elfair.language import (
     FNR,
     FPR,
@@ -31,6 +43,7 @@ from elfair.language import (
     maximum,
     minimum,
 )
+from elfair.recipes import Recipe
 
 __all__ = [
     "FNR",
@@ -52,12 +65,23 @@ __all__ = [
     "LoggedData",
     "NoSolutionFoundError",
     "P",
+    "Recipe",
     "__version__",
     "accuracy",
+    "accuracy_parity",
     "certify",
     "col",
     "decision",
+    "decline",
+    "disparate_impact",
+    "equal_opportunity",
+    "equalized_odds",
+    "improvement",
     "label",
     "maximum",
     "minimum",
+    "no_worse",
+    "parity",
+    "predictive_equality",
+    "stagnation",
 ]

@@ -6,6 +6,7 @@ from elfair.certificate import Assumption, ConstraintResult, Status
 from elfair.constraints import Plan
 from elfair.data import LoggedData
 from elfair.language import uses_label
+from elfair.statistics import asks_for_cost
 
 #: A mean weight this many standard errors from 1 says that the propensities are wrong.
 WEIGHT_ERRORS = 4.0
@@ -39,7 +40,8 @@ def list_assumptions(
     if not plan.claims:
         return ()  # nothing was promised
     weighted = any(group.mean_weight is not None for r in results for group in r.groups)
-    label = any(uses_label(mean) for claim in plan.claims for mean in claim.means)
+    means = [mean for claim in plan.claims for mean in claim.means]
+    label = any(uses_label(mean) or asks_for_cost(mean, data) for mean in means)
     found = [_held_out(openings), _split(split)]
     if split == "crossfit":
         found.append(_STABLE)
@@ -57,6 +59,8 @@ def list_assumptions(
         found += [_weights(results, data), _support(data), *_OF_WEIGHTS]
     if label:
         found.append(_LABEL)
+    if any(asks_for_cost(mean, data) for mean in means):
+        found.append(_costs(data))
     found.append(_people(data))
     found += _ALWAYS
     estimation = plan.baselines.estimation
@@ -90,6 +94,18 @@ def list_assumptions(
             )
         )
     return tuple(found)
+
+
+def _costs(data: LoggedData) -> Assumption:
+    assert data.cost is not None
+    costs = [
+        f"{cost:g} for label {label} and decision {decision}"
+        for label, line in zip(data.classes, data.cost, strict=True)
+        for decision, cost in zip(data.classes, line, strict=True)
+    ]
+    return Assumption(
+        "cost matrix", "A decision costs what was declared.", "declared", "; ".join(costs)
+    )
 
 
 def _held_out(openings: int) -> Assumption:

@@ -15,11 +15,11 @@ from elfair.assumptions import MEAN_WEIGHT, list_assumptions
 from elfair.bounds import get_bound
 from elfair.certificate import SCHEMA, CandidateRecord, Certificate, ConstraintResult, Split
 from elfair.columns import as_floats, is_missing, named_columns
-from elfair.constraints import Plan, read_constraints
+from elfair.constraints import Constraint, Plan, read_constraints
 from elfair.data import TOLERANCE, LoggedData
 from elfair.errors import CertificateWarning, DataError, InputError
 from elfair.fairness_test import Outcome, learn_from, run_on_sealed
-from elfair.language import Statement, columns_used
+from elfair.language import columns_used
 from elfair.partition import SealedHalf, row_keys
 from elfair.points import settle
 from elfair.statistics import Baselines, Estimation, impact_of
@@ -143,7 +143,7 @@ def _joint_statement(plan: Plan, delta: float, split: Split) -> str:
 def certify(
     probabilities: Any,
     data: LoggedData,
-    constraints: str | Statement | Sequence[str | Statement],
+    constraints: Constraint | Sequence[Constraint],
     *,
     delta: float | Sequence[float] = 0.1,
     bound: str = "ttest",
@@ -166,7 +166,7 @@ def certify(
         frame that are called like the classes are taken by name.
     data : LoggedData
         Logged decisions that had no part in the making of the model.
-    constraints : str, Statement or a sequence of them
+    constraints : str, Statement, Recipe or a sequence of them
         What is to be certified.
     delta : float or sequence of float, default 0.1
         One for all, or one for each constraint.
@@ -197,7 +197,7 @@ def certify(
     >>> certify(always, data, "E[impact] >= E_logged[impact]").passed
     True
     """
-    claims = read_constraints(constraints, delta)
+    claims = read_constraints(constraints, delta, data)
     if not claims:
         raise InputError(
             "there is nothing to certify: no constraint was given.",

@@ -16,11 +16,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from elfair.certificate import Certificate
 from elfair.certification import warn_reader
 from elfair.columns import Array, as_floats, check_length, one_column, positions
-from elfair.constraints import read_constraints
+from elfair.constraints import Constraint, read_constraints
 from elfair.data import LoggedData, behavior_probabilities, read_features
 from elfair.decisions import Decisions, draw, seeded
 from elfair.errors import DataError, FeatureTypeError, NoSolutionFoundError
-from elfair.language import Statement
 from elfair.training import Trained, train
 
 Floats = NDArray[np.float64]
@@ -36,8 +35,9 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    constraints : str, Statement or sequence of them
-        What must hold, as text or as trees built in Python. Without any, the classifier fits
+    constraints : str, Statement, Recipe or sequence of them
+        What must hold, as text, as trees built in Python, or by name, such as
+        ``elfair.parity("race", tolerance=0.1)``. Without any, the classifier fits
         plainly on all rows, and nothing is tested.
     delta : float or sequence of float, default 0.1
         The probability with which a constraint may be violated although a model is returned.
@@ -77,6 +77,9 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What ``estimator="dr"`` fits on the candidate half; ridge regression unless given.
     positive : object, optional
         The class that PR, TPR and so on count; the largest unless given.
+    cost : array of shape (classes, classes), mapping or data frame, optional
+        What ``E[cost]`` averages: a line for each label, a column for each decision, both in the
+        order of the sorted classes; or ``{label: {decision: cost}}``.
     candidate_tuning : mapping of str to sequence, optional
         Parameters to choose by cross-validation *inside the candidate half*: the right place, while
         a grid search around ``fit`` uses the held-out rows.
@@ -110,7 +113,7 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        constraints: str | Statement | Sequence[str | Statement] = (),
+        constraints: Constraint | Sequence[Constraint] = (),
         *,
         delta: float | Sequence[float] = 0.1,
         objective: str = "accuracy",
@@ -128,6 +131,7 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         center: str = "auto",
         outcome_model: Any = None,
         positive: Any = None,
+        cost: Any = None,
         candidate_tuning: Mapping[str, Sequence[Any]] | None = None,
         random_state: Any = 0,
     ) -> None:
@@ -148,13 +152,14 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.center = center
         self.outcome_model = outcome_model
         self.positive = positive
+        self.cost = cost
         self.candidate_tuning = candidate_tuning
         self.random_state = random_state
 
     @classmethod
     def paper(
         cls,
-        constraints: str | Statement | Sequence[str | Statement] = (),
+        constraints: Constraint | Sequence[Constraint] = (),
         *,
         delta: float | Sequence[float] = 0.1,
         **parameters: Any,
@@ -232,9 +237,9 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"{type(self).__name__} requires y to be passed, but the target y is None.",
                 hint="pass the labels.",
             )
-        claims = read_constraints(self.constraints, self.delta)
         self._check_columns(X, reset=True)
-        data = LoggedData(X, _labels(y), positive=self.positive, **logged)
+        data = LoggedData(X, _labels(y), positive=self.positive, cost=self.cost, **logged)
+        claims = read_constraints(self.constraints, self.delta, data)
         if data.classes.size < 2:
             raise DataError(
                 f"y holds only one class: {data.classes[0]!r}; at least two are needed.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,11 @@ from elfair.language import (
     point_at,
 )
 from elfair.language.tree import walk
+from elfair.recipes import Recipe
 from elfair.statistics import Baselines, Part, compile_form, logged_average
 
 Floats = NDArray[np.float64]
+Constraint: TypeAlias = str | Statement | Recipe
 
 
 @dataclass(frozen=True)
@@ -59,16 +61,20 @@ class Claim:
 
 
 def read_constraints(
-    constraints: str | Statement | Sequence[str | Statement], delta: float | Sequence[float]
+    constraints: Constraint | Sequence[Constraint],
+    delta: float | Sequence[float],
+    data: LoggedData | None = None,
 ) -> tuple[Claim, ...]:
     """All the one-sided statements of one or several constraints, each with its delta.
 
     Parameters
     ----------
-    constraints : str, Statement or a sequence of them
-        Text or trees.
+    constraints : str, Statement, Recipe or a sequence of them
+        Text, trees or recipes.
     delta : float or sequence of float
         One for all, or one for each constraint.
+    data : LoggedData, optional
+        What recipes take their groups and classes from.
 
     Returns
     -------
@@ -104,7 +110,8 @@ def read_constraints(
     claims = tuple(
         Claim(conjunct, float(value))
         for text, value in zip(texts, deltas, strict=True)
-        for conjunct in conjuncts(text)
+        for plain in (text.expand(data) if isinstance(text, Recipe) else [text])
+        for conjunct in conjuncts(plain)
     )
     for claim in claims:
         of_behavior = claim.means and all(mean.logged for mean in claim.means)

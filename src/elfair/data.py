@@ -32,6 +32,7 @@ from elfair.columns import (
     one_column,
     positions,
 )
+from elfair.costs import COST, read_cost
 from elfair.errors import DataError, did_you_mean
 from elfair.features import read_features
 from elfair.hashing import rows_digest
@@ -67,6 +68,9 @@ class LoggedData:
         The decisions that exist, where neither ``y`` nor ``decision`` shows them all.
     positive : object, optional
         The class that PR, TPR and so on count; the largest one unless said otherwise.
+    cost : array of shape (classes, classes), mapping or data frame, optional
+        What ``E[cost]`` averages: a line for each label, a column for each decision, both in the
+        order of the sorted classes; or ``{label: {decision: cost}}``.
 
     Examples
     --------
@@ -95,6 +99,7 @@ class LoggedData:
         row_id: Any = None,
         classes: Sequence[Any] | Array | None = None,
         positive: Any = None,
+        cost: Any = None,
     ) -> None:
         self.features, self.feature_names = read_features(X)
         self.n = self.features.shape[0]
@@ -105,6 +110,7 @@ class LoggedData:
         self.impacts = self._impacts(impact)
         self.classes = self._classes(classes)
         self.positive: Any = self._positive(positive)
+        self.cost = None if cost is None else self._cost(cost)
         self.label_index = self._class_index(self.label, "y")
         self.decision_index = self._class_index(self.decision, "decision")
         self.behavior_model: BehaviorModel | None = None
@@ -289,6 +295,14 @@ class LoggedData:
             f"positive={positive!r} is not a class; classes: {listed(self.classes)}.",
             hint=did_you_mean(positive, self.classes, "name one of the classes."),
         )
+
+    def _cost(self, cost: Any) -> NDArray[np.float64]:
+        if COST in self.impacts:
+            raise DataError(
+                "there is both an impact called 'cost' and cost=: E[cost] could mean either.",
+                hint="rename the impact.",
+            )
+        return read_cost(cost, self.classes)
 
     def _class_index(self, column: Array | None, what: str) -> NDArray[np.intp] | None:
         """The position of each value among the classes."""

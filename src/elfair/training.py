@@ -23,13 +23,14 @@ from elfair.fairness_test import (
     run_on_folds,
     run_on_sealed,
 )
+from elfair.language import holds
 from elfair.partition import cross_partition, partition
 from elfair.points import settle
 from elfair.search import Candidate, Selection
 from elfair.search.progress import SearchProgress
 from elfair.search.task import Classification
 from elfair.search.tuning import tune
-from elfair.statistics import Baselines
+from elfair.statistics import Baselines, require_rows
 from elfair.targets import Target
 
 Floats = NDArray[np.float64]
@@ -134,6 +135,7 @@ def _searched_and_tested(
         seed=seed,
         stratified=parameters["split"] == "stratified",
     )
+    _check_sizes(claims, data, candidate)
 
     def make(choice: Mapping[str, Any], rows: LoggedData) -> tuple[Selection, Plan]:
         # Checked against all rows, learnt from the given ones alone.
@@ -193,6 +195,8 @@ def _crossfitted(
         )
     selection = _selection(parameters, seed)
     divided = cross_partition(data, folds=parameters["folds"], seed=seed)
+    for others, _ in divided:
+        _check_sizes(claims, data, others)
     n_test = round(data.n / SHARED_ROWS**2)  # a stretched bound is one on fewer rows
     models, trials, found, evaluations = [], [], [], 0
     with SearchProgress("looking for models") as progress:
@@ -219,6 +223,16 @@ def _crossfitted(
     )
     shares = tuple(trial.sealed.n / data.n for trial in trials)
     return Trained(tuple(models), shares, certificate, {})
+
+
+def _check_sizes(claims: tuple[Claim, ...], data: LoggedData, candidate: LoggedData) -> None:
+    """A group too small for the test is an error before the search, and before an opening counts.
+
+    What is not in the candidate half is in the sealed one, which stays closed.
+    """
+    for given in dict.fromkeys(each.given for c in claims for each in (*c.means, *c.statistics)):
+        left = int(holds(given, data).sum() - holds(given, candidate).sum())
+        require_rows(given, left, data.n - candidate.n, data)
 
 
 def _searched(data: LoggedData, parameters: Mapping[str, Any], seed: int) -> Trained:

@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
+#: How many statements are described at length; the rest get a line each.
+MOST_DESCRIBED = 10
+
+
 def explain(certificate: Certificate) -> str:
     """The result in sentences: what failed, by how much, about how many rows it would take.
 
@@ -25,8 +29,12 @@ def explain(certificate: Certificate) -> str:
     lines = [_verdict(certificate)]
     failed = [result for result in certificate.constraints if not result.passed]
     shown = failed or list(certificate.constraints)
-    for result in shown:
+    for result in shown[:MOST_DESCRIBED]:
         lines += ["", *_describe(result)]
+    if more := shown[MOST_DESCRIBED:]:
+        # The worst come first, so that these are nearer to passing (or passed by more).
+        lines += ["", f"and {len(more)} more that {'FAILED' if failed else 'passed'}:"]
+        lines += [f"  - {result.statement} ({_brief(result)})" for result in more]
     lines += ["", certificate.joint_statement]
     violated = [a for a in certificate.assumptions if a.status == "violated"]
     if violated:
@@ -75,6 +83,10 @@ def _describe(result: ConstraintResult) -> list[str]:
         lines.append(f"  {_advice(result)}")
     lines += [f"  warning: {warning}" for warning in result.warnings]
     return lines
+
+
+def _brief(result: ConstraintResult) -> str:
+    return f"g at most {_number(result.upper)}, {result.n} rows"
 
 
 def _advice(result: ConstraintResult) -> str:

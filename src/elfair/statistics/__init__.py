@@ -1,8 +1,8 @@
 """Leaves of an expression, compiled to rows that are affine in the policy."""
 
 from elfair.statistics.baseline import Baselines, Estimation, Estimator
-from elfair.statistics.compiled import Part, compile_form, logged_average
-from elfair.statistics.impacts import Impact, impact_of
+from elfair.statistics.compiled import Part, compile_form, logged_average, require_rows
+from elfair.statistics.impacts import Impact, asks_for_cost, impact_of
 from elfair.statistics.rows import Rows
 
 __all__ = [
@@ -12,7 +12,9 @@ __all__ = [
     "Impact",
     "Part",
     "Rows",
+    "asks_for_cost",
     "compile_form",
     "impact_of",
     "logged_average",
+    "require_rows",
 ]

@@ -21,7 +21,7 @@ from elfair.language import (
     uses_decision,
 )
 from elfair.statistics.baseline import Baselines, Estimation
-from elfair.statistics.impacts import Impact, event_of, impact_of
+from elfair.statistics.impacts import Impact, asks_for_cost, event_of, impact_of
 from elfair.statistics.rows import Rows
 
 Floats = NDArray[np.float64]
@@ -112,13 +112,7 @@ def _part(
     direct: bool,
 ) -> Part:
     index = np.flatnonzero(holds(given, data))
-    if index.size < 2:
-        what = "everyone" if given is None else f"the condition '{given}'"
-        raise DataError(
-            f"{what} is met by {index.size} of the {data.n} rows of one part of the data; at least "
-            f"2 are needed in each.{_values_of(given, data)}",
-            hint="check the values it compares with, merge small groups, or collect more rows.",
-        )
+    require_rows(given, index.size, data.n, data)
     everyone = index.size == data.n
     by_class = np.zeros((data.classes.size, index.size))
     offset = np.full(index.size, constant)
@@ -138,15 +132,16 @@ def _part(
             offset += coefficient * _logged_event(mean, data)[index]
         else:
             by_class += coefficient * _event(mean, data)[:, index]
-        low, high = low + min(coefficient, 0.0), high + max(coefficient, 0.0)
+        ends = sorted(coefficient * end for end in _event_ends(mean, data))
+        low, high = low + ends[0], high + ends[1]
     for impact, (new, logged) in impacts.items():
         part = data if everyone else data.take(index)
         if direct and new:
             _add_predicted(by_class, offset, part, baselines.model(impact).of(part), new, logged)
             low, high = -np.inf, np.inf
             continue
-        ends = _add_impact(by_class, offset, part, impact, given, new, logged, baselines)
-        low, high = low + ends[0], high + ends[1]
+        bottom, top = _add_impact(by_class, offset, part, impact, given, new, logged, baselines)
+        low, high = low + bottom, high + top
     rows = Rows(index, offset + by_class[0], by_class[1:] - by_class[0], low, high)
     return Part(given, rows, impacts)
 
@@ -237,6 +232,18 @@ def _doubly_robust_ends(
     return min(levels) - stretch, max(levels) + stretch
 
 
+def require_rows(given: Condition | None, count: int, n: int, known: LoggedData) -> None:
+    """Raise where fewer than 2 of n rows meet a condition; ``known`` shows what there is."""
+    if count < 2:
+        what = "everyone" if given is None else f"the condition '{given}'"
+        raise DataError(
+            f"{what} is met by {count} of the {n} rows of one part of the data; at least "
+            f"2 are needed in each.{_values_of(given, known)}",
+            hint="check the values it compares with, merge small groups or leave them out "
+            "(groups=), or collect more rows.",
+        )
+
+
 def _values_of(given: Condition | None, data: LoggedData) -> str:
     """What the columns of a condition hold, where that is a short list."""
     shown = []
@@ -247,8 +254,30 @@ def _values_of(given: Condition | None, data: LoggedData) -> str:
     return "".join(shown)
 
 
+def _event_ends(mean: Mean, data: LoggedData) -> tuple[float, float]:
+    """What an event (a share) or a cost lies between, whatever is decided."""
+    if asks_for_cost(mean, data):
+        assert data.cost is not None
+        return float(data.cost.min()), float(data.cost.max())
+    return 0.0, 1.0
+
+
+def _cost(mean: Mean, data: LoggedData) -> Floats:
+    """For each class, what it costs to decide it."""
+    assert data.cost is not None
+    if data.label_index is None:
+        raise point_at(
+            f"'{mean}' needs labels, but y was not given.",
+            mean.span,
+            hint="pass y: what a decision costs depends on the label.",
+        )
+    return np.asarray(data.cost[data.label_index].T)
+
+
 def _event(mean: Mean, data: LoggedData) -> Floats:
-    """For each class, where the event holds if that class is decided."""
+    """For each class, where the event holds (or what it costs) if that class is decided."""
+    if asks_for_cost(mean, data):
+        return _cost(mean, data)
     if not data.classes.size:
         raise DataError(
             "there are no classes: neither y nor decision was given.",
@@ -263,7 +292,7 @@ def _event(mean: Mean, data: LoggedData) -> Floats:
 def _logged_event(mean: Mean, data: LoggedData) -> Floats:
     """Where the event holds for the logged decision."""
     by_class = _event(mean, data)
-    if not uses_decision(mean.of):
+    if not uses_decision(mean.of) and not asks_for_cost(mean, data):
         return np.asarray(by_class[0])
     _require(mean, data, "decision")
     return np.asarray(by_class[data.decision_index, np.arange(data.n)])

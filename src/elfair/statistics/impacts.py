@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from elfair.costs import COST
 from elfair.data import LoggedData
 from elfair.errors import did_you_mean
 from elfair.language import (
@@ -60,7 +61,7 @@ class Impact(NamedTuple):
 
 
 def impact_of(mean: Mean, data: LoggedData) -> Impact | None:
-    """The impact that an average is of; None where it is of an event.
+    """The impact that an average is of; None where it is of an event or of the cost matrix.
 
     Examples
     --------
@@ -72,6 +73,8 @@ def impact_of(mean: Mean, data: LoggedData) -> Impact | None:
     gain < 3
     """
     match mean.of:
+        case Column() if asks_for_cost(mean, data):
+            return None
         case Column():
             return Impact(_name(mean.of, data))
         case Derived(impact):
@@ -81,6 +84,11 @@ def impact_of(mean: Mean, data: LoggedData) -> Impact | None:
         case Compare(Literal(value), op, Column() as column) if _is_impact(column, op, value, data):
             return Impact(_name(column, data), Threshold(column, float(value), _MIRRORED[op]))
     return None
+
+
+def asks_for_cost(mean: Mean, data: LoggedData) -> bool:
+    """Whether an average is that of the cost matrix, and not of an impact of this name."""
+    return data.cost is not None and mean.of == Column(COST)
 
 
 def event_of(mean: Mean) -> Condition:
@@ -99,6 +107,12 @@ def _is_impact(column: Operand, op: str, value: object, data: LoggedData) -> boo
 def _name(column: Column, data: LoggedData) -> str:
     if column.name in data.impact_names:
         return data.impact_key(column.name)
+    if column.name == COST:
+        raise point_at(
+            "there is no impact 'cost', and cost= was not given.",
+            column.span,
+            hint="pass cost=, the cost of each decision (column) for each label (line).",
+        )
     if not data.impacts:
         raise point_at(
             f"no impact '{column.name}': impact was not given.",
