@@ -14,6 +14,7 @@ from elfair.data import LoggedData
 from elfair.errors import BoundError, InputError
 from elfair.intervals import Formula
 from elfair.language import (
+    Condition,
     Conjunct,
     Linear,
     Mean,
@@ -58,6 +59,12 @@ class Claim:
         terms = self.conjunct.form.terms
         found = (each for _, node in terms for each in walk(node) if isinstance(each, Statistic))
         return tuple(dict.fromkeys(found))
+
+    @property
+    def conditions(self) -> tuple[Condition | None, ...]:
+        """Whom it speaks of."""
+        of_means = [mean.given for mean in self.means]
+        return tuple(dict.fromkeys([*of_means, *(each.given for each in self.statistics)]))
 
 
 def read_constraints(

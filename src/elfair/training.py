@@ -230,7 +230,7 @@ def _check_sizes(claims: tuple[Claim, ...], data: LoggedData, candidate: LoggedD
 
     What is not in the candidate half is in the sealed one, which stays closed.
     """
-    for given in dict.fromkeys(each.given for c in claims for each in (*c.means, *c.statistics)):
+    for given in dict.fromkeys(given for claim in claims for given in claim.conditions):
         left = int(holds(given, data).sum() - holds(given, candidate).sum())
         require_rows(given, left, data.n - candidate.n, data)
 

@@ -101,7 +101,8 @@ def rows_of(text, seed):
     (claim,) = read_constraints(text, DELTA)
     baselines = Baselines(Estimation(), data)
     (compiled,) = Plan.make((claim,), get_bound("ttest"), baselines, data).compile(data)
-    return compiled, [part.rows.exact_values(NEW[x, 1:].T) for part in compiled.parts]
+    (tail,) = compiled.tails
+    return tail, [part.rows.exact_values(NEW[x, 1:].T) for part in tail.parts]
 
 
 # (A statement about the behaviour model alone is refused: it has its part in the differences.)
@@ -135,11 +136,11 @@ AT_THE_EDGE = [
 
 def pass_rate(text, bound, draws=DRAWS):
     """How often a statement passes that is at the edge: bounded by its own truth."""
-    compiled, rows = rows_of(text, seed=1)
+    tail, rows = rows_of(text, seed=1)
     _, others = rows_of(text, seed=2)
-    assert compiled.disjoint
+    assert tail.disjoint
     samples = []
-    for part, row, other in zip(compiled.parts, rows, others, strict=True):
+    for part, row, other in zip(tail.parts, rows, others, strict=True):
         size = row.size // draws
         values = row[: draws * size].reshape(draws, size)
         samples.append(Sample(values, part.rows.low, part.rows.high, float(other.std())))
