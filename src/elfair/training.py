@@ -26,8 +26,8 @@ from elfair.fairness_test import (
 from elfair.partition import cross_partition, partition
 from elfair.requirements import Target
 from elfair.search import Candidate, Selection
+from elfair.search.maximisation import task_of
 from elfair.search.progress import SearchProgress
-from elfair.search.task import Classification
 from elfair.search.tuning import tune
 from elfair.statistics import Baselines
 
@@ -245,7 +245,7 @@ def _record(selection: Selection, found: Sequence[Candidate], evaluations: int) 
 
 def _selection(parameters: Mapping[str, Any], seed: int) -> Selection:
     target = Target(parameters["power"], parameters["inflation"], parameters["xi"])
-    task = Classification(parameters["objective"])
+    task = task_of(parameters["objective"])
     return Selection(parameters["search"], task, target, seed)
 
 

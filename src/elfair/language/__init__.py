@@ -56,7 +56,7 @@ from elfair.language.expressions import (
     Sum,
 )
 from elfair.language.names import columns_used, impacts_used, uses_decision, uses_label
-from elfair.language.parsing import parse
+from elfair.language.parsing import parse, parse_expression
 from elfair.language.tree import Node, Span, point_at
 
 __all__ = [
@@ -108,6 +108,7 @@ __all__ = [
     "maximum",
     "minimum",
     "parse",
+    "parse_expression",
     "point_at",
     "uses_decision",
     "uses_label",

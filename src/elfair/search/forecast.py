@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from elfair.constraints import CompiledClaim, Plan
 from elfair.data import LoggedData
+from elfair.language import Mean
 from elfair.requirements import Belief
-from elfair.statistics import Baselines, Estimation, Part, Rows, compile_conjunct
+from elfair.statistics import Baselines, Estimation, Part, Rows, compile_conjunct, mean_part
 from elfair.statistics.baseline import OutcomeModel
 
 Floats = NDArray[np.float64]
@@ -63,6 +64,34 @@ def forecast(
             ]
         )
     return beliefs
+
+
+def forecast_means(
+    means: Sequence[Mean], data: LoggedData, policies: Sequence[Floats]
+) -> list[Rows]:
+    """Rows whose averages are what to believe of some means, such as those of an objective.
+
+    Parameters
+    ----------
+    means : sequence of Mean
+        What is averaged.
+    data : LoggedData
+        The candidate rows.
+    policies : sequence of ndarray of shape (classes - 1, n)
+        As for `forecast`; without any, the outcome model is believed.
+    """
+    baselines = Baselines(Estimation(), data)
+    parts = [mean_part(mean, data, baselines) for mean in means]
+    if not any(part.weighted for part in parts):
+        return [part.rows for part in parts]
+    predicted = [mean_part(mean, data, baselines, direct=True).rows for mean in means]
+    if not policies:
+        return predicted
+    outcome = _Outcome(baselines, data)
+    return [
+        outcome.belief(part, rows, policies).rows if part.weighted else part.rows
+        for part, rows in zip(parts, predicted, strict=True)
+    ]
 
 
 class _Outcome:

@@ -1,7 +1,7 @@
 """Leaves of an expression, compiled to rows that are affine in the policy."""
 
 from elfair.statistics.baseline import Baselines, Estimation, Estimator
-from elfair.statistics.compiled import Part, compile_conjunct, logged_average
+from elfair.statistics.compiled import Part, compile_conjunct, logged_average, mean_part
 from elfair.statistics.rows import Rows
 
 __all__ = [
@@ -12,4 +12,5 @@ __all__ = [
     "Rows",
     "compile_conjunct",
     "logged_average",
+    "mean_part",
 ]
