@@ -22,6 +22,9 @@ from elfair.statistics.baseline import OutcomeModel
 
 Floats = NDArray[np.float64]
 
+#: At this many rows an objective believes weighted rows and outcome model alike, at least.
+DOUBTED_ROWS = 4_000
+
 
 def forecast(
     plan: Plan,
@@ -88,9 +91,14 @@ def forecast_means(
     if not policies:
         return predicted
     outcome = _Outcome(baselines, data)
+    # A bound on an objective is nobody's need, but with many rows it must be the right one: some
+    # weight goes to the weighted rows even where a model does not look wrong.
+    sizes = [part.rows.index.size for part in parts]
     return [
-        outcome.belief(part, rows, policies).rows if part.weighted else part.rows
-        for part, rows in zip(parts, predicted, strict=True)
+        outcome.belief(part, rows, policies, least=m / (m + DOUBTED_ROWS)).rows
+        if part.weighted
+        else part.rows
+        for part, rows, m in zip(parts, predicted, sizes, strict=True)
     ]
 
 
@@ -108,7 +116,9 @@ class _Outcome:
             np.linalg.pinv(self._inputs[taken].T @ self._inputs[taken]) for taken in self._taken
         ]
 
-    def belief(self, part: Part, predicted: Rows, policies: Sequence[Floats]) -> Belief:
+    def belief(
+        self, part: Part, predicted: Rows, policies: Sequence[Floats], least: float = 0.0
+    ) -> Belief:
         rows = part.rows
         evidence, parts = [], []
         for free in policies:
@@ -120,7 +130,7 @@ class _Outcome:
             parts.append((uncertain, float(residual.var()), float(weighted.var())))
         # Residuals of a right model have evidence 1 on average: Stein's positive part.
         strength = float(np.mean(evidence))
-        kept = max(0.0, 1 - 1 / strength) if strength > 0 else 0.0
+        kept = max(least, 1 - 1 / strength) if strength > 0 else least
         shares = [
             min(1.0, (direct + kept**2 * residual) / weighted) if weighted > 0 else 1.0
             for direct, residual, weighted in parts

@@ -40,7 +40,7 @@ Floats = NDArray[np.float64]
 Ends = tuple[float, float]
 
 #: Over what share of an objective's range the search rounds off the kinks of min, max and abs.
-SOFTNESS = 0.01
+SOFTNESS = 0.001
 #: So soft that all parts of a minimum count alike.
 ALIKE = 1e6
 
@@ -202,12 +202,12 @@ def _evaluate(node: Expression, at: Mapping[Mean, _Point], softness: float) -> _
 
 
 def _largest(points: Sequence[_Point], softness: float) -> _Point:
-    """The maximum: exact, or smooth and too small by at most softness * log(number of points)."""
+    """The maximum: exact, or smooth and too large by at most softness * log(number of points)."""
     values = np.array(np.broadcast_arrays(*(point.value for point in points)))
     top = values.max(axis=0)
     if softness > 0:
         shares = np.exp((values - top) / softness)
-        top = top + softness * np.log(shares.mean(axis=0))
+        top = top + softness * np.log(shares.sum(axis=0))
     else:
         shares = np.where(values == top, 1.0, 0.0)
     shares /= shares.sum(axis=0)
