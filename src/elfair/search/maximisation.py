@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,12 +101,3 @@ class Maximisation(Classification):
             return np.zeros(policy.n_parameters)
         inputs = policy.logged(data.take(matters))
         return fit_log_loss(policy, inputs, gains[:, matters].argmax(axis=0))
-
-    def starts(
-        self, policy: SoftmaxPolicy, inputs: Any, data: LoggedData, best: Floats
-    ) -> Sequence[Floats]:
-        """As for a classifier; and the best predictor of the label, where there is one."""
-        starts = super().starts(policy, inputs, data, best)
-        if data.label_index is None:
-            return starts
-        return [*starts, fit_log_loss(policy, inputs, data.label_index)]
