@@ -21,6 +21,9 @@ from elfair.statistics import Baselines, Estimation, mean_part
 
 Floats = NDArray[np.float64]
 
+#: Shares of its part in the objective's range below which a row does not matter.
+SMALLEST_STAKE = 1e-4
+
 
 def task_of(objective: str | Expression) -> Classification:
     """The task that an objective names: to predict the label, or to make an expression large.
@@ -96,7 +99,8 @@ class Maximisation(Classification):
         gains = np.vstack([np.zeros(data.n), -loss.gradient(free)])
         if data.behavior is not None:
             gains = np.where(data.behavior.T > 0, gains, -np.inf)
-        matters = np.flatnonzero(gains.max(axis=0) > gains.min(axis=0))
+        stakes = gains.max(axis=0) - gains.min(axis=0)
+        matters = np.flatnonzero(stakes > SMALLEST_STAKE / data.n)
         if not matters.size:
             return np.zeros(policy.n_parameters)
         inputs = policy.logged(data.take(matters))
