@@ -97,9 +97,9 @@ class Maximisation(Classification):
         loss = Shortfall(self.expression, rows, softness=ALIKE)
         free = np.full((data.classes.size - 1, data.n), 1 / data.classes.size)
         gains = np.vstack([np.zeros(data.n), -loss.gradient(free)])
+        stakes = gains.max(axis=0) - gains.min(axis=0)
         if data.behavior is not None:
             gains = np.where(data.behavior.T > 0, gains, -np.inf)
-        stakes = gains.max(axis=0) - gains.min(axis=0)
         matters = np.flatnonzero(stakes > SMALLEST_STAKE / data.n)
         if not matters.size:
             return np.zeros(policy.n_parameters)
