@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import elfair
 from elfair import Certificate, ELFClassifier
@@ -195,3 +198,16 @@ def test_a_class_that_never_occurs(outreach):
         ELFClassifier(objective="E[profit]").fit(y=labels, **sample)
     clf = ELFClassifier(objective="E[profit]", classes=outreach.arms).fit(y=labels, **sample)
     assert clf.classes_.tolist() == outreach.arms.tolist()
+
+
+def test_a_tree_is_a_parameter_like_any_other(outreach):
+    clf = ELFClassifier(objective=elfair.minimum(elfair.E("profit"), elfair.E("health")))
+    again = clone(clf)
+    assert again.objective == clf.objective
+    assert "profit" in repr(again)
+    sample = outreach.sample(300, 8)
+    probabilities = again.fit(**sample).predict_proba(outreach.X)
+    copied = pickle.loads(pickle.dumps(again))
+    np.testing.assert_array_equal(copied.predict_proba(outreach.X), probabilities)
+    with pytest.raises(DataError, match="y"):
+        again.score(outreach.X, None)

@@ -103,7 +103,10 @@ def test_impossible_decisions_are_not_dreamt_of(outreach):
     table = Careful().predict_proba(X)
     arm = (rng.random(1_000)[:, None] > table.cumsum(axis=1)).sum(axis=1)
     data = LoggedData(X, decision=outreach.arms[arm], behavior=Careful(), impact=arm * 1.0)
-    policy, found, _ = search_for("E[impact]").run(data, no_plan(data), 0)
+    search = search_for("E[impact]")
+    policy, found, _ = search.run(data, no_plan(data), 0)
+    start = free_of(policy, search.task.best(policy, policy.logged(data), data), data)
+    assert start[0, X[:, 0] > 0].mean() > 0.95
     free = free_of(policy, found.theta, data)
     assert (free[1, X[:, 0] > 0] == 0).all()  # no visit
     assert free[0, X[:, 0] > 0].mean() > 0.95  # the best of what is left

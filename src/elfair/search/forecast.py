@@ -91,8 +91,8 @@ def forecast_means(
     if not policies:
         return predicted
     outcome = _Outcome(baselines, data)
-    # A bound on an objective is nobody's need, but with many rows it must be the right one: some
-    # weight goes to the weighted rows even where a model does not look wrong.
+    # No test corrects an objective: where a model is wrong in a way that these policies do not
+    # show, the weighted rows must win in the end.
     sizes = [part.rows.index.size for part in parts]
     return [
         outcome.belief(part, rows, policies, least=m / (m + DOUBTED_ROWS)).rows
