@@ -40,7 +40,7 @@ class Outreach:
         self.means = {
             "profit": np.column_stack([0.5 + 0.3 * x1, nothing, 1.0 - 0.2 * x1]),
             "health": np.column_stack(
-                [nothing + 0.4, nothing, np.where(b, np.where(f, -1.2, -0.6), 0.2)]
+                [nothing + 0.4, nothing, np.where(b, np.where(f, -1.2, -0.6), 0.6)]
             ),
         }
 

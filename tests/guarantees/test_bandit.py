@@ -48,13 +48,13 @@ def test_a_policy_that_harms_is_returned_with_at_most_delta(outreach):
 
 def test_what_is_returned_earns_more_than_before(outreach):
     draws = 500 if FULL else 60
-    found, harms, profit = trials(draws, outreach, NO_WORSE, 1_500, 0.95).T
+    found, harms, profit = trials(draws, outreach, NO_WORSE, 2_500, 0.95).T
     assert found.mean() > 0.8
     assert (found * harms).mean() <= DELTA
     earned = profit[found == 1]
     before = outreach.value("profit", outreach.behavior)
-    assert np.mean(earned) > before + 0.15
+    assert np.mean(earned) > before + 0.25
     assert (earned > before).mean() > 0.9
     # Profit alone would have harmed: without the constraint everybody is visited.
-    greedy = trial(outreach, [], 1_500, 0.95, 0)
+    greedy = trial(outreach, [], 2_500, 0.95, 0)
     assert greedy[2] > 0.9

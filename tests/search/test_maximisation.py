@@ -43,7 +43,11 @@ def test_which_objective_is_which_task():
 
 def test_the_first_start_takes_the_arm_that_pays_most(outreach):
     data = LoggedData(**outreach.sample(3_000, 0))
-    for text, arm in (("E[profit]", "visit"), ("E[health]", "call"), ("-E[profit]", "none")):
+    for text, arm in (
+        ("E[profit]", "visit"),
+        ("E[health | race == 'B']", "call"),
+        ("-E[profit]", "none"),
+    ):
         task = task_of(text)
         policy = task.policy(data)
         best = task.best(policy, policy.logged(data), data)
