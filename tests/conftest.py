@@ -1,11 +1,72 @@
-"""Property tests repeat their examples; HYPOTHESIS_PROFILE=random looks for new ones."""
+"""Property tests repeat their examples, and a population that several folders share.
+
+HYPOTHESIS_PROFILE=random looks for new examples.
+"""
 
 from __future__ import annotations
 
 import os
+from itertools import product
+from typing import Any
 
+import numpy as np
+import pytest
 from hypothesis import settings
 
 settings.register_profile("fixed", derandomize=True)
 settings.register_profile("random", settings())
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+
+class Outreach:
+    """A contextual bandit without labels whose truth is known exactly: 24 kinds of people.
+
+    Three ways to reach people, logged with known propensities, have two later impacts: "profit",
+    which a visit makes largest, and "health", which a visit harms in race B, most of all women. The
+    policy sees only x1 and x2; x2 says something of race.
+    """
+
+    arms = np.array(["call", "none", "visit"])
+
+    def __init__(self) -> None:
+        kinds = np.array(list(product((-1.0, 0.0, 1.0), (-1.0, 1.0), (0, 1), (0, 1))))
+        self.X, b, f = kinds[:, :2], kinds[:, 2] == 1, kinds[:, 3] == 1
+        self.race, self.sex = np.where(b, "B", "A"), np.where(f, "F", "M")
+        rate = np.where(self.X[:, 1] > 0, 0.7, 0.2)
+        self.share = np.where(b, rate, 1 - rate) / 12
+        x1, nothing = self.X[:, 0], np.zeros(24)
+        odds = np.exp(np.column_stack([0.3 * x1, nothing + 0.3, -0.3 * x1]))
+        self.behavior = odds / odds.sum(axis=1, keepdims=True)
+        self.means = {
+            "profit": np.column_stack([0.5 + 0.3 * x1, nothing, 1.0 - 0.2 * x1]),
+            "health": np.column_stack(
+                [nothing + 0.4, nothing, np.where(b, np.where(f, -1.2, -0.6), 0.6)]
+            ),
+        }
+
+    def sample(self, n: int, seed: int) -> dict[str, Any]:
+        """Arguments of `ELFClassifier.fit` and of `LoggedData`."""
+        rng = np.random.default_rng(seed)
+        kind = rng.choice(24, size=n, p=self.share)
+        behavior = self.behavior[kind]
+        arm = (rng.random(n)[:, None] > behavior.cumsum(axis=1)).sum(axis=1)
+        return {
+            "X": self.X[kind],
+            "sensitive_features": {"race": self.race[kind], "sex": self.sex[kind]},
+            "decision": self.arms[arm],
+            "propensity": behavior[np.arange(n), arm],
+            "impact": {
+                name: means[kind, arm] + rng.normal(0, 0.7, n) for name, means in self.means.items()
+            },
+        }
+
+    def value(self, impact: str, probabilities: Any, given: Any = True) -> float:
+        """The true mean of an impact among some of the kinds, if they are decided about so."""
+        share = self.share * given
+        gains = (self.means[impact] * probabilities).sum(axis=1)
+        return float(share @ gains / share.sum())
+
+
+@pytest.fixture
+def outreach() -> Outreach:
+    return Outreach()

@@ -20,6 +20,8 @@ from elfair.constraints import Constraint, read_constraints
 from elfair.data import LoggedData, behavior_probabilities, read_features
 from elfair.decisions import Decisions, draw, seeded
 from elfair.errors import DataError, FeatureTypeError, NoSolutionFoundError
+from elfair.language import Expression
+from elfair.search.maximisation import task_of
 from elfair.training import Trained, train
 
 Floats = NDArray[np.float64]
@@ -41,8 +43,10 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         plainly on all rows, and nothing is tested.
     delta : float or sequence of float, default 0.1
         The probability with which a constraint may be violated although a model is returned.
-    objective : {"accuracy", "log_loss"}, default "accuracy"
-        What the search makes good.
+    objective : {"accuracy", "log_loss"}, str or Expression, default "accuracy"
+        What the search makes good: the prediction of the label, or any expression about the new
+        model, such as ``"E[profit] - 2 * PR"`` or ``"min(E[impact | T == 0], E[impact | T == 1])"``
+        (the worse-off group), to be made large. It is not tested: what must hold is a constraint.
     estimator : {"paired", "is", "dr"}, default "paired"
         How the impact of a new model is estimated: the paired difference to the behaviour model,
         plain importance sampling (the paper), or doubly robust.
@@ -75,6 +79,9 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows (tighter, t bound only).
     outcome_model : scikit-learn regressor, optional
         What ``estimator="dr"`` fits on the candidate half; ridge regression unless given.
+    classes : sequence, optional
+        The decisions that exist, where ``y`` (or ``decision``, if there is no ``y``) does not show
+        them all.
     positive : object, optional
         The class that PR, TPR and so on count; the largest unless given.
     cost : array of shape (classes, classes), mapping or data frame, optional
@@ -116,7 +123,7 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         constraints: Constraint | Sequence[Constraint] = (),
         *,
         delta: float | Sequence[float] = 0.1,
-        objective: str = "accuracy",
+        objective: str | Expression = "accuracy",
         estimator: str = "paired",
         bound: str = "ttest",
         search: str = "gradient",
@@ -130,6 +137,7 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         propensity_floor: float | None = None,
         center: str = "auto",
         outcome_model: Any = None,
+        classes: Sequence[Any] | None = None,
         positive: Any = None,
         cost: Any = None,
         candidate_tuning: Mapping[str, Sequence[Any]] | None = None,
@@ -151,6 +159,7 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.propensity_floor = propensity_floor
         self.center = center
         self.outcome_model = outcome_model
+        self.classes = classes
         self.positive = positive
         self.cost = cost
         self.candidate_tuning = candidate_tuning
@@ -184,7 +193,7 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         sensitive_features: Any = None,
         decision: Any = None,
@@ -199,8 +208,9 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X : array or data frame of shape (n, d)
             Features.
-        y : array of shape (n,)
-            Labels.
+        y : array of shape (n,), optional
+            Labels. Not needed where neither the objective nor a constraint speaks of them; the
+            classes are then those of ``decision``.
         sensitive_features, decision, propensity, behavior, impact, row_id
             See `LoggedData`; asked for only where a constraint needs them. A behaviour model is
             shown ``X`` as it arrives here: inside a Pipeline, as the steps before have changed it.
@@ -232,19 +242,31 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _train(self, X: Any, y: Any, logged: Mapping[str, Any]) -> tuple[LoggedData, Trained]:
-        if y is None:
+        task = task_of(self.objective)
+        if y is None and task.needs_label:
             raise DataError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None.",
-                hint="pass the labels.",
+                f"{type(self).__name__} requires y to be passed, but the target y is None: "
+                f"objective='{self.objective}' needs labels.",
+                hint="pass the labels, or an objective that needs none, such as 'E[impact]'.",
             )
         self._check_columns(X, reset=True)
-        data = LoggedData(X, _labels(y), positive=self.positive, cost=self.cost, **logged)
+        labels = None if y is None else _labels(y)
+        data = LoggedData(
+            X, labels, classes=self.classes, positive=self.positive, cost=self.cost, **logged
+        )
         claims = read_constraints(self.constraints, self.delta, data)
-        if data.classes.size < 2:
+        if data.classes.size == 0:
             raise DataError(
-                f"y holds only one class: {data.classes[0]!r}; at least two are needed.",
+                "there are no decisions to choose from: neither y nor decision was given.",
+                hint="pass decision=, the decision that was taken.",
+            )
+        if data.classes.size == 1:
+            source = "classes" if self.classes is not None else "y" if y is not None else "decision"
+            raise DataError(
+                f"{source} holds only one class: {data.classes[0]!r}; at least two are needed.",
                 hint="a classifier has nothing to decide here.",
             )
+        task.check_decisions(data)
         return data, train(data, claims, self.get_params(deep=False), self._seed())
 
     def predict_proba(self, X: Any) -> Floats:

@@ -27,8 +27,8 @@ from elfair.language import holds
 from elfair.partition import cross_partition, partition
 from elfair.points import settle
 from elfair.search import Candidate, Selection
+from elfair.search.maximisation import task_of
 from elfair.search.progress import SearchProgress
-from elfair.search.task import Classification
 from elfair.search.tuning import tune
 from elfair.statistics import Baselines, require_rows
 from elfair.targets import Target
@@ -267,7 +267,7 @@ def _record(selection: Selection, found: Sequence[Candidate], evaluations: int) 
 
 def _selection(parameters: Mapping[str, Any], seed: int) -> Selection:
     target = Target(parameters["power"], parameters["inflation"], parameters["xi"])
-    task = Classification(parameters["objective"])
+    task = task_of(parameters["objective"])
     return Selection(parameters["search"], task, target, seed)
 
 

@@ -63,7 +63,7 @@ from elfair.language.expressions import (
     Sum,
 )
 from elfair.language.names import columns_used, impacts_used, means_in, uses_decision, uses_label
-from elfair.language.parsing import parse
+from elfair.language.parsing import parse, parse_expression
 from elfair.language.signs import sign_of
 from elfair.language.statements import All, AnyOf, AtMost, Statement
 from elfair.language.substitution import substitute
@@ -135,6 +135,7 @@ __all__ = [
     "median",
     "minimum",
     "parse",
+    "parse_expression",
     "point_at",
     "quantile",
     "sign_of",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from elfair.errors import ConstraintError
+from elfair.language.expressions import Expression
 from elfair.language.reading import Reader
 from elfair.language.statements import Statement
 from elfair.language.tree import Span, point_at
@@ -65,18 +66,46 @@ def parse(text: str) -> Statement:
     >>> print(parse("0.2 <= PR <= 0.4"))
     PR >= 0.2 and PR <= 0.4
     """
+    return Reader(text).constraint(_tree(text, "a constraint", _EXAMPLE))
+
+
+def parse_expression(text: str) -> Expression:
+    """Read an expression, such as an objective: a constraint without its inequality.
+
+    Parameters
+    ----------
+    text : str
+        For example ``"E[profit] - 2 * PR[race == 'A']"``.
+
+    Returns
+    -------
+    Expression
+
+    Raises
+    ------
+    ConstraintError
+        If the text is not an expression; the message shows where.
+
+    Examples
+    --------
+    >>> print(parse_expression("min(E[profit | race == 'A'], E[profit | race == 'B'])"))
+    min(E[profit | race == 'A'], E[profit | race == 'B'])
+    """
+    return Reader(text).expression(_tree(text, "an expression", "write one like E[profit]."))
+
+
+def _tree(text: str, what: str, example: str) -> Any:
     if not isinstance(text, str) or not text.strip():
         raise ConstraintError(
-            f"a constraint is a text that is not empty. Got {text!r} instead.", hint=_EXAMPLE
+            f"{what} is a text that is not empty. Got {text!r} instead.", hint=example
         )
     _check_size(text)
     from lark.exceptions import UnexpectedInput
 
     try:
-        tree = _grammar().parse(text)
+        return _grammar().parse(text)
     except UnexpectedInput as error:
         raise _syntax_error(text, error) from None
-    return Reader(text).constraint(tree)
 
 
 @lru_cache(maxsize=1)

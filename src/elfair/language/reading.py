@@ -79,6 +79,17 @@ class Reader:
             )
         return self._statement(child)
 
+    def expression(self, tree: Any) -> Expression:
+        """The expression that the whole text is."""
+        (child,) = tree.children
+        if tree.data != "bare":
+            raise point_at(
+                "an inequality stands where an expression is wanted.",
+                self._span(tree),
+                "an objective reads like E[profit]; what must hold belongs in constraints=.",
+            )
+        return self._expression(child)
+
     def _statement(self, tree: Any) -> Statement:
         if tree.data == "chain":
             return self._chain(tree)

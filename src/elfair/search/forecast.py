@@ -15,11 +15,15 @@ from numpy.typing import NDArray
 
 from elfair.constraints import CompiledClaim, Plan
 from elfair.data import LoggedData
+from elfair.language import Mean
 from elfair.requirements import Belief
-from elfair.statistics import Baselines, Estimation, Impact, Part, Rows, compile_form
+from elfair.statistics import Baselines, Estimation, Impact, Part, Rows, compile_form, mean_part
 from elfair.statistics.baseline import OutcomeModel
 
 Floats = NDArray[np.float64]
+
+#: At this many rows an objective believes weighted rows and outcome model alike, at least.
+DOUBTED_ROWS = 4_000
 
 
 def forecast(
@@ -66,6 +70,39 @@ def forecast(
     return beliefs
 
 
+def forecast_means(
+    means: Sequence[Mean], data: LoggedData, policies: Sequence[Floats]
+) -> list[Rows]:
+    """Rows whose averages are what to believe of some means, such as those of an objective.
+
+    Parameters
+    ----------
+    means : sequence of Mean
+        What is averaged.
+    data : LoggedData
+        The candidate rows.
+    policies : sequence of ndarray of shape (classes - 1, n)
+        As for `forecast`; without any, the outcome model is believed.
+    """
+    baselines = Baselines(Estimation(), data)
+    parts = [mean_part(mean, data, baselines) for mean in means]
+    if not any(part.weighted for part in parts):
+        return [part.rows for part in parts]
+    predicted = [mean_part(mean, data, baselines, direct=True).rows for mean in means]
+    if not policies:
+        return predicted
+    outcome = _Outcome(baselines, data)
+    # No test corrects an objective: where a model is wrong in a way that these policies do not
+    # show, the weighted rows must win in the end.
+    sizes = [part.rows.index.size for part in parts]
+    return [
+        outcome.belief(part, rows, policies, least=m / (m + DOUBTED_ROWS)).rows
+        if part.weighted
+        else part.rows
+        for part, rows, m in zip(parts, predicted, sizes, strict=True)
+    ]
+
+
 class _Outcome:
     """Regressions of the impacts on candidate rows, and how uncertain they leave a mean."""
 
@@ -80,7 +117,9 @@ class _Outcome:
             np.linalg.pinv(self._inputs[taken].T @ self._inputs[taken]) for taken in self._taken
         ]
 
-    def belief(self, part: Part, predicted: Rows, policies: Sequence[Floats]) -> Belief:
+    def belief(
+        self, part: Part, predicted: Rows, policies: Sequence[Floats], least: float = 0.0
+    ) -> Belief:
         rows = part.rows
         evidence, parts = [], []
         for free in policies:
@@ -92,7 +131,7 @@ class _Outcome:
             parts.append((uncertain, float(residual.var()), float(weighted.var())))
         # Residuals of a right model have evidence 1 on average: Stein's positive part.
         strength = float(np.mean(evidence))
-        kept = max(0.0, 1 - 1 / strength) if strength > 0 else 0.0
+        kept = max(least, 1 - 1 / strength) if strength > 0 else least
         shares = [
             min(1.0, (direct + kept**2 * residual) / weighted) if weighted > 0 else 1.0
             for direct, residual, weighted in parts

@@ -55,13 +55,21 @@ class Classification:
 
     objective: str
 
+    @property
+    def needs_label(self) -> bool:
+        """Whether there is nothing to make good without labels."""
+        return True
+
     def check(self, data: LoggedData) -> None:
-        """Labels are needed."""
-        if data.label is None:
+        """Labels may be needed."""
+        if self.needs_label and data.label is None:
             raise DataError(
                 f"objective='{self.objective}' needs labels; y was not given.",
                 hint="pass y.",
             )
+
+    def check_decisions(self, data: LoggedData) -> None:
+        """Whatever was decided in all rows, a label can be predicted."""
 
     def policy(self, data: LoggedData) -> SoftmaxPolicy:
         """A linear softmax, mixed with the behaviour model where that is known."""

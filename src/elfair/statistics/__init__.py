@@ -1,7 +1,13 @@
 """Leaves of an expression, compiled to rows that are affine in the policy."""
 
 from elfair.statistics.baseline import Baselines, Estimation, Estimator
-from elfair.statistics.compiled import Part, compile_form, logged_average, require_rows
+from elfair.statistics.compiled import (
+    Part,
+    compile_form,
+    logged_average,
+    mean_part,
+    require_rows,
+)
 from elfair.statistics.impacts import Impact, asks_for_cost, impact_of
 from elfair.statistics.rows import Rows
 
@@ -16,5 +22,6 @@ __all__ = [
     "compile_form",
     "impact_of",
     "logged_average",
+    "mean_part",
     "require_rows",
 ]

@@ -103,6 +103,11 @@ def compile_form(
     return tuple(parts)
 
 
+def mean_part(mean: Mean, data: LoggedData, baselines: Baselines, *, direct: bool = False) -> Part:
+    """The rows of one average; see `compile_conjunct`."""
+    return _part(mean.given, [(1.0, mean)], 0.0, data, baselines, direct)
+
+
 def _part(
     given: Condition | None,
     terms: list[tuple[float, Mean]],

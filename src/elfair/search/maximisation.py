@@ -1,0 +1,107 @@
+"""The search for a policy that makes an expression large; labels are welcome, but not needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elfair.data import LoggedData
+from elfair.errors import DataError
+from elfair.language import Expression, accuracy, impacts_used, uses_label
+from elfair.policies import SoftmaxPolicy
+from elfair.search.forecast import forecast_means
+from elfair.search.loss import OBJECTIVES, Loss
+from elfair.search.objective import ALIKE, SOFTNESS, Shortfall, averages, read_objective
+from elfair.search.starts import fit_log_loss
+from elfair.search.task import Classification
+from elfair.statistics import Baselines, Estimation, mean_part
+
+Floats = NDArray[np.float64]
+
+#: Shares of its part in the objective's range below which a row does not matter.
+SMALLEST_STAKE = 1e-4
+
+
+def task_of(objective: str | Expression) -> Classification:
+    """The task that an objective names: to predict the label, or to make an expression large.
+
+    Examples
+    --------
+    >>> type(task_of("accuracy")).__name__, type(task_of("E[profit]")).__name__
+    ('Classification', 'Maximisation')
+    """
+    if isinstance(objective, str) and objective in OBJECTIVES:
+        return Classification(objective)
+    expression = read_objective(objective)
+    if expression == accuracy():
+        return Classification("accuracy")
+    return Maximisation(objective if isinstance(objective, str) else str(expression), expression)
+
+
+@dataclass(frozen=True)
+class Maximisation(Classification):
+    """A softmax policy that is to make an expression large.
+
+    Parameters
+    ----------
+    objective : str
+        The expression, as the user wrote it.
+    expression : Expression
+        The expression.
+    """
+
+    expression: Expression
+
+    @property
+    def needs_label(self) -> bool:
+        """Where the expression speaks of the label."""
+        return uses_label(self.expression)
+
+    def check_decisions(self, data: LoggedData) -> None:
+        """The impact of a decision that was never taken is anybody's guess."""
+        if not impacts_used(self.expression) or data.decision_index is None:
+            return  # what a mean lacks is said, pointing at it, when it is compiled
+        taken = np.bincount(data.decision_index, minlength=data.classes.size)
+        if data.behavior is not None:
+            taken = taken + (data.behavior > 0).sum(axis=0)
+        if (taken == 0).any():
+            never = data.classes[int(np.argmin(taken))]
+            raise DataError(
+                f"objective='{self.objective}' asks for the impact of every decision, and "
+                f"{never!r} was never taken in these {data.n} rows.",
+                hint="leave it out of the classes: nothing is known of what it leads to.",
+            )
+
+    def loss(self, data: LoggedData, model: Floats | None = None) -> Loss:
+        """What of the expression's range is not reached; with a model, with less luck in it and
+        without kinks.
+        """
+        means = averages(self.expression)
+        if model is None:
+            baselines = Baselines(Estimation(), data)
+            rows = [mean_part(mean, data, baselines).rows for mean in means]
+            return Shortfall(self.expression, rows)
+        rows = forecast_means(means, data, [model])
+        return Shortfall(self.expression, rows, softness=SOFTNESS)
+
+    def best(self, policy: SoftmaxPolicy, inputs: Any, data: LoggedData) -> Floats:
+        """The policy that takes, wherever it can, the decision that an outcome model likes best.
+
+        People whom the objective does not speak of are left out of the fit.
+        """
+        rows = forecast_means(averages(self.expression), data, [])
+        # So soft that each part of a minimum counts: all of them will in the end.
+        loss = Shortfall(self.expression, rows, softness=ALIKE)
+        free = np.full((data.classes.size - 1, data.n), 1 / data.classes.size)
+        gains = np.vstack([np.zeros(data.n), -loss.gradient(free)])
+        stakes = gains.max(axis=0) - gains.min(axis=0)
+        if data.behavior is not None:
+            gains = np.where(data.behavior.T > 0, gains, -np.inf)
+        matters = np.flatnonzero(stakes > SMALLEST_STAKE / data.n)
+        if not matters.size:
+            return np.zeros(policy.n_parameters)
+        inputs = policy.logged(data.take(matters))
+        return fit_log_loss(policy, inputs, gains[:, matters].argmax(axis=0))

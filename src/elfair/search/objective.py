@@ -1,0 +1,256 @@
+"""An expression as the objective: a function of averages, with its derivative by the chain rule.
+
+Each average of the expression is an average of affine rows, so that the value and the derivative of
+the whole follow from those of its nodes. What a node does to values, derivatives and ends stands in
+two matches, `_evaluate` and `_ends`; whatever is smooth in averages can be added there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elfair.errors import ConstraintError, InputError, did_you_mean
+from elfair.language import (
+    Abs,
+    Expression,
+    Max,
+    Mean,
+    Min,
+    Number,
+    Scaled,
+    Statement,
+    Sum,
+    parse_expression,
+    point_at,
+    uses_decision,
+)
+from elfair.language.conditions import Column
+from elfair.language.expressions import as_expression
+from elfair.language.rates import RATES
+from elfair.language.tree import walk
+from elfair.search.loss import OBJECTIVES
+from elfair.statistics import Rows
+
+Floats = NDArray[np.float64]
+Ends = tuple[float, float]
+
+#: Over what share of an objective's range the search rounds off the kinks of min, max and abs.
+SOFTNESS = 0.001
+#: So soft that all parts of a minimum count alike.
+ALIKE = 1e6
+
+
+def read_objective(objective: str | Expression) -> Expression:
+    """The expression to maximise, checked to be one that a new model can change.
+
+    Parameters
+    ----------
+    objective : str or Expression
+        Text, or a tree built in Python.
+
+    Examples
+    --------
+    >>> print(read_objective("E[profit] - 2 * PR"))
+    E[profit] - 2 * PR
+    """
+    expression = _expression(objective)
+    means = averages(expression)
+    if not means:
+        raise point_at(
+            f"the objective '{expression}' holds no statistic, so no model can change it.",
+            expression.span,
+            "name what to make large, as in E[impact].",
+        )
+    if not any(_is_of_the_model(mean) for mean in means):
+        raise point_at(
+            f"the objective '{expression}' does not depend on the new model's decisions.",
+            expression.span,
+            "write E[...] for the new model; E_logged[...] is the behaviour model's.",
+        )
+    return expression
+
+
+def _expression(objective: object) -> Expression:
+    if isinstance(objective, str):
+        if objective.isidentifier() and objective not in RATES:
+            raise InputError(
+                "objective must be 'accuracy', 'log_loss' or an expression to maximise, such as "
+                f"'E[impact]'. Got {objective!r} instead.",
+                hint=did_you_mean(
+                    objective,
+                    (*OBJECTIVES, *RATES),
+                    f"an impact is made large by 'E[{objective}]'.",
+                ),
+            )
+        return parse_expression(objective)
+    if isinstance(objective, Statement):
+        raise ConstraintError(
+            f"an objective is an expression, without an inequality. Got '{objective}' instead.",
+            hint="what must hold belongs in constraints=.",
+        )
+    return as_expression(objective)
+
+
+def averages(expression: Expression) -> tuple[Mean, ...]:
+    """The averages that an expression is computed from, each once.
+
+    Examples
+    --------
+    >>> from elfair.language import PR
+    >>> len(averages(abs(PR() - 0.5) + PR()))
+    1
+    """
+    return tuple(dict.fromkeys(node for node in walk(expression) if isinstance(node, Mean)))
+
+
+def _is_of_the_model(mean: Mean) -> bool:
+    return not mean.logged and (isinstance(mean.of, Column) or uses_decision(mean.of))
+
+
+class Shortfall:
+    """How much of an expression's range a policy leaves unreached: 0 is the best there can be.
+
+    In shares of the range, so that a search treats money like accuracy; the range is that of
+    policies which decide about each row as is best, or worst, for each average.
+
+    Parameters
+    ----------
+    expression : Expression
+        What to make large.
+    rows : sequence of Rows
+        For each of `averages`, rows whose average is taken for it.
+    softness : float, default 0
+        Over what share of the range kinks are rounded off.
+
+    Examples
+    --------
+    >>> from elfair.language import PR
+    >>> rows = Rows(np.arange(2), np.zeros(2), np.ones((1, 2)), 0, 1)  # of the positive rate
+    >>> float(Shortfall(2 * PR() - 1, [rows]).value(np.array([[0.25, 0.75]])))
+    0.5
+    """
+
+    maximum = 1.0
+
+    def __init__(
+        self, expression: Expression, rows: Sequence[Rows], *, softness: float = 0.0
+    ) -> None:
+        self._expression = expression
+        self._means = averages(expression)
+        self._rows = rows
+        ends = {mean: _average_ends(each) for mean, each in zip(self._means, rows, strict=True)}
+        low, self._high = _ends(expression, ends)
+        self._range = (self._high - low) or 1.0
+        self._softness = softness * self._range
+
+    def value(self, free: Floats) -> Floats:
+        """The shortfall; leading axes of ``free`` are policies."""
+        return np.asarray((self._high - self._at(free).value) / self._range)
+
+    def gradient(self, free: Floats) -> Floats:
+        """Its derivative by the free probabilities of one policy."""
+        slopes = -self._at(free).slopes / self._range
+        each = zip(self._rows, slopes, strict=True)
+        n = free.shape[-1]
+        return reduce(
+            np.add, (rows.scatter(rows.slope * (by / rows.index.size), n) for rows, by in each)
+        )
+
+    def _at(self, free: Floats) -> _Point:
+        values = np.array([_average(rows, free) for rows in self._rows])
+        units = np.eye(len(values)).reshape(*values.shape[:1] * 2, *[1] * (values.ndim - 1))
+        points = dict(zip(self._means, map(_Point, values, units), strict=True))
+        return _evaluate(self._expression, points, self._softness)
+
+
+class _Point(NamedTuple):
+    """The value of a node, and its derivative by each average along the first axis."""
+
+    value: Floats
+    slopes: Floats
+
+    def times(self, factor: float | Floats) -> _Point:
+        return _Point(np.asarray(factor * self.value), np.asarray(factor * self.slopes))
+
+
+def _evaluate(node: Expression, at: Mapping[Mean, _Point], softness: float) -> _Point:
+    """The value of an expression and its derivative by its averages."""
+    match node:
+        case Number(value):
+            return _Point(np.asarray(value), np.zeros(1))
+        case Mean():
+            return at[node]
+        case Scaled(factor, part):
+            return _evaluate(part, at, softness).times(factor)
+        case Sum(parts):
+            points = [_evaluate(part, at, softness) for part in parts]
+            return reduce(lambda a, b: _Point(a.value + b.value, a.slopes + b.slopes), points)
+        case Abs(part):
+            point = _evaluate(part, at, softness)
+            return _largest([point, point.times(-1)], softness)
+        case Max(parts):
+            return _largest([_evaluate(part, at, softness) for part in parts], softness)
+        case Min(parts):
+            below = [_evaluate(part, at, softness).times(-1) for part in parts]
+            return _largest(below, softness).times(-1)
+    raise _unsupported(node)
+
+
+def _largest(points: Sequence[_Point], softness: float) -> _Point:
+    """The maximum: exact, or smooth and too large by at most softness * log(number of points)."""
+    values = np.array(np.broadcast_arrays(*(point.value for point in points)))
+    top = values.max(axis=0)
+    if softness > 0:
+        shares = np.exp((values - top) / softness)
+        top = top + softness * np.log(shares.sum(axis=0))
+    else:
+        shares = np.where(values == top, 1.0, 0.0)
+    shares /= shares.sum(axis=0)
+    slopes = sum(share * point.slopes for share, point in zip(shares, points, strict=True))
+    return _Point(np.asarray(top), np.asarray(slopes))
+
+
+def _ends(node: Expression, of: Mapping[Mean, Ends]) -> Ends:
+    """Ends that no policy's value leaves, from those of the averages."""
+    match node:
+        case Number(value):
+            return value, value
+        case Mean():
+            return of[node]
+        case Scaled(factor, part):
+            low, high = sorted(factor * end for end in _ends(part, of))
+            return low, high
+        case Abs(part):
+            low, high = _ends(part, of)
+            return max(low, -high, 0.0), max(-low, high)
+        case Sum(parts) | Max(parts) | Min(parts):
+            lows, highs = zip(*(_ends(part, of) for part in parts), strict=True)
+            if isinstance(node, Sum):
+                return sum(lows), sum(highs)
+            join = max if isinstance(node, Max) else min
+            return join(lows), join(highs)
+    raise _unsupported(node)
+
+
+def _unsupported(node: Expression) -> ConstraintError:
+    return point_at(
+        f"'{node}' cannot be maximised.",
+        node.span,
+        "an objective is made of averages and rates by +, -, abs, min, max and numbers.",
+    )
+
+
+def _average(rows: Rows, free: Floats) -> Floats:
+    total = np.einsum("ki,...ki->...", rows.slope, rows.inside(free))
+    return np.asarray(rows.mean_offset + total / rows.index.size)
+
+
+def _average_ends(rows: Rows) -> Ends:
+    """The average where each row is decided about as is worst, and as is best."""
+    worst, best = np.minimum(rows.slope.min(axis=0), 0), np.maximum(rows.slope.max(axis=0), 0)
+    return rows.mean_offset + float(worst.mean()), rows.mean_offset + float(best.mean())

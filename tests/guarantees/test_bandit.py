@@ -1,0 +1,60 @@
+"""No group is worse off than before, whatever a policy learns from a contextual bandit's log."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ProcessPoolExecutor
+from math import sqrt
+
+import numpy as np
+
+from elfair import ELFClassifier
+
+FULL = os.environ.get("ELFAIR_GUARANTEES") == "full"
+DELTA = 0.1
+NO_WORSE = [f"E[health | race == '{r}'] >= E_logged[health | race == '{r}']" for r in "AB"]
+
+
+def trial(outreach, constraints, n, power, seed):
+    """Whether a policy was returned, whether it harms a group, and its true profit."""
+    clf = ELFClassifier(
+        constraints, delta=DELTA, objective="E[profit]", power=power, random_state=seed
+    ).fit(**outreach.sample(n, seed))
+    new, old = clf._trained.probabilities(outreach.X, None), outreach.behavior
+    groups = [outreach.race == r for r in "AB" if f"race == '{r}'" in "".join(constraints)]
+    harms = any(
+        outreach.value("health", new, group) < outreach.value("health", old, group)
+        for group in groups
+    )
+    return clf.solution_found_, harms, outreach.value("profit", new)
+
+
+def trials(draws, *given):
+    if FULL:
+        with ProcessPoolExecutor() as pool:
+            every = [[value] * draws for value in given]
+            return np.array(list(pool.map(trial, *every, range(draws))))
+    return np.array([trial(*given, seed) for seed in range(draws)])
+
+
+def test_a_policy_that_harms_is_returned_with_at_most_delta(outreach):
+    """With this target the candidates lie at the edge, so that many of them do harm."""
+    draws = 2_000 if FULL else 250
+    found, harms, _ = trials(draws, outreach, NO_WORSE[1:], 800, 0.13).T.astype(bool)
+    assert (found & harms).mean() <= DELTA + 4 * sqrt(DELTA * (1 - DELTA) / draws)
+    assert 0.2 < harms.mean() < 0.8, "the candidates must lie near the edge"
+    assert (found & harms).any(), "the test must not be hopelessly strict"
+
+
+def test_what_is_returned_earns_more_than_before(outreach):
+    draws = 500 if FULL else 60
+    found, harms, profit = trials(draws, outreach, NO_WORSE, 2_500, 0.95).T
+    assert found.mean() > 0.8
+    assert (found * harms).mean() <= DELTA
+    earned = profit[found == 1]
+    before = outreach.value("profit", outreach.behavior)
+    assert np.mean(earned) > before + 0.25
+    assert (earned > before).mean() > 0.9
+    # Profit alone would have harmed: without the constraint everybody is visited.
+    greedy = trial(outreach, [], 2_500, 0.95, 0)
+    assert greedy[2] > 0.9
