@@ -57,6 +57,11 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     xi : float or None, default None
         A margin that makes the solution rate tend to 1; a hundredth of a row's standard deviation
         unless given.
+    scorer : scikit-learn classifier, optional
+        Tells the linear model what it thinks of each person, so that the model can be as good as
+        any classifier. Of one that is not fitted, clones are fitted, to candidate rows alone; one
+        that is fitted is used as it is, and must not have seen the held-out rows. (scikit-learn's
+        ``clone`` forgets a fit; its ``FrozenEstimator`` keeps it.)
     candidate_fraction : float, default 0.6
         The share of rows for the search.
     split : {"random", "stratified", "crossfit"}, default "random"
@@ -120,6 +125,7 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         power: float | None = 0.95,
         inflation: float | None = None,
         xi: float | None = None,
+        scorer: Any = None,
         candidate_fraction: float = 0.6,
         split: str = "random",
         folds: int = 5,
@@ -140,6 +146,7 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.power = power
         self.inflation = inflation
         self.xi = xi
+        self.scorer = scorer
         self.candidate_fraction = candidate_fraction
         self.split = split
         self.folds = folds

@@ -27,6 +27,7 @@ from elfair.partition import cross_partition, partition
 from elfair.requirements import Target
 from elfair.search import Candidate, Selection
 from elfair.search.progress import SearchProgress
+from elfair.search.scoring import ScoredClassification
 from elfair.search.task import Classification
 from elfair.search.tuning import tune
 from elfair.statistics import Baselines
@@ -143,6 +144,7 @@ def _searched_and_tested(
     if parameters["candidate_tuning"]:
         tuned = tune(parameters["candidate_tuning"], candidate, sealed.n, make, seed)
     selection, plan = make(tuned, candidate)
+    candidate = selection.task.rows(candidate)
     with SearchProgress("looking for a model") as progress:
         policy, found, evaluations = selection.run(candidate, plan, sealed.n, progress)
     model = Model(policy, found.theta)
@@ -157,6 +159,7 @@ def _searched_and_tested(
         seed=seed,
         openings=sealed.openings,
         candidate=_record(selection, [found], evaluations),
+        declared=selection.task.assumptions(),
     )
     return Trained((model,), (1.0,), certificate, tuned)
 
@@ -188,7 +191,8 @@ def _crossfitted(
     n_test = round(data.n / SHARED_ROWS**2)  # a stretched bound is one on fewer rows
     models, trials, found, evaluations = [], [], [], 0
     with SearchProgress("looking for models") as progress:
-        for others, sealed in divided:
+        for every, sealed in divided:
+            others = selection.task.rows(every)
             plan = _plan(parameters, claims, others, data)
             # The rows that one fold tests are those that the others are searched on: what a search
             # believes and what the test finds err together, and all rows' own error is left.
@@ -208,6 +212,7 @@ def _crossfitted(
         seed=seed,
         openings=trials[0].sealed.openings,
         candidate=_record(selection, found, evaluations),
+        declared=selection.task.assumptions(),
     )
     shares = tuple(trial.sealed.n / data.n for trial in trials)
     return Trained(tuple(models), shares, certificate, {})
@@ -217,7 +222,7 @@ def _searched(data: LoggedData, parameters: Mapping[str, Any], seed: int) -> Tra
     """Without constraints there is nothing to hold rows out for."""
     selection, plan = _selection(parameters, seed), _plan(parameters, (), data, data)
     with SearchProgress("looking for a model") as progress:
-        policy, found, evaluations = selection.run(data, plan, 0, progress)
+        policy, found, evaluations = selection.run(selection.task.rows(data), plan, 0, progress)
     certificate = issue_certificate(
         plan,
         Outcome((), data.take(np.arange(0))),
@@ -245,7 +250,10 @@ def _record(selection: Selection, found: Sequence[Candidate], evaluations: int) 
 
 def _selection(parameters: Mapping[str, Any], seed: int) -> Selection:
     target = Target(parameters["power"], parameters["inflation"], parameters["xi"])
-    task = Classification(parameters["objective"])
+    scorer, objective = parameters["scorer"], parameters["objective"]
+    task = Classification(objective)
+    if scorer is not None:
+        task = ScoredClassification(objective, scorer, seed)
     return Selection(parameters["search"], task, target, seed)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from elfair.certificate import Assumption
 from elfair.data import LoggedData
 from elfair.errors import DataError
 from elfair.policies import Policy, SoftmaxPolicy
@@ -24,6 +25,12 @@ class Task(Protocol):
     @property
     def objective(self) -> str:
         """What is made good, as the user wrote it."""
+
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What the family of policies adds to that which a certificate rests on."""
+
+    def rows(self, data: LoggedData) -> LoggedData:
+        """Candidate rows as the search, and it alone, is to see them."""
 
     def check(self, data: LoggedData) -> None:
         """Raise where the rows lack something that the task needs."""
@@ -54,6 +61,14 @@ class Classification:
     """
 
     objective: str
+
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """None: everything is learnt from candidate rows."""
+        return ()
+
+    def rows(self, data: LoggedData) -> LoggedData:
+        """As they are."""
+        return data
 
     def check(self, data: LoggedData) -> None:
         """Labels are needed."""
