@@ -26,6 +26,7 @@ from elfair.fairness_test import (
 from elfair.partition import cross_partition, partition
 from elfair.requirements import Target
 from elfair.search import Candidate, Selection
+from elfair.search.module import is_module, search_for_module
 from elfair.search.progress import SearchProgress
 from elfair.search.scoring import ScoredClassification
 from elfair.search.task import Classification
@@ -250,11 +251,14 @@ def _record(selection: Selection, found: Sequence[Candidate], evaluations: int) 
 
 def _selection(parameters: Mapping[str, Any], seed: int) -> Selection:
     target = Target(parameters["power"], parameters["inflation"], parameters["xi"])
-    scorer, objective = parameters["scorer"], parameters["objective"]
+    method, objective = parameters["search"], parameters["objective"]
+    scorer = parameters["scorer"]
+    if is_module(scorer):
+        return search_for_module(method, objective, scorer, target, seed)
     task = Classification(objective)
     if scorer is not None:
         task = ScoredClassification(objective, scorer, seed)
-    return Selection(parameters["search"], task, target, seed)
+    return Selection(method, task, target, seed)
 
 
 def _plan(
