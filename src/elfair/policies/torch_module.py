@@ -108,8 +108,7 @@ class TorchPolicy(SoftmaxPolicy):
     def inputs(self, X: Floats, behavior: Floats | None = None) -> TorchInputs:
         """People in the form that the module works on."""
         plain = super().inputs(X, behavior)
-        like = next(iter(self._parameters.values()))
-        rows = load_torch().tensor(plain.design[1:].T, dtype=like.dtype, device=like.device)
+        rows = self._tensor(plain.design[1:].T)
         return TorchInputs(plain.design, plain.behavior, rows=rows)
 
     @property
@@ -121,17 +120,19 @@ class TorchPolicy(SoftmaxPolicy):
         return sum(value.numel() for value in self._parameters.values())
 
     def _logits(self, theta: Floats, inputs: PolicyInputs) -> Floats:
+        assert isinstance(inputs, TorchInputs)
         if theta.ndim > 1:
             return np.stack([self._logits(one, inputs) for one in theta])
         with load_torch().no_grad():
-            every = self._output(self._flat(theta), inputs)
+            every = self._output(self._tensor(theta[: self._n_weights]), inputs.rows)
         logits: Floats = every.cpu().double().numpy().T
         return np.asarray(logits[1:] - logits[0])
 
     def _by_weights(self, theta: Floats, inputs: PolicyInputs, by_logit: Floats) -> Floats:
+        assert isinstance(inputs, TorchInputs)
         torch = load_torch()
-        flat = self._flat(theta).requires_grad_()
-        output = self._output(flat, inputs)
+        flat = self._tensor(theta[: self._n_weights]).requires_grad_()
+        output = self._output(flat, inputs.rows)
         # The first logit is subtracted from all the others.
         by_output = np.concatenate([-by_logit.sum(axis=1, keepdims=True), by_logit], axis=1)
         towards = torch.tensor(by_output.swapaxes(1, 2), dtype=output.dtype, device=output.device)
@@ -140,25 +141,24 @@ class TorchPolicy(SoftmaxPolicy):
         ]
         return np.asarray(torch.stack(gradients).cpu().double().numpy())
 
-    def _flat(self, theta: Floats) -> Any:
+    def _tensor(self, values: Floats) -> Any:
+        """Where the module is, and as precise as it is."""
         like = next(iter(self._parameters.values()))
-        weights = theta[: self._n_weights]
-        return load_torch().tensor(weights, dtype=like.dtype, device=like.device)
+        return load_torch().tensor(values, dtype=like.dtype, device=like.device)
 
-    def _output(self, flat: Any, inputs: PolicyInputs) -> Any:
+    def _output(self, flat: Any, rows: Any) -> Any:
         """The module's logits under the given parameters."""
-        assert isinstance(inputs, TorchInputs)
         torch, parameters, used = load_torch(), {}, 0
         for name, value in self._parameters.items():
             parameters[name] = flat[used : used + value.numel()].view(value.shape)
             used += value.numel()
-        output = torch.func.functional_call(self.module, parameters, (inputs.rows,))
-        wanted = (len(inputs.rows), self.n_classes)
+        output = torch.func.functional_call(self.module, parameters, (rows,))
+        wanted = (len(rows), self.n_classes)
         shape = tuple(getattr(output, "shape", ()))
         if shape != wanted:
             got = f"shape {shape}" if shape else repr(type(output).__name__)
             raise InputError(
-                f"the module must map features of shape {tuple(inputs.rows.shape)} to logits of "
+                f"the module must map features of shape {tuple(rows.shape)} to logits of "
                 f"shape {wanted}: one for each class. Got {got}.",
                 hint=f"let the last layer have {self.n_classes} outputs, also for two classes.",
             )
@@ -173,14 +173,14 @@ class TorchPolicy(SoftmaxPolicy):
 
     def _try(self, X: Floats) -> None:
         """See once that the module is a function of features and parameters."""
-        torch, inputs = load_torch(), self.inputs(X)
-        flat = self._flat(self.start).requires_grad_()
+        torch, rows = load_torch(), self._tensor((X - self.center) / self.scale)
+        flat = self._tensor(self.start[: self._n_weights]).requires_grad_()
         try:
-            first, second = self._output(flat, inputs), self._output(flat, inputs)
+            first, second = self._output(flat, rows), self._output(flat, rows)
         except (RuntimeError, TypeError, IndexError) as error:
             raise InputError(
-                f"the module failed on features of shape {tuple(inputs.rows.shape)}, "
-                f"{inputs.rows.dtype} on {inputs.rows.device}: {error}",
+                f"the module failed on features of shape {tuple(rows.shape)}, "
+                f"{rows.dtype} on {rows.device}: {error}",
                 hint="it is given standardised features, where its parameters are: on the same "
                 "device and of the same dtype.",
             ) from error

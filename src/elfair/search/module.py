@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from elfair.certificate import Assumption
 from elfair.data import LoggedData
 from elfair.errors import InputError
+from elfair.policies import SoftmaxPolicy
 from elfair.policies.torch_module import TorchPolicy
 from elfair.requirements import Target
 from elfair.search.scoring import scorer_assumption
@@ -59,13 +60,9 @@ class ModuleClassification(Classification):
         mixed = data.behavior_model is not None
         return TorchPolicy.over(self.module, data.features, data.classes.size, mixed=mixed)
 
-    def best(
-        self,
-        policy: TorchPolicy,
-        inputs: Any,
-        data: LoggedData,  # type: ignore[override]
-    ) -> NDArray[np.float64]:
+    def best(self, policy: SoftmaxPolicy, inputs: Any, data: LoggedData) -> NDArray[np.float64]:
         """The best predictor of the label."""
+        assert isinstance(policy, TorchPolicy)
         assert data.label_index is not None
         rows = inputs, data.label_index
         return fit_by_steps(policy, rows, rows)

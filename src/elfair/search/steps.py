@@ -36,11 +36,11 @@ PATIENCE = 60
 #: Steps under the constraints.
 STEPS = 300
 #: The size of a step; under the constraints it shrinks to nothing, so that the last ones settle.
-STEP = 0.01
+STEP = 0.02
 #: How strongly a constraint pulls for each spread of a row by which it misses its target: at once,
 #: and ever more while it is missed.
-STIFFNESS = 5.0
-GROWTH = 0.5
+STIFFNESS = 2.0
+GROWTH = 0.2
 
 
 @dataclass(frozen=True)
