@@ -110,7 +110,8 @@ def test_fitting_stops_where_rows_that_are_not_fitted_get_worse():
     assert loss(overfitted, half[1]) > loss(fitted, half[1]) + 0.2
 
 
-def test_steps_are_a_function_of_data_and_seed(candidate_rows, make_plan):
+def test_steps_are_a_function_of_data_and_seed(candidate_rows, make_plan, monkeypatch):
+    monkeypatch.setattr(steps, "STEPS", 20)
     data = candidate_rows(300, 2)
     thetas = [
         by_steps(linear(), seed=seed).run(data, make_plan(data), 200)[1].theta for seed in (1, 1, 2)
