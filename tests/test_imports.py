@@ -12,7 +12,7 @@ import pytest
 import elfair
 
 SLOW = ("scipy.stats.", "pandas.", "polars.", "pyarrow.")
-LAZY = ("lark", "rich", "cmaes", "polars")
+LAZY = ("lark", "rich", "cmaes", "polars", "torch")
 
 
 def python(code: str) -> str:

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from elfair._version import __version__
 from elfair.assumptions import MEAN_WEIGHT, list_assumptions
 from elfair.bounds import get_bound
-from elfair.certificate import SCHEMA, CandidateRecord, Certificate, ConstraintResult, Split
+from elfair.certificate import (
+    SCHEMA,
+    Assumption,
+    CandidateRecord,
+    Certificate,
+    ConstraintResult,
+    Split,
+)
 from elfair.columns import as_floats, is_missing, named_columns
 from elfair.constraints import Constraint, Plan, read_constraints
 from elfair.data import TOLERANCE, LoggedData
@@ -40,6 +47,7 @@ def issue_certificate(
     seed: int,
     openings: int,
     candidate: CandidateRecord | None,
+    declared: tuple[Assumption, ...] = (),
 ) -> Certificate:
     """Write down the result of a test.
 
@@ -51,9 +59,13 @@ def issue_certificate(
         What was seen.
     n, n_candidate, split, seed, openings, candidate
         See `Certificate`.
+    declared : tuple of Assumption
+        What the model's maker answers for, beside what every test rests on.
     """
     data, results = outcome.data, outcome.results
     assumptions = list_assumptions(plan, results, data, split=split, openings=openings)
+    if plan.claims:
+        assumptions += declared
     deltas = [result.delta for result in results]
     joint = min(1.0, sum(deltas)) if split == "crossfit" else max(deltas, default=0.0)
     notes = [warning for result in results for warning in result.warnings]

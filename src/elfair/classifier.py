@@ -21,7 +21,7 @@ from elfair.data import LoggedData, behavior_probabilities, read_features
 from elfair.decisions import Decisions, draw, seeded
 from elfair.errors import DataError, FeatureTypeError, NoSolutionFoundError
 from elfair.language import Expression
-from elfair.search.maximisation import task_of
+from elfair.search.maximisation import goal_of
 from elfair.training import Trained, train
 
 Floats = NDArray[np.float64]
@@ -61,6 +61,11 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     xi : float or None, default None
         A margin that makes the solution rate tend to 1; a hundredth of a row's standard deviation
         unless given.
+    scorer : scikit-learn classifier, optional
+        Tells the linear model what it thinks of each person, so that the model can be as good as
+        any classifier. Of one that is not fitted, clones are fitted, to candidate rows alone; one
+        that is fitted is used as it is, and must not have seen the held-out rows. (scikit-learn's
+        ``clone`` forgets a fit; its ``FrozenEstimator`` keeps it.)
     candidate_fraction : float, default 0.6
         The share of rows for the search.
     split : {"random", "stratified", "crossfit"}, default "random"
@@ -130,6 +135,7 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         power: float | None = 0.95,
         inflation: float | None = None,
         xi: float | None = None,
+        scorer: Any = None,
         candidate_fraction: float = 0.6,
         split: str = "random",
         folds: int = 5,
@@ -152,6 +158,7 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.power = power
         self.inflation = inflation
         self.xi = xi
+        self.scorer = scorer
         self.candidate_fraction = candidate_fraction
         self.split = split
         self.folds = folds
@@ -242,8 +249,8 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _train(self, X: Any, y: Any, logged: Mapping[str, Any]) -> tuple[LoggedData, Trained]:
-        task = task_of(self.objective)
-        if y is None and task.needs_label:
+        goal = goal_of(self.objective)
+        if y is None and goal.needs_label:
             raise DataError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: "
                 f"objective='{self.objective}' needs labels.",
@@ -266,7 +273,7 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"{source} holds only one class: {data.classes[0]!r}; at least two are needed.",
                 hint="a classifier has nothing to decide here.",
             )
-        task.check_decisions(data)
+        goal.check_decisions(data)
         return data, train(data, claims, self.get_params(deep=False), self._seed())
 
     def predict_proba(self, X: Any) -> Floats:

@@ -116,6 +116,8 @@ class LoggedData:
         self.behavior_model: BehaviorModel | None = None
         self.behavior: NDArray[np.float64] | None = None
         self.propensity: NDArray[np.float64] | None = None
+        #: Out-of-fold scores of a scorer (see elfair.policies.scored), while a search uses these.
+        self.scores: NDArray[np.float64] | None = None
         if behavior is not None:
             self._set_behavior(X, behavior)
         if propensity is not None:
@@ -357,5 +359,5 @@ class LoggedData:
 #: The attributes of LoggedData that have one entry for each row.
 _BY_ROW = (
     "features", "label", "label_index", "decision", "decision_index", "propensity", "behavior",
-    "row_id",
+    "row_id", "scores",
 )  # fmt: skip

@@ -123,6 +123,16 @@ class NoSolutionFoundError(ElfairError, RuntimeError):
     """
 
 
+class MissingPackageError(ElfairError, ImportError):
+    """Something was asked for that needs a package which is not installed.
+
+    Examples
+    --------
+    >>> issubclass(MissingPackageError, ImportError)
+    True
+    """
+
+
 class CertificateWarning(UserWarning):
     """The certificate holds something a reader must not overlook.
 

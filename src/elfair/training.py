@@ -27,8 +27,11 @@ from elfair.language import holds
 from elfair.partition import cross_partition, partition
 from elfair.points import settle
 from elfair.search import Candidate, Selection
-from elfair.search.maximisation import task_of
+from elfair.search.maximisation import goal_of
+from elfair.search.module import is_module, search_for_module
 from elfair.search.progress import SearchProgress
+from elfair.search.scoring import ScoredFamily
+from elfair.search.task import Classification
 from elfair.search.tuning import tune
 from elfair.statistics import Baselines, require_rows
 from elfair.targets import Target
@@ -146,6 +149,7 @@ def _searched_and_tested(
     if parameters["candidate_tuning"]:
         tuned = tune(parameters["candidate_tuning"], candidate, sealed.n, make, seed)
     selection, plan = make(tuned, candidate)
+    candidate = selection.task.rows(candidate)
     with SearchProgress("looking for a model") as progress:
         policy, found, evaluations = selection.run(candidate, plan, sealed.n, progress)
     model = Model(policy, found.theta)
@@ -161,6 +165,7 @@ def _searched_and_tested(
         seed=seed,
         openings=sealed.openings,
         candidate=_record(selection, [found], evaluations),
+        declared=selection.task.assumptions(),
     )
     return Trained((model,), (1.0,), certificate, tuned)
 
@@ -200,7 +205,8 @@ def _crossfitted(
     n_test = round(data.n / SHARED_ROWS**2)  # a stretched bound is one on fewer rows
     models, trials, found, evaluations = [], [], [], 0
     with SearchProgress("looking for models") as progress:
-        for others, sealed in divided:
+        for every, sealed in divided:
+            others = selection.task.rows(every)
             plan = _plan(parameters, claims, others, data)
             # The rows that one fold tests are those that the others are searched on: what a search
             # believes and what the test finds err together, and all rows' own error is left.
@@ -220,6 +226,7 @@ def _crossfitted(
         seed=seed,
         openings=trials[0].sealed.openings,
         candidate=_record(selection, found, evaluations),
+        declared=selection.task.assumptions(),
     )
     shares = tuple(trial.sealed.n / data.n for trial in trials)
     return Trained(tuple(models), shares, certificate, {})
@@ -239,7 +246,7 @@ def _searched(data: LoggedData, parameters: Mapping[str, Any], seed: int) -> Tra
     """Without constraints there is nothing to hold rows out for."""
     selection, plan = _selection(parameters, seed), _plan(parameters, (), data, data)
     with SearchProgress("looking for a model") as progress:
-        policy, found, evaluations = selection.run(data, plan, 0, progress)
+        policy, found, evaluations = selection.run(selection.task.rows(data), plan, 0, progress)
     certificate = issue_certificate(
         plan,
         Outcome((), data.take(np.arange(0))),
@@ -267,8 +274,14 @@ def _record(selection: Selection, found: Sequence[Candidate], evaluations: int) 
 
 def _selection(parameters: Mapping[str, Any], seed: int) -> Selection:
     target = Target(parameters["power"], parameters["inflation"], parameters["xi"])
-    task = task_of(parameters["objective"])
-    return Selection(parameters["search"], task, target, seed)
+    method, scorer = parameters["search"], parameters["scorer"]
+    goal = goal_of(parameters["objective"])
+    if is_module(scorer):
+        return search_for_module(method, goal, scorer, target, seed)
+    task = Classification(goal)
+    if scorer is not None:
+        task = Classification(goal, ScoredFamily(scorer, seed))
+    return Selection(method, task, target, seed)
 
 
 def _plan(

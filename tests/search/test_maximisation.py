@@ -12,9 +12,9 @@ from elfair.policies import SoftmaxPolicy
 from elfair.requirements import Target
 from elfair.search import Selection, tuning
 from elfair.search.forecast import DOUBTED_ROWS, forecast_means
-from elfair.search.maximisation import Maximisation, task_of
+from elfair.search.maximisation import Maximise, goal_of
 from elfair.search.objective import averages
-from elfair.search.task import Classification
+from elfair.search.task import Classification, PredictLabel
 from elfair.search.tuning import tune
 from elfair.statistics import Baselines, Estimation, mean_part
 
@@ -26,19 +26,23 @@ def search_for(objective, method="gradient", target=TARGET):
     return Selection(method, task, target, 0)
 
 
+def task_of(objective):
+    return Classification(goal_of(objective))
+
+
 def free_of(policy, theta, data):
     return policy.free(theta, policy.logged(data))
 
 
-def test_which_objective_is_which_task():
-    assert task_of("log_loss") == Classification("log_loss")
+def test_which_objective_is_which_goal():
+    assert goal_of("log_loss") == PredictLabel("log_loss")
     for accuracy in ("accuracy", " accuracy", elfair.accuracy, "P[decision == label]"):
-        assert task_of(accuracy) == Classification("accuracy")
+        assert goal_of(accuracy) == PredictLabel("accuracy")
     text = "E[profit]  -  PR"
-    assert task_of(text).objective == text
-    assert task_of(elfair.E("profit") - elfair.PR).objective == "E[profit] - PR"
-    assert task_of(text) != task_of("E[profit]")
-    assert [task_of(each).needs_label for each in ("accuracy", "TPR", "PR")] == [True, True, False]
+    assert goal_of(text).objective == text
+    assert goal_of(elfair.E("profit") - elfair.PR).objective == "E[profit] - PR"
+    assert goal_of(text) != goal_of("E[profit]")
+    assert [goal_of(each).needs_label for each in ("accuracy", "TPR", "PR")] == [True, True, False]
 
 
 def test_the_first_start_takes_the_arm_that_pays_most(outreach):
@@ -149,7 +153,7 @@ def true_values(outreach, task, n, draws, objective):
     return np.array(reached)
 
 
-class Lucky(Maximisation):
+class Lucky(Maximise):
     """The same search, trusting the weighted rows as they are."""
 
     def loss(self, data, model=None):
@@ -159,7 +163,7 @@ class Lucky(Maximisation):
 def test_beliefs_reach_more_than_luck(outreach):
     outreach.means["profit"] = 0.3 * outreach.means["profit"] ** 2  # less to see in the noise
     believing = task_of("E[profit]")
-    lucky = Lucky("E[profit]", believing.expression)
+    lucky = Classification(Lucky("E[profit]", believing.goal.expression))
     few = [true_values(outreach, task, 150, 60, "profit") for task in (believing, lucky)]
     gain = few[0] - few[1]
     assert gain.mean() > 3 * gain.std() / np.sqrt(gain.size)
@@ -167,7 +171,7 @@ def test_beliefs_reach_more_than_luck(outreach):
 
 def test_with_many_rows_the_weighted_rows_are_believed(outreach):
     data = LoggedData(**outreach.sample(6_000, 0))
-    means = averages(task_of("E[profit | race == 'A']").expression)
+    means = averages(goal_of("E[profit | race == 'A']").expression)
     free = np.full((2, data.n), 1 / 3)
     (believed,) = forecast_means(means, data, [free])
     (predicted,) = forecast_means(means, data, [])
@@ -205,8 +209,9 @@ def test_tuning_judges_by_the_objective_in_shares_of_its_range(outreach, monkeyp
     )
 
     def make(parameters, rows):
-        task = task_of("E[profit]") if parameters["power"] == 0.9 else Contrary("E[profit]", WRONG)
-        return Selection("gradient", task, TARGET, 0), no_plan(rows)
+        right = parameters["power"] == 0.9
+        goal = goal_of("E[profit]") if right else Contrary("E[profit]", WRONG)
+        return Selection("gradient", Classification(goal), TARGET, 0), no_plan(rows)
 
     for unit in (1.0, 1e6):
         sample = outreach.sample(900, 4)
@@ -218,10 +223,10 @@ def test_tuning_judges_by_the_objective_in_shares_of_its_range(outreach, monkeyp
     np.testing.assert_allclose(worths[:half], worths[half:], rtol=1e-3)
 
 
-WRONG = task_of("-E[profit]").expression
+WRONG = goal_of("-E[profit]").expression
 
 
-class Contrary(Maximisation):
+class Contrary(Maximise):
     """It searches for little profit, and is judged by profit."""
 
     def loss(self, data, model=None):
@@ -232,14 +237,14 @@ def test_what_was_never_taken_is_not_known(outreach):
     sample = outreach.sample(200, 5)
     data = LoggedData(**sample, classes=["call", "none", "sms", "visit"])
     with pytest.raises(DataError, match=r"(?s)'sms' was never taken in these 200 rows.*Hint"):
-        task_of("E[profit]").check_decisions(data)
-    task_of("P[decision == 'sms']").check_decisions(data)  # nothing but the decision is asked for
-    task_of("accuracy").check_decisions(data)
+        goal_of("E[profit]").check_decisions(data)
+    goal_of("P[decision == 'sms']").check_decisions(data)  # nothing but the decision is asked for
+    goal_of("accuracy").check_decisions(data)
     # A decision that could have been taken, and was not, is bad luck.
     rare = np.tile([0.3, 0.3, 0.001, 0.399], (200, 1))
     sample.pop("propensity")
     lucky = LoggedData(**sample, behavior=rare, classes=["call", "none", "sms", "visit"])
-    task_of("E[profit]").check_decisions(lucky)
+    goal_of("E[profit]").check_decisions(lucky)
 
 
 def test_labels_are_needed_where_the_objective_speaks_of_them(outreach):

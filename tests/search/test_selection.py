@@ -10,11 +10,11 @@ from elfair.errors import DataError, InputError
 from elfair.policies import SoftmaxPolicy
 from elfair.requirements import Target
 from elfair.search import Selection, selection
-from elfair.search.task import Classification
+from elfair.search.task import Classification, PredictLabel
 
 NO_WORSE = [f"E[impact | T == {t}] >= E_logged[impact | T == {t}]" for t in (0, 1)]
-DEFAULT = Selection("gradient", Classification("accuracy"), Target(power=0.95), 0)
-PAPER = Selection("cmaes", Classification("accuracy"), Target(inflation=2.0), 0)
+DEFAULT = Selection("gradient", Classification(PredictLabel("accuracy")), Target(power=0.95), 0)
+PAPER = Selection("cmaes", Classification(PredictLabel("accuracy")), Target(inflation=2.0), 0)
 
 
 @pytest.mark.parametrize("search", [DEFAULT, PAPER], ids=["gradient", "cmaes"])
@@ -144,7 +144,7 @@ def test_searches_are_a_function_of_data_and_seed(candidate_rows, make_plan, mon
     data = candidate_rows(500, 6)
     for method, target in (("gradient", Target(power=0.9)), ("cmaes", Target(inflation=2.0))):
         found = [
-            Selection(method, Classification("accuracy"), target, seed)
+            Selection(method, Classification(PredictLabel("accuracy")), target, seed)
             .run(data, make_plan(data), 300)[1]
             .theta
             for seed in (1, 1, 2)
@@ -171,7 +171,7 @@ def test_three_classes(three_classes, make_plan):
 
 def test_log_loss_as_the_objective(candidate_rows, make_plan):
     data = candidate_rows(600, 8)
-    search = Selection("gradient", Classification("log_loss"), Target(power=0.95), 0)
+    search = Selection("gradient", Classification(PredictLabel("log_loss")), Target(power=0.95), 0)
     policy, found, _ = search.run(data, make_plan(data), 400)
     free = policy.free(found.theta, policy.inputs(data.features))[0]
     chosen = np.where(data.label_index == 1, free, 1 - free)
@@ -181,7 +181,7 @@ def test_log_loss_as_the_objective(candidate_rows, make_plan):
 
 def test_what_cannot_be_searched(candidate_rows, make_plan):
     with pytest.raises(InputError, match=r"(?s)search must be 'gradient' or 'cmaes'.*'grid'"):
-        Selection("grid", Classification("accuracy"), Target(power=0.9), 0)
+        Selection("grid", Classification(PredictLabel("accuracy")), Target(power=0.9), 0)
     data = candidate_rows(50, 9)
     unlabelled = LoggedData(data.features, decision=data.decision, propensity=data.propensity)
     with pytest.raises(DataError, match="needs labels"):

@@ -9,7 +9,7 @@ from scipy.special import ndtr
 from elfair.errors import InputError
 from elfair.requirements import Requirement, Target
 from elfair.search import Selection
-from elfair.search.task import Classification
+from elfair.search.task import Classification, PredictLabel
 from elfair.search.tuning import FOLDS, TUNABLE, tune
 
 
@@ -17,7 +17,9 @@ def maker(make_plan, seen):
     def make(parameters, rows):
         seen.append((parameters, rows))
         target = Target(power=parameters.get("power", 0.9))
-        return Selection("gradient", Classification("accuracy"), target, 0), make_plan(rows)
+        return Selection(
+            "gradient", Classification(PredictLabel("accuracy")), target, 0
+        ), make_plan(rows)
 
     return make
 

@@ -65,7 +65,12 @@ class SoftmaxPolicy:
     @property
     def n_parameters(self) -> int:
         """The length of theta."""
-        return (self.n_classes - 1) * (self.center.size + 1) + self.mixed
+        return self._n_weights + self.mixed
+
+    @property
+    def _n_weights(self) -> int:
+        """How many parameters the softmax has, without that of the mixture."""
+        return (self.n_classes - 1) * (self.center.size + 1)
 
     @property
     def box(self) -> tuple[Floats, Floats]:
@@ -150,8 +155,7 @@ class SoftmaxPolicy:
         # By the logits of the softmax: p_l (G_l - sum_k G_k p_k).
         average = np.einsum("jkn,kn->jn", gradients, softmax)
         by_logit = softmax * (gradients - average[:, None, :]) * share
-        by_theta = by_logit.reshape(-1, softmax.shape[-1]) @ inputs.design.T
-        result[:, : by_theta.size // len(gradients)] = by_theta.reshape(len(gradients), -1)
+        result[:, : self._n_weights] = self._by_weights(theta, inputs, by_logit)
         return result
 
     def _exploring(self, theta: Floats, inputs: PolicyInputs) -> Floats:
@@ -166,11 +170,20 @@ class SoftmaxPolicy:
             return 1 / self.n_classes
         return np.asarray(inputs.support[1:] / inputs.support.sum(axis=0))
 
-    def _softmax(self, theta: Floats, inputs: PolicyInputs) -> Floats:
+    def _logits(self, theta: Floats, inputs: PolicyInputs) -> Floats:
+        """Those of all classes but the first, whose is 0: of shape (..., n_classes - 1, n)."""
         classes, width = self.n_classes - 1, inputs.design.shape[0]
         coefficients = theta[..., : classes * width].reshape(*theta.shape[:-1], classes, width)
-        logits = coefficients @ inputs.design
-        if classes == 1 and inputs.support is None:
+        return np.asarray(coefficients @ inputs.design)
+
+    def _by_weights(self, theta: Floats, inputs: PolicyInputs, by_logit: Floats) -> Floats:
+        """Derivatives by the softmax's parameters, from those by the logits."""
+        by_weights = by_logit.reshape(-1, by_logit.shape[-1]) @ inputs.design.T
+        return np.asarray(by_weights.reshape(len(by_logit), -1))
+
+    def _softmax(self, theta: Floats, inputs: PolicyInputs) -> Floats:
+        logits = self._logits(theta, inputs)
+        if self.n_classes == 2 and inputs.support is None:
             return np.asarray(expit(logits, out=logits))
         first = np.zeros(inputs.design.shape[1])
         if inputs.support is not None:

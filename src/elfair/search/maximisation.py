@@ -1,9 +1,8 @@
-"""The search for a policy that makes an expression large; labels are welcome, but not needed."""
+"""The goal of making an expression large; labels are welcome, but not needed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +10,10 @@ from numpy.typing import NDArray
 from elfair.data import LoggedData
 from elfair.errors import DataError
 from elfair.language import Expression, accuracy, impacts_used, uses_label
-from elfair.policies import SoftmaxPolicy
 from elfair.search.forecast import forecast_means
 from elfair.search.loss import OBJECTIVES, Loss
 from elfair.search.objective import ALIKE, SOFTNESS, Shortfall, averages, read_objective
-from elfair.search.starts import fit_log_loss
-from elfair.search.task import Classification
+from elfair.search.task import Goal, PredictLabel, Wanted
 from elfair.statistics import Baselines, Estimation, mean_part
 
 Floats = NDArray[np.float64]
@@ -25,25 +22,25 @@ Floats = NDArray[np.float64]
 SMALLEST_STAKE = 1e-4
 
 
-def task_of(objective: str | Expression) -> Classification:
-    """The task that an objective names: to predict the label, or to make an expression large.
+def goal_of(objective: str | Expression) -> Goal:
+    """What an objective asks for: to predict the label, or to make an expression large.
 
     Examples
     --------
-    >>> type(task_of("accuracy")).__name__, type(task_of("E[profit]")).__name__
-    ('Classification', 'Maximisation')
+    >>> type(goal_of("accuracy")).__name__, type(goal_of("E[profit]")).__name__
+    ('PredictLabel', 'Maximise')
     """
     if isinstance(objective, str) and objective in OBJECTIVES:
-        return Classification(objective)
+        return PredictLabel(objective)
     expression = read_objective(objective)
     if expression == accuracy():
-        return Classification("accuracy")
-    return Maximisation(objective if isinstance(objective, str) else str(expression), expression)
+        return PredictLabel("accuracy")
+    return Maximise(objective if isinstance(objective, str) else str(expression), expression)
 
 
 @dataclass(frozen=True)
-class Maximisation(Classification):
-    """A softmax policy that is to make an expression large.
+class Maximise:
+    """The goal of making an expression large.
 
     Parameters
     ----------
@@ -53,6 +50,7 @@ class Maximisation(Classification):
         The expression.
     """
 
+    objective: str
     expression: Expression
 
     @property
@@ -87,11 +85,8 @@ class Maximisation(Classification):
         rows = forecast_means(means, data, [model])
         return Shortfall(self.expression, rows, softness=SOFTNESS)
 
-    def best(self, policy: SoftmaxPolicy, inputs: Any, data: LoggedData) -> Floats:
-        """The policy that takes, wherever it can, the decision that an outcome model likes best.
-
-        People whom the objective does not speak of are left out of the fit.
-        """
+    def wanted(self, data: LoggedData) -> Wanted:
+        """The decision that an outcome model likes best, wherever a decision matters."""
         rows = forecast_means(averages(self.expression), data, [])
         # So soft that each part of a minimum counts: all of them will in the end.
         loss = Shortfall(self.expression, rows, softness=ALIKE)
@@ -101,7 +96,4 @@ class Maximisation(Classification):
         if data.behavior is not None:
             gains = np.where(data.behavior.T > 0, gains, -np.inf)
         matters = np.flatnonzero(stakes > SMALLEST_STAKE / data.n)
-        if not matters.size:
-            return np.zeros(policy.n_parameters)
-        inputs = policy.logged(data.take(matters))
-        return fit_log_loss(policy, inputs, gains[:, matters].argmax(axis=0))
+        return Wanted(matters, gains[:, matters].argmax(axis=0))

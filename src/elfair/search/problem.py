@@ -109,15 +109,23 @@ class Problem:
         """Derivatives by theta: the loss first, then the excess of each requirement."""
         self.look_at(theta)
         if self._gradients is None:
-            n = self._free.shape[-1]
-            by_free = np.stack(
-                [
-                    self.loss.gradient(self._free),
-                    *(prediction.excess_gradient(n) for prediction in self._predictions),
-                ]
+            self._gradients = self.policy.pull_back(
+                theta, self.inputs, self._free, self._loss_and_excess_by_free()
             )
-            self._gradients = self.policy.pull_back(theta, self.inputs, self._free, by_free)
         return self._gradients
+
+    def weighted_gradient(self, theta: Floats, weights: Floats) -> Floats:
+        """The derivative of a weighted sum of the loss (first) and the excesses: one pull-back,
+        where each of them takes a pass through a whole network.
+        """
+        self.look_at(theta)
+        by_free = np.tensordot(weights, self._loss_and_excess_by_free(), 1)[None]
+        return np.asarray(self.policy.pull_back(theta, self.inputs, self._free, by_free)[0])
+
+    def _loss_and_excess_by_free(self) -> Floats:
+        n = self._free.shape[-1]
+        excesses = [prediction.excess_gradient(n) for prediction in self._predictions]
+        return np.stack([self.loss.gradient(self._free), *excesses])
 
     def log_pass_gradient(self, theta: Floats) -> Floats:
         """The derivative of the predicted (log) probability of passing every test."""

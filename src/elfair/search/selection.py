@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from elfair.search.task import Task
 from elfair.targets import Target
 
 Floats = NDArray[np.float64]
-Method = Literal["gradient", "cmaes"]
+Method = Literal["gradient", "cmaes", "steps"]
 
 #: The gradient search explores on at most this many rows, and finishes on all of them.
 EXPLORED_ROWS = 5_000
@@ -42,8 +42,8 @@ class Selection:
 
     Parameters
     ----------
-    method : {"gradient", "cmaes"}
-        Constrained gradient search, or the paper's CMA-ES.
+    method : {"gradient", "cmaes", "steps"}
+        Constrained gradient search, the paper's CMA-ES, or what `Steps` does.
     task : Task
         What it is for: the family of policies, the objective, the starts.
     target : Target
@@ -56,9 +56,10 @@ class Selection:
     task: Task
     target: Target
     seed: int
+    _methods: ClassVar[tuple[Method, ...]] = ("gradient", "cmaes")
 
     def __post_init__(self) -> None:
-        if self.method not in ("gradient", "cmaes"):
+        if self.method not in self._methods:
             raise InputError(
                 f"search must be 'gradient' or 'cmaes'. Got {self.method!r} instead.",
                 hint="'gradient' is the default; 'cmaes' is the paper's.",

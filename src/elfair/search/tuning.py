@@ -17,7 +17,7 @@ from elfair.search.selection import Selection
 
 #: What can be tuned: everything that acts in the candidate half alone.
 TUNABLE = (
-    "power", "inflation", "xi", "search", "estimator", "center", "outcome_model"
+    "power", "inflation", "xi", "search", "estimator", "center", "outcome_model", "scorer"
 )  # fmt: skip
 FOLDS = 3
 
@@ -93,6 +93,7 @@ def _delivered(
 ) -> float:
     seen, judged = (candidate.take(np.flatnonzero(rows)) for rows in (~unseen, unseen))
     selection, plan = make(parameters, seen)
+    seen = selection.task.rows(seen)
     policy, found, _ = selection.run(seen, plan, n_test)
     plan = settle(plan, seen, policy.free(found.theta, policy.logged(seen)), n_test)
     loss = selection.task.loss(judged)

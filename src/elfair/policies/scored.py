@@ -1,0 +1,124 @@
+"""A linear policy that is also told what a fitted classifier thinks of each person."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elfair.columns import Array, listed, one_column, positions
+from elfair.data import LoggedData
+from elfair.errors import InputError
+from elfair.policies.softmax import PolicyInputs, SoftmaxPolicy
+
+Floats = NDArray[np.float64]
+
+#: A probability below this counts as this: more certainty than that no scorer has earned, and a
+#: single leaf of a tree would otherwise be the largest number in the table.
+SMALLEST_PROBABILITY = 1e-3
+
+
+def log_odds(scorer: Any, X: Floats, classes: Array) -> Floats:
+    """The logarithm of each class's probability against that of the first, for each row.
+
+    Parameters
+    ----------
+    scorer : fitted classifier
+        Its own classes may come in any order, and lack some of the given ones.
+    X : ndarray of shape (n, d)
+        The people it is asked about.
+    classes : ndarray
+        The classes, sorted.
+
+    Returns
+    -------
+    ndarray of shape (n, classes - 1)
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> scorer = DummyClassifier().fit([[0], [0], [0], [0]], ["no", "yes", "yes", "yes"])
+    >>> log_odds(scorer, np.zeros((1, 1)), np.array(["no", "yes"], dtype=object)).round(3)
+    array([[1.099]])
+    """
+    known = one_column(scorer.classes_, "classes_ of the scorer")
+    with warnings.catch_warnings():  # whether the names agree was checked when it was handed over
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        said = np.asarray(scorer.predict_proba(X), dtype=np.float64)
+    if said.shape != (len(X), known.size):
+        raise InputError(
+            f"predict_proba of the scorer must be of shape ({len(X)}, {known.size}): a probability "
+            f"for each row and each of its classes ({listed(known)}). Got shape {said.shape}.",
+            hint="scorer= takes a classifier with one label for each row.",
+        )
+    wrong = ~(said >= 0).all(axis=1) | ~np.isfinite(said).all(axis=1)
+    if wrong.any():
+        raise InputError(
+            "predict_proba of the scorer must hold probabilities. Got negative, missing or "
+            f"infinite values in {wrong.sum()} of {len(X)} rows.",
+            hint="try scorer.predict_proba(X) on its own.",
+        )
+    places = positions(known, classes)
+    every = np.zeros((len(X), classes.size))
+    every[:, places[places >= 0]] = said[:, places >= 0]
+    logs = np.log(np.maximum(every, SMALLEST_PROBABILITY))
+    return np.asarray(logs[:, 1:] - logs[:, :1])
+
+
+@dataclass(frozen=True)
+class ScoredPolicy(SoftmaxPolicy):
+    """A softmax policy on the features and on the log-odds of a scorer.
+
+    It can trust the scorer, ignore it, or correct it linearly; the search has only one parameter
+    more for each class.
+
+    Parameters
+    ----------
+    n_classes, center, scale, mixed
+        See `SoftmaxPolicy`; the log-odds come after the features.
+    scorer : fitted classifier
+        What is asked for its ``predict_proba``.
+    classes : ndarray
+        The classes, sorted.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0])
+    >>> scorer = DecisionTreeClassifier().fit(X, y)
+    >>> policy = ScoredPolicy.over(scorer, X, log_odds(scorer, X, np.array([0, 1])), [0, 1])
+    >>> policy.free(np.array([0.0, 0.0, 4.0]), policy.inputs(X)).round(1)
+    array([[0.1, 1. , 0.1]])
+    """
+
+    scorer: Any = field(kw_only=True)
+    classes: Array = field(kw_only=True)
+
+    @classmethod
+    def over(
+        cls, scorer: Any, X: Floats, scores: Floats, classes: Any, *, mixed: bool = False
+    ) -> ScoredPolicy:
+        """A policy over a scorer, standardised by the given (candidate) rows and their scores."""
+        plain = SoftmaxPolicy.standardised(np.column_stack([X, scores]), len(classes))
+        return cls(
+            plain.n_classes,
+            plain.center,
+            plain.scale,
+            mixed,
+            scorer=scorer,
+            classes=np.asarray(classes),
+        )
+
+    def logged(self, data: LoggedData) -> PolicyInputs:
+        """Logged rows; those that the scorer was fitted to bring their out-of-fold scores."""
+        if data.scores is None:
+            return self.inputs(data.features, data.behavior)
+        return super().inputs(np.column_stack([data.features, data.scores]), data.behavior)
+
+    def inputs(self, X: Floats, behavior: Floats | None = None) -> PolicyInputs:
+        """People that the scorer was not fitted to."""
+        scores = log_odds(self.scorer, X, self.classes)
+        return super().inputs(np.column_stack([X, scores]), behavior)
