@@ -131,7 +131,7 @@ class CandidateRecord:
         How many models were found, one of which is picked at random for each decision: one, or one
         for each fold. With several, loss is their mean and predicted_pass the smallest.
     loss : float
-        The loss on candidate rows.
+        The loss on candidate rows; of an expression, the share of its range that is not reached.
     predicted_pass : float
         The predicted probability that every test passes.
     meets_target : bool
