@@ -200,15 +200,15 @@ class _Rows:
         """A predictor of the label; if that leads nowhere, one that imitates the behaviour model;
         and, where it is known, the behaviour model itself.
         """
-        yield self._fitted(self.training.label_index, self.judging.label_index)
+        if self.training.label_index is not None:
+            yield self._fitted(self.training.label_index, self.judging.label_index)
         if self.training.decision_index is not None:
             familiar = self._fitted(self.training.decision_index, self.judging.decision_index)
             yield familiar
             if self.policy.mixed:
                 yield np.append(familiar[:-1], 0.0)
 
-    def _fitted(self, label: Index | None, other: Index | None) -> Floats:
-        assert label is not None
+    def _fitted(self, label: Index, other: Index | None) -> Floats:
         assert other is not None
         rows = (self.inputs, label), (self.judging_inputs, other)
         return fit_by_steps(self.policy, *rows, self.progress)
