@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 # scikit-learn is not typed, so that mypy sees its classes as Any.
 class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A stochastic linear classifier whose delayed impact is bounded with stated confidence.
+    """A stochastic classifier whose delayed impact is bounded with stated confidence.
 
     ``fit`` splits the rows into a candidate half, in which it searches for the best model that is
     likely to pass, and a sealed half, on which that one model is tested. A model that fails is not
@@ -61,11 +61,12 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     xi : float or None, default None
         A margin that makes the solution rate tend to 1; a hundredth of a row's standard deviation
         unless given.
-    scorer : scikit-learn classifier, optional
-        Tells the linear model what it thinks of each person, so that the model can be as good as
-        any classifier. Of one that is not fitted, clones are fitted, to candidate rows alone; one
-        that is fitted is used as it is, and must not have seen the held-out rows. (scikit-learn's
-        ``clone`` forgets a fit; its ``FrozenEstimator`` keeps it.)
+    scorer : scikit-learn classifier or torch.nn.Module, optional
+        The model is linear unless a classifier tells it what it thinks of each person. Of one that
+        is not fitted, clones are fitted, to candidate rows alone; one that is fitted is used as it
+        is, and must not have seen the held-out rows. (scikit-learn's ``clone`` forgets a fit; its
+        ``FrozenEstimator`` keeps it.) A module is the model itself: a copy of it is trained, from
+        features standardised by candidate rows to one logit for each class, in evaluation mode.
     candidate_fraction : float, default 0.6
         The share of rows for the search.
     split : {"random", "stratified", "crossfit"}, default "random"

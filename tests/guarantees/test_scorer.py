@@ -1,7 +1,7 @@
 """Richer models keep the promise, and are worth it where a linear model knows nothing.
 
-The population is that of benchmarks/nonlinear.py. A power target of .01 makes the search put
-candidates near the edge, where the test decides: some of them truly violate a constraint.
+The population is that of benchmarks/nonlinear.py. A power target of .1 makes the search put
+candidates at the edge, where the test decides: some of them truly violate a constraint.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def trials(draws, *given):
     ],
 )
 def test_a_richer_model_that_is_worse_for_someone_is_rarely_returned(name, split, draws):
-    returned, worse, _ = trials(draws, name, 600, 0.01, split)
+    returned, worse, _ = trials(draws, name, 600, 0.1, split)
     assert worse.mean() > 0.05, "the candidates must lie near the edge"
     # Two constraints: the largest delta, or the sum of both where folds share rows.
     promised = 2 * DELTA if split == "crossfit" else DELTA

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from elfair import ELFClassifier, LoggedData
+from elfair import ELFClassifier, LoggedData, accuracy
 from elfair.errors import InputError
 from elfair.policies import SoftmaxPolicy
 from elfair.policies.torch_module import TorchPolicy, load_torch
@@ -215,7 +215,7 @@ def test_cuda_end_to_end():
     X = rng.normal(size=(3_000, WIDTH))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     module = network(hidden=16).float().to("cuda")
-    clf = ELFClassifier("accuracy >= 0.7", scorer=module).fit(X, y)
+    clf = ELFClassifier(accuracy >= 0.7, scorer=module).fit(X, y)
     assert clf.solution_found_
     assert clf.score(X, y) > 0.8
     assert isinstance(clf.predict_proba(X), np.ndarray)

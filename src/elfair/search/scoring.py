@@ -100,11 +100,10 @@ class ScoredFamily(LinearFamily):
 
         assert data.label is not None
         assert data.label_index is not None
-        scorer = _seeded(clone(self.scorer), self.seed)
         if np.ptp(data.label_index) == 0:
-            scorer = DummyClassifier()
+            return DummyClassifier().fit(data.features, data.label)
         try:
-            return scorer.fit(data.features, data.label)
+            return _seeded(clone(self.scorer), self.seed).fit(data.features, data.label)
         except Exception as error:
             raise InputError(
                 f"scorer={_name(self.scorer)} could not be fitted to {data.n} candidate rows with "
