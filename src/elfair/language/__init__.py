@@ -24,6 +24,7 @@ from elfair.language.build import (
     label,
     maximum,
     minimum,
+    mse,
 )
 from elfair.language.conditions import (
     And,
@@ -57,6 +58,7 @@ from elfair.language.expressions import (
 )
 from elfair.language.names import columns_used, impacts_used, uses_decision, uses_label
 from elfair.language.parsing import parse
+from elfair.language.rates import SquaredError
 from elfair.language.tree import Node, Span, point_at
 
 __all__ = [
@@ -93,6 +95,7 @@ __all__ = [
     "Positive",
     "Scaled",
     "Span",
+    "SquaredError",
     "Statement",
     "Sum",
     "Table",
@@ -107,6 +110,7 @@ __all__ = [
     "label",
     "maximum",
     "minimum",
+    "mse",
     "parse",
     "point_at",
     "uses_decision",

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from elfair.errors import ConstraintError
 from elfair.language.conditions import Column, Condition, Decision
-from elfair.language.rates import short_text
+from elfair.language.rates import SquaredError, short_text
 from elfair.language.tree import Node, Span, covering, point_at, walk
 
 
@@ -126,8 +126,9 @@ class Mean(Expression):
 
     Parameters
     ----------
-    of : Column or Condition
-        An impact's name, or an event; an event may use the decision.
+    of : Column, Condition, Decision or SquaredError
+        An impact's name, or an event, which may use the decision. Where decisions are numbers, also
+        the decision itself, or how far it is from the label.
     given : Condition, optional
         The rows that are averaged over; all rows where it is None.
     logged : bool
@@ -139,7 +140,7 @@ class Mean(Expression):
     E_logged[impact]
     """
 
-    of: Column | Condition
+    of: Column | Condition | Decision | SquaredError
     given: Condition | None = None
     logged: bool = False
 
@@ -156,7 +157,7 @@ class Mean(Expression):
     def __str__(self) -> str:
         if not self.logged and (short := short_text(self.of, self.given)) is not None:
             return short
-        plain = "E" if isinstance(self.of, Column) else "P"
+        plain = "P" if isinstance(self.of, Condition) else "E"
         bar = "" if self.given is None else f" | {self.given}"
         return f"{'E_logged' if self.logged else plain}[{self.of}{bar}]"
 

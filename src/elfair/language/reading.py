@@ -155,9 +155,9 @@ class Reader:
             )
         return Mean(*spelled_out(head, self._condition(inside[0]), self._span(head)))
 
-    def _averaged(self, head: str, tree: Any) -> Column | Condition:
+    def _averaged(self, head: str, tree: Any) -> Column | Condition | Decision:
         node = self._operand_or_condition(tree)
-        if isinstance(node, Condition) or (isinstance(node, Column) and head != "P"):
+        if isinstance(node, Condition) or (isinstance(node, Column | Decision) and head != "P"):
             return node
         if head == "P":
             raise point_at(

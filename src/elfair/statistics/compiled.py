@@ -16,12 +16,14 @@ from elfair.language import (
     Condition,
     Conjunct,
     Mean,
+    SquaredError,
     columns_used,
     holds,
     point_at,
     uses_decision,
 )
 from elfair.statistics.baseline import Baselines, Estimation
+from elfair.statistics.decisions import Decisions, decisions_of
 from elfair.statistics.rows import Rows
 
 Floats = NDArray[np.float64]
@@ -120,7 +122,8 @@ def _part(
             hint="check the values it compares with, merge small groups, or collect more rows.",
         )
     everyone = index.size == data.n
-    by_class = np.zeros((data.classes.size, index.size))
+    decisions = decisions_of(data)
+    by_slot = np.zeros((decisions.slots, index.size))
     offset = np.full(index.size, constant)
     low = high = constant
     impacts: dict[str, tuple[float, float]] = {}
@@ -128,7 +131,7 @@ def _part(
         if isinstance(mean.of, Column):
             name = _impact_name(mean.of, data)
             if not mean.logged:
-                _require(mean, data, "decision", "propensity")
+                _require(mean, data, decisions, *decisions.needed)
             new, logged = impacts.get(name, (0.0, 0.0))
             if mean.logged:
                 impacts[name] = new, logged + coefficient
@@ -136,24 +139,34 @@ def _part(
                 impacts[name] = new + coefficient, logged
             continue
         if mean.logged:
-            offset += coefficient * _logged_event(mean, data)[index]
+            offset += coefficient * _logged(mean, data, decisions)[index]
         else:
-            by_class += coefficient * _event(mean, data)[:, index]
-        low, high = low + min(coefficient, 0.0), high + max(coefficient, 0.0)
+            term = decisions.term(mean)
+            offset += coefficient * term.offset[index]
+            by_slot += coefficient * term.by_slot[:, index]
+        ends = sorted(coefficient * end for end in _ends(mean))
+        low, high = low + ends[0], high + ends[1]
     for name, (new, logged) in impacts.items():
         part = data if everyone else data.take(index)
         if direct and new:
-            _add_predicted(by_class, offset, part, baselines.model(name).of(part), new, logged)
+            table = baselines.model(name).of(part)
+            _add_predicted(by_slot, offset, decisions_of(part), table, new, logged)
             low, high = -np.inf, np.inf
             continue
-        ends = _add_impact(by_class, offset, part, name, given, new, logged, baselines)
-        low, high = low + ends[0], high + ends[1]
-    rows = Rows(index, offset + by_class[0], by_class[1:] - by_class[0], low, high)
-    return Part(given, rows, impacts)
+        limits = _add_impact(by_slot, offset, part, name, given, new, logged, baselines)
+        low, high = low + limits[0], high + limits[1]
+    return Part(given, decisions.rows(index, offset, by_slot, low, high), impacts)
+
+
+def _ends(mean: Mean) -> tuple[float, float]:
+    """What one row of an event, a decision or a squared error cannot leave."""
+    if isinstance(mean.of, Condition):
+        return 0.0, 1.0
+    return (0.0 if isinstance(mean.of, SquaredError) else -np.inf), np.inf
 
 
 def _add_impact(
-    by_class: Floats,
+    by_slot: Floats,
     offset: Floats,
     data: LoggedData,
     name: str,
@@ -169,42 +182,39 @@ def _add_impact(
         offset += logged * values
         low, high = sorted(logged * end for end in limits)
         return low, high
-    assert data.propensity is not None  # see _require
-    taken = data.decision_index, np.arange(data.n)
+    decisions = decisions_of(data)
     if estimation.estimator == "dr":
         baseline = baselines.model(name).of(data)
-        k = float(baseline.mean())
-        baseline -= k
-        residual = values - k - baseline[taken]
-        by_class += new * baseline
-        if logged and data.behavior is not None:
+        k = decisions.centre(baseline)
+        taken = decisions.at_logged(baseline)
+        residual = values - k - taken
+        decisions.add_predicted(by_slot, offset, baseline, new)
+        if logged and (expected := decisions.under_behavior(baseline)) is not None:
             # Where all behaviour probabilities are known, the luck of the logged draw can go too.
-            offset += logged * (np.sum(data.behavior.T * baseline, axis=0) - baseline[taken])
+            offset += logged * (expected - taken)
         ends = _doubly_robust_ends(new, logged, limits, estimation)
     else:
         k = baselines.constant(name, given, np.sign(new))
         residual = values - k
         ends = _weighted_ends(new, logged, k, limits, estimation)
-    by_class[taken] += new * residual / data.propensity
+    decisions.add_weighted(by_slot, new * residual)
     # Written so that k is gone, to the last digit, where a pair compares like with like.
     offset += logged * (values - k) + (new + logged) * k
     return ends
 
 
 def _add_predicted(
-    by_class: Floats,
+    by_slot: Floats,
     offset: Floats,
-    data: LoggedData,
-    predicted: Floats,
+    decisions: Decisions,
+    table: Floats,
     new: float,
     logged: float,
 ) -> None:
     """Add what an outcome model says of new * E[impact] + logged * E_logged[impact]."""
-    by_class += new * predicted
-    if data.behavior is not None:
-        offset += logged * np.sum(data.behavior.T * predicted, axis=0)
-    else:
-        offset += logged * predicted[data.decision_index, np.arange(data.n)]
+    decisions.add_predicted(by_slot, offset, table, new)
+    expected = decisions.under_behavior(table)
+    offset += logged * (decisions.at_logged(table) if expected is None else expected)
 
 
 def _weighted_ends(
@@ -264,42 +274,21 @@ def _impact_name(column: Column, data: LoggedData) -> str:
     )
 
 
-def _event(mean: Mean, data: LoggedData) -> Floats:
-    """For each class, where the event holds if that class is decided."""
-    if not data.classes.size:
-        raise DataError(
-            "there are no classes: neither y nor decision was given.",
-            hint="pass y= or decision=.",
-        )
-    assert not isinstance(mean.of, Column)
-    if not uses_decision(mean.of):
-        return np.tile(holds(mean.of, data).astype(np.float64), (data.classes.size, 1))
-    return np.array([holds(mean.of, data, decision=name) for name in data.classes], np.float64)
+def _logged(mean: Mean, data: LoggedData, decisions: Decisions) -> Floats:
+    """What is averaged, for the logged decision of each row."""
+    if uses_decision(mean.of):
+        _require(mean, data, decisions, "decision")
+    return decisions.logged(mean)
 
 
-def _logged_event(mean: Mean, data: LoggedData) -> Floats:
-    """Where the event holds for the logged decision."""
-    by_class = _event(mean, data)
-    if not uses_decision(mean.of):
-        return np.asarray(by_class[0])
-    _require(mean, data, "decision")
-    return np.asarray(by_class[data.decision_index, np.arange(data.n)])
-
-
-_MEANINGS = {
-    "decision": "the decision that was taken",
-    "propensity": "the probability with which it was taken (or pass behavior=)",
-}
-
-
-def _require(mean: Mean, data: LoggedData, *columns: str) -> None:
+def _require(mean: Mean, data: LoggedData, decisions: Decisions, *columns: str) -> None:
     """Raise, pointing at the text, where a mean cannot be estimated without a column."""
     for name in columns:
         if getattr(data, name) is None:
             raise point_at(
                 f"'{mean}' needs {name}, which was not given.",
                 mean.span,
-                hint=f"pass {name}=, {_MEANINGS[name]}.",
+                hint=f"pass {name}=, {decisions.needed[name]}.",
             )
 
 
@@ -309,7 +298,7 @@ def logged_average(mean: Mean, data: LoggedData) -> float:
     if isinstance(mean.of, Column):
         values = data.impact(_impact_name(mean.of, data))
     else:
-        values = _logged_event(mean, data)
+        values = _logged(mean, data, decisions_of(data))
     if not inside.any():
         raise DataError(
             f"no row meets the condition '{mean.given}'.",
