@@ -30,7 +30,9 @@ from elfair.language import (
     label,
     maximum,
     minimum,
+    mse,
 )
+from elfair.regressor import ELFRegressor
 
 __all__ = [
     "FNR",
@@ -45,6 +47,7 @@ __all__ = [
     "DataError",
     "E",
     "ELFClassifier",
+    "ELFRegressor",
     "E_logged",
     "ElfairError",
     "FeatureTypeError",
@@ -60,4 +63,5 @@ __all__ = [
     "label",
     "maximum",
     "minimum",
+    "mse",
 ]

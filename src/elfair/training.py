@@ -27,7 +27,7 @@ from elfair.partition import cross_partition, partition
 from elfair.requirements import Target
 from elfair.search import Candidate, Selection
 from elfair.search.progress import SearchProgress
-from elfair.search.task import Classification
+from elfair.search.task import Task
 from elfair.search.tuning import tune
 from elfair.statistics import Baselines
 
@@ -96,7 +96,11 @@ class Trained:
 
 
 def train(
-    data: LoggedData, claims: tuple[Claim, ...], parameters: Mapping[str, Any], seed: int
+    data: LoggedData,
+    claims: tuple[Claim, ...],
+    parameters: Mapping[str, Any],
+    seed: int,
+    task: Task,
 ) -> Trained:
     """Search for a model, and test it where there is anything to test.
 
@@ -110,6 +114,8 @@ def train(
         Those of `ELFClassifier`.
     seed : int
         Seed of the split and of the search.
+    task : Task
+        What the search is for.
     """
     if parameters["split"] not in ("random", "stratified", "crossfit"):
         raise InputError(
@@ -118,14 +124,18 @@ def train(
             hint="'random' is the default, and 'stratified' is the paper's.",
         )
     if not claims:
-        return _searched(data, parameters, seed)
+        return _searched(data, parameters, seed, task)
     if parameters["split"] == "crossfit":
-        return _crossfitted(data, claims, parameters, seed)
-    return _searched_and_tested(data, claims, parameters, seed)
+        return _crossfitted(data, claims, parameters, seed, task)
+    return _searched_and_tested(data, claims, parameters, seed, task)
 
 
 def _searched_and_tested(
-    data: LoggedData, claims: tuple[Claim, ...], parameters: Mapping[str, Any], seed: int
+    data: LoggedData,
+    claims: tuple[Claim, ...],
+    parameters: Mapping[str, Any],
+    seed: int,
+    task: Task,
 ) -> Trained:
     candidate, sealed = partition(
         data,
@@ -137,7 +147,7 @@ def _searched_and_tested(
     def make(choice: Mapping[str, Any], rows: LoggedData) -> tuple[Selection, Plan]:
         # Checked against all rows, learnt from the given ones alone.
         chosen = {**parameters, **choice}
-        return _selection(chosen, seed), _plan(chosen, claims, rows, data)
+        return _selection(chosen, seed, task), _plan(chosen, claims, rows, data)
 
     tuned: dict[str, Any] = {}
     if parameters["candidate_tuning"]:
@@ -162,7 +172,11 @@ def _searched_and_tested(
 
 
 def _crossfitted(
-    data: LoggedData, claims: tuple[Claim, ...], parameters: Mapping[str, Any], seed: int
+    data: LoggedData,
+    claims: tuple[Claim, ...],
+    parameters: Mapping[str, Any],
+    seed: int,
+    task: Task,
 ) -> Trained:
     """Every row is tested, by a model that was found on the other folds; their mixture is let out.
 
@@ -183,7 +197,7 @@ def _crossfitted(
             "candidate_tuning needs one candidate half; split='crossfit' has one for each fold.",
             hint="tune with split='random', or leave candidate_tuning out.",
         )
-    selection = _selection(parameters, seed)
+    selection = _selection(parameters, seed, task)
     divided = cross_partition(data, folds=parameters["folds"], seed=seed)
     n_test = round(data.n / SHARED_ROWS**2)  # a stretched bound is one on fewer rows
     models, trials, found, evaluations = [], [], [], 0
@@ -213,9 +227,9 @@ def _crossfitted(
     return Trained(tuple(models), shares, certificate, {})
 
 
-def _searched(data: LoggedData, parameters: Mapping[str, Any], seed: int) -> Trained:
+def _searched(data: LoggedData, parameters: Mapping[str, Any], seed: int, task: Task) -> Trained:
     """Without constraints there is nothing to hold rows out for."""
-    selection, plan = _selection(parameters, seed), _plan(parameters, (), data, data)
+    selection, plan = _selection(parameters, seed, task), _plan(parameters, (), data, data)
     with SearchProgress("looking for a model") as progress:
         policy, found, evaluations = selection.run(data, plan, 0, progress)
     certificate = issue_certificate(
@@ -243,9 +257,8 @@ def _record(selection: Selection, found: Sequence[Candidate], evaluations: int) 
     )
 
 
-def _selection(parameters: Mapping[str, Any], seed: int) -> Selection:
+def _selection(parameters: Mapping[str, Any], seed: int, task: Task) -> Selection:
     target = Target(parameters["power"], parameters["inflation"], parameters["xi"])
-    task = Classification(parameters["objective"])
     return Selection(parameters["search"], task, target, seed)
 
 
@@ -260,8 +273,8 @@ def _plan(
         parameters["estimator"],
         parameters["center"],
         parameters["impact_range"],
-        parameters["propensity_floor"],
-        parameters["outcome_model"],
+        parameters.get("propensity_floor"),  # the classifier's alone, as is an outcome model
+        parameters.get("outcome_model"),
     )
     bound = get_bound(parameters["bound"])
     return Plan.make(claims, bound, Baselines(estimation, candidate), everyone)

@@ -8,16 +8,19 @@ they stand out of their own noise. It is for the search alone; the test trusts n
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from elfair.constraints import CompiledClaim, Plan
+from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
 from elfair.requirements import Belief
 from elfair.statistics import Baselines, Estimation, Part, Rows, compile_conjunct
-from elfair.statistics.baseline import OutcomeModel
+from elfair.statistics.baseline import OutcomeModel, QuadraticModel
+from elfair.statistics.decisions import MEAN, SQUARE
 
 Floats = NDArray[np.float64]
 
@@ -38,8 +41,8 @@ def forecast(
         Its rows on the candidate rows.
     data : LoggedData
         The candidate rows.
-    policies : sequence of ndarray of shape (classes - 1, n)
-        Free probabilities of policies like those that the search will look at.
+    policies : sequence of ndarray of shape (channels, n)
+        Free numbers of policies like those that the search will look at.
 
     Returns
     -------
@@ -48,7 +51,8 @@ def forecast(
     """
     if not any(part.weighted for claim in compiled for part in claim.parts):
         return [[Belief(part.rows, 1.0) for part in claim.parts] for claim in compiled]
-    outcome = _Outcome(Baselines(Estimation(), data), data)
+    kind = _OfNumbers if isinstance(data, ContinuousData) else _OfClasses
+    outcome = kind(Baselines(Estimation(), data), data)
     beliefs = []
     for claim in compiled:
         direct = compile_conjunct(
@@ -65,19 +69,12 @@ def forecast(
     return beliefs
 
 
-class _Outcome:
+class _Outcome(ABC):
     """Regressions of the impacts on candidate rows, and how uncertain they leave a mean."""
 
     def __init__(self, baselines: Baselines, data: LoggedData) -> None:
         self.baselines = baselines
         self.data = data
-        self._inputs = np.column_stack([np.ones(data.n), baselines.encoding.of(data)])
-        self._noises: dict[tuple[str, int], float] = {}
-        assert data.decision_index is not None
-        self._taken = [data.decision_index == a for a in range(data.classes.size)]
-        self._inverse = [
-            np.linalg.pinv(self._inputs[taken].T @ self._inputs[taken]) for taken in self._taken
-        ]
 
     def belief(self, part: Part, predicted: Rows, policies: Sequence[Floats]) -> Belief:
         rows = part.rows
@@ -105,8 +102,25 @@ class _Outcome:
         )
         return Belief(believed, float(np.mean(shares)))
 
+    @abstractmethod
     def _variance(self, part: Part, free: Floats) -> float:
         """The variance of the predicted average that comes from the regressions' coefficients."""
+
+
+class _OfClasses(_Outcome):
+    """A regression for each class."""
+
+    def __init__(self, baselines: Baselines, data: LoggedData) -> None:
+        super().__init__(baselines, data)
+        self._inputs = np.column_stack([np.ones(data.n), baselines.encoding.of(data)])
+        self._noises: dict[tuple[str, int], float] = {}
+        assert data.decision_index is not None
+        self._taken = [data.decision_index == a for a in range(data.classes.size)]
+        self._inverse = [
+            np.linalg.pinv(self._inputs[taken].T @ self._inputs[taken]) for taken in self._taken
+        ]
+
+    def _variance(self, part: Part, free: Floats) -> float:
         data, index = self.data, part.rows.index
         every = np.vstack([1 - free.sum(axis=0), free])
         inputs, total = self._inputs[index], 0.0
@@ -132,3 +146,39 @@ class _Outcome:
             residual = self.data.impact(name)[taken] - model.regressions[a].predict(known)
             self._noises[name, a] = float(residual.var())
         return self._noises[name, a]
+
+
+class _OfNumbers(_Outcome):
+    """One regression, quadratic in the decision."""
+
+    def __init__(self, baselines: Baselines, data: LoggedData) -> None:
+        super().__init__(baselines, data)
+        assert data.decision is not None
+        self._decision = data.decision
+        self._known = baselines.encoding.of(data)
+        self._noises: dict[str, float] = {}
+
+    def _variance(self, part: Part, free: Floats) -> float:
+        index, total = part.rows.index, 0.0
+        for name, (new, logged) in part.impacts.items():
+            model: QuadraticModel = self.baselines.model(name)
+            c, u = model.center, model.scale
+            mean, square = free[MEAN], free[SQUARE]
+            expected = (mean - c) / u, (square - 2 * c * mean + c**2) / u**2
+            taken = self._inputs(*model.powers(self._decision, c, u))
+            decided = self._inputs(*expected)
+            direction = (new * decided[index] + logged * taken[index]).mean(axis=0)
+            inverse = np.linalg.pinv(taken.T @ taken)
+            total += self._noise(model, name, taken) * float(direction @ inverse @ direction)
+        return total
+
+    def _inputs(self, first: Floats, second: Floats) -> Floats:
+        return np.column_stack(
+            [np.ones(self.data.n), QuadraticModel.inputs(self._known, first, second)]
+        )
+
+    def _noise(self, model: QuadraticModel, name: str, taken: Floats) -> float:
+        if name not in self._noises:
+            residual = self.data.impact(name) - model.regression.predict(taken[:, 1:])
+            self._noises[name] = float(residual.var())
+        return self._noises[name]
