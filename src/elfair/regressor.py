@@ -69,6 +69,9 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         Whether a model was let out.
     certificate_ : Certificate
         The record of the test. Its loss is the squared error as a share of the labels' variance.
+    spread_ : float
+        The standard deviation of a decision around its mean: the next round's ``behavior_spread``.
+        After ``split="crossfit"``, that of the model that spreads furthest.
     tuned_ : dict
         What ``candidate_tuning`` chose.
 
@@ -179,6 +182,9 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         data = ContinuousData(X, _measurements(y), thresholds=thresholds, **logged)
         return data, train(data, claims, self.get_params(deep=False), self._seed(), task)
 
+    def _remember(self, data: LoggedData) -> None:
+        self.spread_ = max(model.policy.spread(model.theta) for model in self._trained.models)
+
     def _check_bound(self, claims: tuple[Claim, ...]) -> None:
         """Refuse a bound that needs an end which no declaration can give."""
         bound = get_bound(self.bound)
@@ -247,8 +253,8 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         Returns
         -------
         Decisions
-            Its ``propensity`` is a density. The next round's ``behavior_spread`` is what
-            `predict_distribution` says.
+            Its ``propensity`` is a density; the ``behavior_spread`` that goes with it is
+            ``spread_``.
         """
         means, spreads = self._components(X)
         shares = np.array(self._trained.shares)

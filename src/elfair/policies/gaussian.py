@@ -86,7 +86,11 @@ class GaussianPolicy:
 
     def moments(self, theta: Floats, X: Floats) -> tuple[Floats, float]:
         """The mean of the decision about each of some people, and its standard deviation."""
-        return self._mean(theta, self.design(X)), float(self._spread(theta))
+        return self._mean(theta, self.design(X)), self.spread(theta)
+
+    def spread(self, theta: Floats) -> float:
+        """The standard deviation of a decision around its mean."""
+        return float(self._spread(theta))
 
     def free(self, theta: Floats, inputs: GaussianInputs) -> Floats:
         """The density at the logged decision, the mean, the mean square, and the probability of a
@@ -135,7 +139,7 @@ class GaussianPolicy:
         -------
         ndarray of shape (j, n_parameters)
         """
-        mean, spread = free[MEAN], float(self._spread(theta))
+        mean, spread = free[MEAN], self.spread(theta)
         by_mean, by_spread = np.zeros_like(free), np.zeros_like(free)
         if inputs.decision is not None:
             away = (inputs.decision - mean) / spread
