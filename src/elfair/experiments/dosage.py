@@ -79,14 +79,13 @@ class Dosage:
     The group T is 1 with probability 0.4. Three features are normal; the ideal dose (the label) is
     linear in them, with a shift for group 1 and noise. The behaviour model draws doses around a
     linear mean. With d the dose above 5, the impact is effect_T * d - 0.05 * d^2 + noise: a model
-    that aims at the ideal dose alone gives group 1 less than the behaviour model does, and harms
-    it.
+    that aims at the ideal dose alone gives less than the behaviour model does, and harms people.
 
     Parameters
     ----------
     level : float, default 5.0
-        The intercept of the behaviour model: at 5, aiming at labels harms group 1; at 4.3 it harms
-        no one.
+        The intercept of the behaviour model: at 5, aiming at labels alone harms both groups; at 4.3
+        it harms no one.
     spread : float, default 1.0
         The standard deviation of the behaviour model's decisions.
     binary : bool, default False
@@ -96,7 +95,7 @@ class Dosage:
     --------
     >>> population = Dosage()
     >>> round(population.impact(population.behavior, 1), 4)
-    0.097
+    0.108
     >>> population.sample(5, seed=0).decision.shape
     (5,)
     """

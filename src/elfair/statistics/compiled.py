@@ -23,7 +23,7 @@ from elfair.language import (
     uses_decision,
 )
 from elfair.statistics.baseline import Baselines, Estimation
-from elfair.statistics.decisions import Decisions, decisions_of
+from elfair.statistics.decisions import LoggedDecisions, decisions_of
 from elfair.statistics.rows import Rows
 
 Floats = NDArray[np.float64]
@@ -206,7 +206,7 @@ def _add_impact(
 def _add_predicted(
     by_slot: Floats,
     offset: Floats,
-    decisions: Decisions,
+    decisions: LoggedDecisions,
     table: Floats,
     new: float,
     logged: float,
@@ -274,14 +274,14 @@ def _impact_name(column: Column, data: LoggedData) -> str:
     )
 
 
-def _logged(mean: Mean, data: LoggedData, decisions: Decisions) -> Floats:
+def _logged(mean: Mean, data: LoggedData, decisions: LoggedDecisions) -> Floats:
     """What is averaged, for the logged decision of each row."""
     if uses_decision(mean.of):
         _require(mean, data, decisions, "decision")
     return decisions.logged(mean)
 
 
-def _require(mean: Mean, data: LoggedData, decisions: Decisions, *columns: str) -> None:
+def _require(mean: Mean, data: LoggedData, decisions: LoggedDecisions, *columns: str) -> None:
     """Raise, pointing at the text, where a mean cannot be estimated without a column."""
     for name in columns:
         if getattr(data, name) is None:

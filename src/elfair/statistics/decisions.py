@@ -55,7 +55,7 @@ class Term(NamedTuple):
     by_slot: Floats
 
 
-class Decisions(Protocol):
+class LoggedDecisions(Protocol):
     """The logged decisions of some rows, and how policies that take others enter statistics.
 
     A *table* is what an outcome model says of each row: a function of the decision.
@@ -100,13 +100,13 @@ class Decisions(Protocol):
         """The variance of a weight among some rows, if the propensities are right."""
 
 
-def decisions_of(data: LoggedData) -> Decisions:
+def decisions_of(data: LoggedData) -> LoggedDecisions:
     """The decisions of some rows, by their kind."""
     return Numbers(data) if isinstance(data, ContinuousData) else Classes(data)
 
 
 class Classes:
-    """Decisions that are classes."""
+    """LoggedDecisions that are classes."""
 
     needed: ClassVar[dict[str, str]] = {
         "decision": "the decision that was taken",
@@ -203,7 +203,7 @@ class Classes:
 
 
 class Numbers:
-    """Decisions that are numbers."""
+    """LoggedDecisions that are numbers."""
 
     needed: ClassVar[dict[str, str]] = {
         "decision": "the decision that was taken",
