@@ -42,8 +42,10 @@ from elfair.language import (
     label,
     maximum,
     minimum,
+    mse,
 )
 from elfair.recipes import Recipe
+from elfair.regressor import ELFRegressor
 
 __all__ = [
     "FNR",
@@ -58,6 +60,7 @@ __all__ = [
     "DataError",
     "E",
     "ELFClassifier",
+    "ELFRegressor",
     "E_logged",
     "ElfairError",
     "FeatureTypeError",
@@ -80,6 +83,7 @@ __all__ = [
     "label",
     "maximum",
     "minimum",
+    "mse",
     "no_worse",
     "parity",
     "predictive_equality",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from elfair.certificate import Assumption, ConstraintResult, Status
 from elfair.constraints import Plan
+from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
 from elfair.language import uses_label
 from elfair.statistics import asks_for_cost
@@ -57,6 +58,8 @@ def list_assumptions(
         )
     if weighted:
         found += [_weights(results, data), _support(data), *_OF_WEIGHTS]
+        if isinstance(data, ContinuousData):
+            found.append(_spread(data))
     if label:
         found.append(_LABEL)
     if any(asks_for_cost(mean, data) for mean in means):
@@ -173,6 +176,17 @@ def _support(data: LoggedData) -> Assumption:
     )
 
 
+def _spread(data: ContinuousData) -> Assumption:
+    smallest = 0.0 if data.behavior_spread is None else float(data.behavior_spread.min())
+    return Assumption(
+        "behaviour spread",
+        "The behaviour model's decisions reach as far out as a normal distribution of the declared "
+        "spread, so that the importance weights of each person have a bound.",
+        "declared",
+        f"the smallest spread is {smallest:g}; the new model spreads less",
+    )
+
+
 def _people(data: LoggedData) -> Assumption:
     return Assumption(
         "rows independent, one row a person",
@@ -235,7 +249,8 @@ _ALWAYS = (
     ),
     Assumption(
         "decisions are sampled",
-        "Decisions are drawn from the certified probabilities; their argmax is another model.",
+        "Decisions are drawn from the certified policy; its likeliest decision, or its mean, is "
+        "another model.",
         "declared",
         "",
     ),

@@ -121,14 +121,14 @@ def _is_behavior_model(results: Sequence[ConstraintResult]) -> bool:
     return bool(known) and all(mean > 1 - ROUNDING and most < 1 + ROUNDING for mean, most in known)
 
 
-def warn_reader(certificate: Certificate) -> None:
-    """Warn the caller's caller of what makes a whole certificate worthless."""
+def warn_reader(certificate: Certificate, *, level: int = 2) -> None:
+    """Warn whoever called so many calls above of what makes a whole certificate worthless."""
     if any(a.name == MEAN_WEIGHT and a.status == "violated" for a in certificate.assumptions):
         warnings.warn(
             "the mean importance weight of some group is not near 1: the propensities are wrong, "
             "and no bound computed with them means anything. See certificate.assumptions.",
             CertificateWarning,
-            stacklevel=3,
+            stacklevel=level + 1,
         )
 
 

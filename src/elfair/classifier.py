@@ -7,28 +7,27 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from elfair.certificate import Certificate
-from elfair.certification import warn_reader
-from elfair.columns import Array, as_floats, check_length, one_column, positions
+from elfair.columns import Array, check_length, one_column, positions
 from elfair.constraints import Constraint, read_constraints
 from elfair.data import LoggedData, behavior_probabilities, read_features
-from elfair.decisions import Decisions, draw, seeded
-from elfair.errors import DataError, FeatureTypeError, NoSolutionFoundError
+from elfair.decisions import Decisions, draw
+from elfair.errors import DataError
+from elfair.estimator import ELFEstimator, weighted_average
 from elfair.language import Expression
 from elfair.search.maximisation import goal_of
+from elfair.search.module import ModuleFamily, is_module
+from elfair.search.scoring import ScoredFamily
+from elfair.search.task import Classification
 from elfair.training import Trained, train
 
 Floats = NDArray[np.float64]
 
 
-# scikit-learn is not typed, so that mypy sees its classes as Any.
-class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
     """A stochastic classifier whose delayed impact is bounded with stated confidence.
 
     ``fit`` splits the rows into a candidate half, in which it searches for the best model that is
@@ -236,18 +235,7 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "impact": impact,
             "row_id": row_id,
         }
-        try:
-            data, self._trained = self._train(X, y, logged)
-            self._behavior_model = data.behavior_model
-            self.classes_ = data.classes
-            self.tuned_ = self._trained.tuned
-            self.solution_found_ = self._trained.certificate.passed
-            self.certificate_ = self._trained.certificate
-            warn_reader(self.certificate_)
-        except BaseException:
-            self._forget()  # a fit that failed midway leaves nothing that looks like a result
-            raise
-        return self
+        return self._fit(X, y, logged)
 
     def _train(self, X: Any, y: Any, logged: Mapping[str, Any]) -> tuple[LoggedData, Trained]:
         goal = goal_of(self.objective)
@@ -275,7 +263,11 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 hint="a classifier has nothing to decide here.",
             )
         goal.check_decisions(data)
-        return data, train(data, claims, self.get_params(deep=False), self._seed())
+        return data, train(data, claims, self.get_params(deep=False), self._seed(), _task)
+
+    def _remember(self, data: LoggedData) -> None:
+        self._behavior_model = data.behavior_model
+        self.classes_ = data.classes
 
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each decision under the certified policy.
@@ -350,61 +342,16 @@ class ELFClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_length(label, len(probabilities), "y")
         index = positions(label, self.classes_)
         hit = np.where(index < 0, 0.0, probabilities[np.arange(len(index)), index])
-        if sample_weight is None:
-            return float(hit.mean())
-        weight = as_floats(one_column(sample_weight, "sample_weight"), "sample_weight")
-        check_length(weight, len(hit), "sample_weight")
-        if not ((weight >= 0).all() and 0 < weight.sum() < np.inf):
-            raise DataError(
-                "sample_weight must be finite, at least 0, and not 0 everywhere. Got a sum of "
-                f"{weight.sum():g} and a smallest weight of {weight.min():g}.",
-                hint="leave it out to count each row once.",
-            )
-        return float(np.average(hit, weights=weight))
+        return weighted_average(hit, sample_weight)
 
-    def explain(self) -> str:
-        """The result for people: what failed, by how much, about how many rows it would take."""
-        check_is_fitted(self)
-        certificate: Certificate = self.certificate_
-        return certificate.explain()
 
-    def _check_columns(self, X: Any, *, reset: bool) -> None:
-        """Remember the number and names of the features, or hold others against them."""
-        if isinstance(X, Mapping) and not issparse(X):  # scikit-learn would look for row 0 in it
-            raise FeatureTypeError(
-                f"X must be an array or a data frame. Got {type(X).__name__} instead.",
-                hint="make a data frame of it, so that its columns keep their names.",
-            )
-        validate_data(self, X=X, skip_check_array=True, reset=reset)
-
-    def _require_solution(self) -> None:
-        check_is_fitted(self)
-        if not self.solution_found_:
-            raise NoSolutionFoundError(
-                "no solution found: no model passed the fairness test, so that there is none to "
-                "predict with.",
-                hint="explain() says which constraint failed and how many rows it may take.",
-            )
-
-    def _seed(self) -> int:
-        if self.random_state is None:
-            return int(np.random.SeedSequence().generate_state(1, np.uint32)[0])
-        if isinstance(self.random_state, int | np.integer):
-            return int(self.random_state)
-        return int(seeded(self.random_state).randint(2**31))
-
-    def _forget(self) -> None:
-        learnt = ("_trained", "_behavior_model")
-        for name in [name for name in vars(self) if name.endswith("_") or name in learnt]:
-            delattr(self, name)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "certificate_") and hasattr(self, "classes_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = True  # predict samples
-        return tags
+def _task(parameters: Mapping[str, Any], seed: int) -> Classification:
+    """What the search is for, by the classifier's parameters."""
+    goal, scorer = goal_of(parameters["objective"]), parameters["scorer"]
+    if scorer is None:
+        return Classification(goal)
+    family = ModuleFamily(scorer) if is_module(scorer) else ScoredFamily(scorer, seed)
+    return Classification(goal, family)
 
 
 def _labels(y: Any) -> Array:

@@ -184,7 +184,7 @@ class LoggedData:
         whole = copy.copy(parts[0])
         whole.n = sum(part.n for part in parts)
         for name in _BY_ROW:
-            if getattr(whole, name) is not None:
+            if getattr(whole, name, None) is not None:
                 setattr(whole, name, np.concatenate([getattr(part, name) for part in parts]))
         for name in ("sensitive", "impacts"):
             columns = [getattr(part, name) for part in parts]
@@ -359,5 +359,5 @@ class LoggedData:
 #: The attributes of LoggedData that have one entry for each row.
 _BY_ROW = (
     "features", "label", "label_index", "decision", "decision_index", "propensity", "behavior",
-    "row_id", "scores",
+    "row_id", "scores", "behavior_spread",
 )  # fmt: skip

@@ -16,6 +16,7 @@ from elfair.constraints import CompiledClaim, Plan, Tail
 from elfair.data import LoggedData
 from elfair.partition import SealedHalf
 from elfair.statistics import Part, Rows
+from elfair.statistics.decisions import decisions_of
 
 Floats = NDArray[np.float64]
 
@@ -66,8 +67,7 @@ def run_on_sealed(
     sealed : SealedHalf
         The held-out rows.
     policy : callable
-        The free probabilities of a policy that held-out rows had no part in, of shape
-        (classes - 1, n).
+        The free numbers of a policy that held-out rows had no part in, of shape (channels, n).
     learnt : Learnt, optional
         From `learn_from`, on other rows.
     """
@@ -291,38 +291,17 @@ def _group(
 ) -> GroupRecord:
     if not weighted:
         return GroupRecord(condition, index.size, None, None, None, None)
-    assert data.decision_index is not None
-    assert data.propensity is not None
-    every = np.vstack([1 - free.sum(axis=0), free])
-    weights = (every[data.decision_index, np.arange(data.n)] / data.propensity)[index]
+    decisions = decisions_of(data)
+    weights = decisions.weights(free)[index]
     squares = float(weights @ weights)
     return GroupRecord(
         condition,
         index.size,
         ess=float(weights.sum() ** 2 / squares) if squares else 0.0,
         mean_weight=float(weights.mean()),
-        mean_weight_error=sqrt(
-            _weight_variance(weights, every[:, index], data, index) / index.size
-        ),
+        mean_weight_error=sqrt(decisions.weight_variance(free, index) / index.size),
         max_weight=float(weights.max()),
     )
-
-
-def _weight_variance(
-    weights: Floats, every: Floats, data: LoggedData, index: NDArray[np.intp]
-) -> float:
-    """The variance of a weight if the propensities are right.
-
-    A rare decision that happens not to occur among a few rows leaves weights that hardly vary and
-    are all too small; only what the behaviour model could have done tells that from an error. It is
-    E[w^2 | x] - 1 = sum_a pi(a)^2 / beta(a) - 1 on average, where all of beta is known.
-    """
-    if data.behavior is None:
-        return float(weights.var(ddof=1))
-    behavior = data.behavior[index].T
-    possible = behavior > 0
-    squares = np.divide(every**2, behavior, out=np.zeros_like(every), where=possible)
-    return max(0.0, float(squares.sum(axis=0).mean()) - 1)
 
 
 def _rows_needed(

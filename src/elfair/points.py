@@ -47,7 +47,7 @@ from elfair.language import (
     substitute,
 )
 from elfair.statistics import compile_form, impact_of
-from elfair.statistics.weights import importance_weights
+from elfair.statistics.decisions import decisions_of
 
 Floats = NDArray[np.float64]
 
@@ -242,7 +242,7 @@ class _Settling:
             assert impact is not None
             values = impact.values(self.data)[inside]
             order = np.argsort(values, kind="stable")
-            weights = importance_weights(self.data, self.free)[inside]
+            weights = decisions_of(self.data).weights(self.free)[inside]
             self._in_order[statistic] = values[order], weights[order]
         return self._in_order[statistic]
 

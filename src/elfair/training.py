@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,16 +27,16 @@ from elfair.language import holds
 from elfair.partition import cross_partition, partition
 from elfair.points import settle
 from elfair.search import Candidate, Selection
-from elfair.search.maximisation import goal_of
-from elfair.search.module import is_module, search_for_module
+from elfair.search.module import ModuleFamily, search_for_module
 from elfair.search.progress import SearchProgress
-from elfair.search.scoring import ScoredFamily
-from elfair.search.task import Classification
+from elfair.search.task import Task
 from elfair.search.tuning import tune
 from elfair.statistics import Baselines, require_rows
 from elfair.targets import Target
 
 Floats = NDArray[np.float64]
+#: From the parameters of an estimator, and a seed, to what a search is for.
+MakeTask = Callable[[Mapping[str, Any], int], Task]
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,11 @@ class Trained:
 
 
 def train(
-    data: LoggedData, claims: tuple[Claim, ...], parameters: Mapping[str, Any], seed: int
+    data: LoggedData,
+    claims: tuple[Claim, ...],
+    parameters: Mapping[str, Any],
+    seed: int,
+    task: MakeTask,
 ) -> Trained:
     """Search for a model, and test it where there is anything to test.
 
@@ -115,6 +119,8 @@ def train(
         Those of `ELFClassifier`.
     seed : int
         Seed of the split and of the search.
+    task : Task
+        What the search is for.
     """
     if parameters["split"] not in ("random", "stratified", "crossfit"):
         raise InputError(
@@ -123,14 +129,18 @@ def train(
             hint="'random' is the default, and 'stratified' is the paper's.",
         )
     if not claims:
-        return _searched(data, parameters, seed)
+        return _searched(data, parameters, seed, task)
     if parameters["split"] == "crossfit":
-        return _crossfitted(data, claims, parameters, seed)
-    return _searched_and_tested(data, claims, parameters, seed)
+        return _crossfitted(data, claims, parameters, seed, task)
+    return _searched_and_tested(data, claims, parameters, seed, task)
 
 
 def _searched_and_tested(
-    data: LoggedData, claims: tuple[Claim, ...], parameters: Mapping[str, Any], seed: int
+    data: LoggedData,
+    claims: tuple[Claim, ...],
+    parameters: Mapping[str, Any],
+    seed: int,
+    task: MakeTask,
 ) -> Trained:
     candidate, sealed = partition(
         data,
@@ -143,7 +153,7 @@ def _searched_and_tested(
     def make(choice: Mapping[str, Any], rows: LoggedData) -> tuple[Selection, Plan]:
         # Checked against all rows, learnt from the given ones alone.
         chosen = {**parameters, **choice}
-        return _selection(chosen, seed), _plan(chosen, claims, rows, data)
+        return _selection(chosen, seed, task), _plan(chosen, claims, rows, data)
 
     tuned: dict[str, Any] = {}
     if parameters["candidate_tuning"]:
@@ -171,7 +181,11 @@ def _searched_and_tested(
 
 
 def _crossfitted(
-    data: LoggedData, claims: tuple[Claim, ...], parameters: Mapping[str, Any], seed: int
+    data: LoggedData,
+    claims: tuple[Claim, ...],
+    parameters: Mapping[str, Any],
+    seed: int,
+    task: MakeTask,
 ) -> Trained:
     """Every row is tested, by a model that was found on the other folds; their mixture is let out.
 
@@ -198,7 +212,7 @@ def _crossfitted(
             "one for each fold.",
             hint="use split='random'.",
         )
-    selection = _selection(parameters, seed)
+    selection = _selection(parameters, seed, task)
     divided = cross_partition(data, folds=parameters["folds"], seed=seed)
     for others, _ in divided:
         _check_sizes(claims, data, others)
@@ -242,9 +256,11 @@ def _check_sizes(claims: tuple[Claim, ...], data: LoggedData, candidate: LoggedD
         require_rows(given, left, data.n - candidate.n, data)
 
 
-def _searched(data: LoggedData, parameters: Mapping[str, Any], seed: int) -> Trained:
+def _searched(
+    data: LoggedData, parameters: Mapping[str, Any], seed: int, task: MakeTask
+) -> Trained:
     """Without constraints there is nothing to hold rows out for."""
-    selection, plan = _selection(parameters, seed), _plan(parameters, (), data, data)
+    selection, plan = _selection(parameters, seed, task), _plan(parameters, (), data, data)
     with SearchProgress("looking for a model") as progress:
         policy, found, evaluations = selection.run(selection.task.rows(data), plan, 0, progress)
     certificate = issue_certificate(
@@ -272,16 +288,12 @@ def _record(selection: Selection, found: Sequence[Candidate], evaluations: int) 
     )
 
 
-def _selection(parameters: Mapping[str, Any], seed: int) -> Selection:
+def _selection(parameters: Mapping[str, Any], seed: int, task: MakeTask) -> Selection:
     target = Target(parameters["power"], parameters["inflation"], parameters["xi"])
-    method, scorer = parameters["search"], parameters["scorer"]
-    goal = goal_of(parameters["objective"])
-    if is_module(scorer):
-        return search_for_module(method, goal, scorer, target, seed)
-    task = Classification(goal)
-    if scorer is not None:
-        task = Classification(goal, ScoredFamily(scorer, seed))
-    return Selection(method, task, target, seed)
+    method, made = parameters["search"], task(parameters, seed)
+    if isinstance(getattr(made, "family", None), ModuleFamily):
+        return search_for_module(method, made, target, seed)
+    return Selection(method, made, target, seed)
 
 
 def _plan(
@@ -296,8 +308,8 @@ def _plan(
         parameters["estimator"],
         parameters["center"],
         parameters["impact_range"],
-        parameters["propensity_floor"],
-        parameters["outcome_model"],
+        parameters.get("propensity_floor"),  # the classifier's alone, as is an outcome model
+        parameters.get("outcome_model"),
     )
     bound = get_bound(parameters["bound"])
     return Plan.make(claims, bound, Baselines(estimation, candidate), everyone)

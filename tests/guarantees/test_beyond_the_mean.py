@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import beyond_the_mean as population  # the script in benchmarks/; see conftest.py
-from elfair.statistics.weights import importance_weights
+from elfair.statistics.decisions import decisions_of
 
 FULL = os.environ.get("ELFAIR_GUARANTEES") == "full"
 DRAWS = 2_000 if FULL else 60
@@ -56,7 +56,7 @@ def test_well_inside_it_passes_so_that_the_test_above_means_something(inside: st
 def test_the_truth_is_the_truth() -> None:
     # By brute force: weighted samples of a million rows against the closed forms.
     data, policy = population.draw(1_000_000, seed=1)
-    weights = importance_weights(data, policy[None])
+    weights = decisions_of(data).weights(policy[None])
     impact = data.impacts["impact"]
     n = impact.size
 

@@ -77,3 +77,11 @@ def test_rounding_is_not_a_row_but_a_small_row_is():
     moved = p * (1 + 1e-12)
     assert (rows.exact_values(moved[None]) != 0).all()
     np.testing.assert_array_equal(rows.exact_values(moved[None]), rows.values(moved[None]))
+
+
+def test_rounding_is_measured_against_terms_of_either_sign():
+    """A mean may be negative: 0.1 + 0.2 - 0.3 is 0 but for rounding."""
+    rows = Rows(np.arange(2), np.full(2, 0.1 + 0.2), np.ones((1, 2)), -np.inf, np.inf)
+    assert rows.values(np.array([[-0.3, -0.2]]))[0] != 0
+    np.testing.assert_allclose(rows.exact_values(np.array([[-0.3, -0.2]])), [0.0, 0.1])
+    assert rows.exact_values(np.array([[-0.3, -0.2]]))[0] == 0

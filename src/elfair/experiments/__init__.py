@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from elfair.experiments.dosage import Dosage, DosageDraw, LinearPolicy
 from elfair.experiments.foster_care import BehaviorModel, Draw, FosterCare
 
-__all__ = ["BehaviorModel", "Draw", "FosterCare"]
+__all__ = ["BehaviorModel", "Dosage", "DosageDraw", "Draw", "FosterCare", "LinearPolicy"]

@@ -27,6 +27,7 @@ from elfair.language.build import (
     maximum,
     median,
     minimum,
+    mse,
     quantile,
     variance,
 )
@@ -64,6 +65,7 @@ from elfair.language.expressions import (
 )
 from elfair.language.names import columns_used, impacts_used, means_in, uses_decision, uses_label
 from elfair.language.parsing import parse, parse_expression
+from elfair.language.rates import SquaredError
 from elfair.language.signs import sign_of
 from elfair.language.statements import All, AnyOf, AtMost, Statement
 from elfair.language.substitution import substitute
@@ -111,6 +113,7 @@ __all__ = [
     "Shortfall",
     "Span",
     "Squared",
+    "SquaredError",
     "Statement",
     "Statistic",
     "Sum",
@@ -134,6 +137,7 @@ __all__ = [
     "means_in",
     "median",
     "minimum",
+    "mse",
     "parse",
     "parse_expression",
     "point_at",

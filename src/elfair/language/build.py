@@ -134,8 +134,9 @@ def col(name: str) -> Reference:
     return Reference(_column(name))
 
 
-def expectation(of: str | Condition, *, given: Condition | None = None) -> Mean:
-    """The expected impact (or the rate of an event) under the new model; also called ``E``.
+def expectation(of: str | Condition | Reference, *, given: Condition | None = None) -> Mean:
+    """The expected impact (or the rate of an event, or the mean of a decision that is a number)
+    under the new model; also called ``E``.
 
     Examples
     --------
@@ -145,7 +146,7 @@ def expectation(of: str | Condition, *, given: Condition | None = None) -> Mean:
     return Mean(_averaged(of), _optional(given))
 
 
-def logged_expectation(of: str | Condition, *, given: Condition | None = None) -> Mean:
+def logged_expectation(of: str | Condition | Reference, *, given: Condition | None = None) -> Mean:
     """The same under the behaviour model that logged the decisions; also called ``E_logged``.
 
     Examples
@@ -262,6 +263,7 @@ TPR = Rate("TPR")
 FPR = Rate("FPR")
 TNR = Rate("TNR")
 FNR = Rate("FNR")
+mse = Rate("mse")
 
 
 def _extreme(kind: type[Max] | type[Min], parts: Iterable[object]) -> Expression:
@@ -277,7 +279,9 @@ def _extreme(kind: type[Max] | type[Min], parts: Iterable[object]) -> Expression
     return nodes[0] if len(nodes) == 1 else kind(nodes)
 
 
-def _averaged(of: object) -> Column | Condition:
+def _averaged(of: object) -> Column | Condition | Decision:
+    if isinstance(of, Reference) and isinstance(of._operand, Decision):
+        return of._operand
     return _column(of) if isinstance(of, str) else as_condition(of)
 
 

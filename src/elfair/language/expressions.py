@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 from elfair.errors import ConstraintError
 from elfair.language.conditions import Column, Condition, Decision
 from elfair.language.derived import Derived, Threshold
-from elfair.language.rates import short_text
+from elfair.language.rates import SquaredError, short_text
 from elfair.language.tree import Node, Span, covering, number_text, point_at, walk
 
 if TYPE_CHECKING:  # statements are made of expressions, so that they import this module
@@ -130,8 +130,9 @@ class Mean(Expression):
 
     Parameters
     ----------
-    of : Column, Condition or Derived
-        An impact's name, an event (which may use the decision), or a function of an impact.
+    of : Column, Condition, Derived, Decision or SquaredError
+        An impact's name, an event (which may use the decision), or a function of an impact. Where
+        decisions are numbers, also the decision itself, or how far it is from the label.
     given : Condition, optional
         The rows that are averaged over; all rows where it is None.
     logged : bool
@@ -143,7 +144,7 @@ class Mean(Expression):
     E_logged[impact]
     """
 
-    of: Column | Condition | Derived
+    of: Column | Condition | Derived | Decision | SquaredError
     given: Condition | None = None
     logged: bool = False
 
@@ -160,8 +161,7 @@ class Mean(Expression):
     def __str__(self) -> str:
         if not self.logged and (short := short_text(self.of, self.given)) is not None:
             return short
-        event = isinstance(self.of, Condition | Threshold)
-        plain = "P" if event else "E"
+        plain = "P" if isinstance(self.of, Condition | Threshold) else "E"
         bar = "" if self.given is None else f" | {self.given}"
         return f"{'E_logged' if self.logged else plain}[{self.of}{bar}]"
 

@@ -203,9 +203,9 @@ class Reader:
             raise point_at(str(wrong.args[0]).split("\nHint: ")[0], place, wrong.hint) from None
         return replace(node, of=name) if isinstance(node, Statistic) else node
 
-    def _averaged(self, head: str, tree: Any) -> Column | Condition:
+    def _averaged(self, head: str, tree: Any) -> Column | Condition | Decision:
         node = self._operand_or_condition(tree)
-        if isinstance(node, Condition) or (isinstance(node, Column) and head != "P"):
+        if isinstance(node, Condition) or (isinstance(node, Column | Decision) and head != "P"):
             return node
         if head == "P":
             raise point_at(

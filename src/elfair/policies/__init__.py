@@ -1,6 +1,7 @@
 """Stochastic models pi_theta(a | x) that a search can improve."""
 
 from elfair.policies.base import Policy
+from elfair.policies.gaussian import GaussianPolicy
 from elfair.policies.softmax import PolicyInputs, SoftmaxPolicy
 
-__all__ = ["Policy", "PolicyInputs", "SoftmaxPolicy"]
+__all__ = ["GaussianPolicy", "Policy", "PolicyInputs", "SoftmaxPolicy"]

@@ -8,17 +8,20 @@ they stand out of their own noise. It is for the search alone; the test trusts n
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from elfair.constraints import CompiledClaim, Plan
+from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
 from elfair.language import Mean
 from elfair.requirements import Belief
 from elfair.statistics import Baselines, Estimation, Impact, Part, Rows, compile_form, mean_part
-from elfair.statistics.baseline import OutcomeModel
+from elfair.statistics.baseline import OutcomeModel, QuadraticModel
+from elfair.statistics.decisions import MEAN, SQUARE
 
 Floats = NDArray[np.float64]
 
@@ -42,8 +45,8 @@ def forecast(
         Its rows on the candidate rows.
     data : LoggedData
         The candidate rows.
-    policies : sequence of ndarray of shape (classes - 1, n)
-        Free probabilities of policies like those that the search will look at.
+    policies : sequence of ndarray of shape (channels, n)
+        Free numbers of policies like those that the search will look at.
 
     Returns
     -------
@@ -52,7 +55,7 @@ def forecast(
     """
     if not any(part.weighted for claim in compiled for part in claim.parts):
         return [[Belief(part.rows, 1.0) for part in claim.parts] for claim in compiled]
-    outcome = _Outcome(Baselines(Estimation(), data), data)
+    outcome = _outcome(Baselines(Estimation(), data), data)
     beliefs = []
     for claim in compiled:
         of_claim = []
@@ -91,7 +94,7 @@ def forecast_means(
     predicted = [mean_part(mean, data, baselines, direct=True).rows for mean in means]
     if not policies:
         return predicted
-    outcome = _Outcome(baselines, data)
+    outcome = _outcome(baselines, data)
     # No test corrects an objective: where a model is wrong in a way that these policies do not
     # show, the weighted rows must win in the end.
     sizes = [part.rows.index.size for part in parts]
@@ -103,19 +106,17 @@ def forecast_means(
     ]
 
 
-class _Outcome:
+def _outcome(baselines: Baselines, data: LoggedData) -> _Outcome:
+    kind = _OfNumbers if isinstance(data, ContinuousData) else _OfClasses
+    return kind(baselines, data)
+
+
+class _Outcome(ABC):
     """Regressions of the impacts on candidate rows, and how uncertain they leave a mean."""
 
     def __init__(self, baselines: Baselines, data: LoggedData) -> None:
         self.baselines = baselines
         self.data = data
-        self._inputs = np.column_stack([np.ones(data.n), baselines.encoding.of(data)])
-        self._noises: dict[tuple[Impact, int], float] = {}
-        assert data.decision_index is not None
-        self._taken = [data.decision_index == a for a in range(data.classes.size)]
-        self._inverse = [
-            np.linalg.pinv(self._inputs[taken].T @ self._inputs[taken]) for taken in self._taken
-        ]
 
     def belief(
         self, part: Part, predicted: Rows, policies: Sequence[Floats], least: float = 0.0
@@ -145,8 +146,25 @@ class _Outcome:
         )
         return Belief(believed, float(np.mean(shares)))
 
+    @abstractmethod
     def _variance(self, part: Part, free: Floats) -> float:
         """The variance of the predicted average that comes from the regressions' coefficients."""
+
+
+class _OfClasses(_Outcome):
+    """A regression for each class."""
+
+    def __init__(self, baselines: Baselines, data: LoggedData) -> None:
+        super().__init__(baselines, data)
+        self._inputs = np.column_stack([np.ones(data.n), baselines.encoding.of(data)])
+        self._noises: dict[tuple[Impact, int], float] = {}
+        assert data.decision_index is not None
+        self._taken = [data.decision_index == a for a in range(data.classes.size)]
+        self._inverse = [
+            np.linalg.pinv(self._inputs[taken].T @ self._inputs[taken]) for taken in self._taken
+        ]
+
+    def _variance(self, part: Part, free: Floats) -> float:
         data, index = self.data, part.rows.index
         every = np.vstack([1 - free.sum(axis=0), free])
         inputs, total = self._inputs[index], 0.0
@@ -172,3 +190,39 @@ class _Outcome:
             residual = impact.values(self.data)[taken] - model.regressions[a].predict(known)
             self._noises[impact, a] = float(residual.var())
         return self._noises[impact, a]
+
+
+class _OfNumbers(_Outcome):
+    """One regression, quadratic in the decision."""
+
+    def __init__(self, baselines: Baselines, data: LoggedData) -> None:
+        super().__init__(baselines, data)
+        assert data.decision is not None
+        self._decision = data.decision
+        self._known = baselines.encoding.of(data)
+        self._noises: dict[Impact, float] = {}
+
+    def _variance(self, part: Part, free: Floats) -> float:
+        index, total = part.rows.index, 0.0
+        for impact, (new, logged) in part.impacts.items():
+            model: QuadraticModel = self.baselines.model(impact)
+            c, u = model.center, model.scale
+            mean, square = free[MEAN], free[SQUARE]
+            expected = (mean - c) / u, (square - 2 * c * mean + c**2) / u**2
+            taken = self._inputs(*model.powers(self._decision, c, u))
+            decided = self._inputs(*expected)
+            direction = (new * decided[index] + logged * taken[index]).mean(axis=0)
+            inverse = np.linalg.pinv(taken.T @ taken)
+            total += self._noise(model, impact, taken) * float(direction @ inverse @ direction)
+        return total
+
+    def _inputs(self, first: Floats, second: Floats) -> Floats:
+        return np.column_stack(
+            [np.ones(self.data.n), QuadraticModel.inputs(self._known, first, second)]
+        )
+
+    def _noise(self, model: QuadraticModel, impact: Impact, taken: Floats) -> float:
+        if impact not in self._noises:
+            residual = impact.values(self.data) - model.regression.predict(taken[:, 1:])
+            self._noises[impact] = float(residual.var())
+        return self._noises[impact]

@@ -16,7 +16,6 @@ from elfair.policies.torch_module import TorchPolicy
 from elfair.search.scoring import scorer_assumption
 from elfair.search.selection import Method, Selection
 from elfair.search.steps import Steps, fit_by_steps
-from elfair.search.task import Classification, Goal
 from elfair.targets import Target
 
 Floats = NDArray[np.float64]
@@ -69,26 +68,21 @@ class ModuleFamily:
         return fit_by_steps(policy, (inputs, classes), (inputs, classes))
 
 
-def search_for_module(
-    method: Method, goal: Goal, module: Any, target: Target, seed: int
-) -> Selection:
+def search_for_module(method: Method, task: Any, target: Target, seed: int) -> Selection:
     """Gradient steps, or CMA-ES for a very small module.
 
     Parameters
     ----------
     method : {"gradient", "cmaes"}
         The search that was asked for; gradient steps are recorded as "steps".
-    goal : Goal
-        What to make good.
-    module : torch.nn.Module
-        See `ModuleFamily`.
+    task : Classification
+        One whose family is that of a module.
     target, seed
         See `Selection`.
     """
-    task = Classification(goal, ModuleFamily(module))
     if method == "gradient":
         return Steps("steps", task, target, seed)
-    size = sum(value.numel() for value in module.parameters())
+    size = sum(value.numel() for value in task.family.module.parameters())
     if method == "cmaes" and size > MOST_EVOLVED:
         raise InputError(
             f"search='cmaes' is for at most {MOST_EVOLVED} parameters. Got a module with {size}.",

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from elfair.errors import ConstraintError, InputError, did_you_mean
 from elfair.language import (
     Abs,
+    Derived,
     Expression,
     Max,
     Mean,
@@ -109,7 +110,7 @@ def averages(expression: Expression) -> tuple[Mean, ...]:
 
 
 def _is_of_the_model(mean: Mean) -> bool:
-    return not mean.logged and (isinstance(mean.of, Column) or uses_decision(mean.of))
+    return not mean.logged and (isinstance(mean.of, Column | Derived) or uses_decision(mean.of))
 
 
 class Shortfall:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elfair.columns import Array, is_missing
+from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
 from elfair.errors import InputError
 from elfair.language import Condition, holds
@@ -132,7 +133,7 @@ class Baselines:
         self.estimation = estimation
         self._candidate = candidate
         self._means: dict[tuple[Impact, Condition | None], tuple[float, int]] = {}
-        self._models: dict[Impact, OutcomeModel] = {}
+        self._models: dict[Impact, OutcomeModel | QuadraticModel] = {}
 
     def constant(self, impact: Impact, given: Condition | None, sign: float) -> float:
         """The constant k for E[impact | given], where it enters g with the given sign.
@@ -160,17 +161,26 @@ class Baselines:
         """What the outcome models see of a row."""
         return Encoding.learn(self._candidate)
 
-    def model(self, impact: Impact) -> OutcomeModel:
-        """The regression of an impact on features, groups and decision."""
+    def model(self, impact: Impact) -> Any:
+        """The regression of an impact on features, groups and decision; what its ``of`` gives,
+        `elfair.statistics.decisions` can read.
+        """
         if impact not in self._models:
-            self._models[impact] = OutcomeModel.fit(
-                self._candidate,
-                impact,
-                self.encoding,
-                self.estimation.outcome_model,
-                impact.ends(self.estimation.ranges),
-            )
+            self._models[impact] = self._fitted(impact)
         return self._models[impact]
+
+    def _fitted(self, impact: Impact) -> OutcomeModel | QuadraticModel:
+        data, regressor = self._candidate, self.estimation.outcome_model
+        if not isinstance(data, ContinuousData):
+            limits = impact.ends(self.estimation.ranges)
+            return OutcomeModel.fit(data, impact, self.encoding, regressor, limits)
+        if regressor is not None:
+            raise InputError(
+                "outcome_model must be quadratic in a decision that is a number. "
+                f"Got {regressor!r}.",
+                hint="leave it out for a quadratic ridge regression.",
+            )
+        return QuadraticModel.fit(data, impact, self.encoding)
 
 
 @dataclass(frozen=True)
@@ -215,6 +225,57 @@ class OutcomeModel:
         inputs = self.encoding.of(data)
         predicted = np.array([regression.predict(inputs) for regression in self.regressions])
         return np.asarray(np.clip(predicted, *self.range))
+
+
+@dataclass(frozen=True)
+class QuadraticModel:
+    """q(x, d), quadratic in a decision d that is a number: f_0(x) + f_1(x) d + f_2(x) d^2.
+
+    Of such a function the expectation under any policy is affine in the policy's mean and mean
+    square, and so are the rows of the doubly robust form. Each f is linear.
+    """
+
+    encoding: Encoding
+    center: float
+    scale: float
+    regression: Ridge
+
+    @classmethod
+    def fit(cls, data: ContinuousData, impact: Impact, encoding: Encoding) -> QuadraticModel:
+        """Fit on candidate rows, by ridge regression on the decision standardised."""
+        assert data.decision is not None
+        center, scale = float(data.decision.mean()), float(data.decision.std()) or 1.0
+        inputs = cls.inputs(encoding.of(data), *cls.powers(data.decision, center, scale))
+        return cls(encoding, center, scale, Ridge.fit(inputs, impact.values(data)))
+
+    @staticmethod
+    def powers(decision: Floats, center: float, scale: float) -> tuple[Floats, Floats]:
+        """A decision and its square, standardised."""
+        away = (decision - center) / scale
+        return away, away**2
+
+    @staticmethod
+    def inputs(known: Floats, first: Floats, second: Floats) -> Floats:
+        """The design matrix, from what is known of people and the powers of the decision: linear in
+        the latter, so that it also takes their expectations.
+        """
+        whole = np.column_stack([np.ones(len(known)), known])
+        return np.column_stack([known, first[:, None] * whole, second[:, None] * whole])
+
+    def of(self, data: LoggedData) -> Floats:
+        """The coefficients f_0, f_1 and f_2 of each row, of shape (3, n)."""
+        known = self.encoding.of(data)
+        whole, width = np.column_stack([np.ones(data.n), known]), known.shape[1]
+        by = np.split(self.regression.coefficients, [width, 2 * width + 1])
+        zeroth = self.regression.intercept + known @ by[0]
+        first, second = whole @ by[1] / self.scale, whole @ by[2] / self.scale**2
+        return np.array(
+            [
+                zeroth - self.center * first + self.center**2 * second,
+                first - 2 * self.center * second,
+                second,
+            ]
+        )
 
 
 @dataclass(frozen=True)

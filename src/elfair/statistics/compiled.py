@@ -15,13 +15,15 @@ from elfair.language import (
     Condition,
     Linear,
     Mean,
+    SquaredError,
     columns_used,
     holds,
     point_at,
     uses_decision,
 )
 from elfair.statistics.baseline import Baselines, Estimation
-from elfair.statistics.impacts import Impact, asks_for_cost, event_of, impact_of
+from elfair.statistics.decisions import LoggedDecisions, decisions_of
+from elfair.statistics.impacts import Impact, asks_for_cost, impact_of
 from elfair.statistics.rows import Rows
 
 Floats = NDArray[np.float64]
@@ -119,14 +121,15 @@ def _part(
     index = np.flatnonzero(holds(given, data))
     require_rows(given, index.size, data.n, data)
     everyone = index.size == data.n
-    by_class = np.zeros((data.classes.size, index.size))
+    decisions = decisions_of(data)
+    by_slot = np.zeros((decisions.slots, index.size))
     offset = np.full(index.size, constant)
     low = high = constant
     impacts: dict[Impact, tuple[float, float]] = {}
     for coefficient, mean in terms:
         if (impact := impact_of(mean, data)) is not None:
             if not mean.logged:
-                _require(mean, data, "decision", "propensity")
+                _require(mean, data, decisions, *decisions.needed)
             new, logged = impacts.get(impact, (0.0, 0.0))
             if mean.logged:
                 impacts[impact] = new, logged + coefficient
@@ -134,25 +137,37 @@ def _part(
                 impacts[impact] = new + coefficient, logged
             continue
         if mean.logged:
-            offset += coefficient * _logged_event(mean, data)[index]
+            offset += coefficient * _logged(mean, data, decisions)[index]
         else:
-            by_class += coefficient * _event(mean, data)[:, index]
-        ends = sorted(coefficient * end for end in _event_ends(mean, data))
+            term = decisions.term(mean)
+            offset += coefficient * term.offset[index]
+            by_slot += coefficient * term.by_slot[:, index]
+        ends = sorted(coefficient * end for end in _ends(mean, data))
         low, high = low + ends[0], high + ends[1]
     for impact, (new, logged) in impacts.items():
         part = data if everyone else data.take(index)
         if direct and new:
-            _add_predicted(by_class, offset, part, baselines.model(impact).of(part), new, logged)
+            table = baselines.model(impact).of(part)
+            _add_predicted(by_slot, offset, decisions_of(part), table, new, logged)
             low, high = -np.inf, np.inf
             continue
-        bottom, top = _add_impact(by_class, offset, part, impact, given, new, logged, baselines)
-        low, high = low + bottom, high + top
-    rows = Rows(index, offset + by_class[0], by_class[1:] - by_class[0], low, high)
-    return Part(given, rows, impacts)
+        limits = _add_impact(by_slot, offset, part, impact, given, new, logged, baselines)
+        low, high = low + limits[0], high + limits[1]
+    return Part(given, decisions.rows(index, offset, by_slot, low, high), impacts)
+
+
+def _ends(mean: Mean, data: LoggedData) -> tuple[float, float]:
+    """What one row of an event, a cost, a decision or a squared error cannot leave."""
+    if isinstance(mean.of, Condition):
+        return 0.0, 1.0
+    if asks_for_cost(mean, data):
+        assert data.cost is not None
+        return float(data.cost.min()), float(data.cost.max())
+    return (0.0 if isinstance(mean.of, SquaredError) else -np.inf), np.inf
 
 
 def _add_impact(
-    by_class: Floats,
+    by_slot: Floats,
     offset: Floats,
     data: LoggedData,
     impact: Impact,
@@ -168,42 +183,39 @@ def _add_impact(
         offset += logged * values
         low, high = sorted(logged * end for end in limits)
         return low, high
-    assert data.propensity is not None  # see _require
-    taken = data.decision_index, np.arange(data.n)
+    decisions = decisions_of(data)
     if estimation.estimator == "dr":
         baseline = baselines.model(impact).of(data)
-        k = float(baseline.mean())
-        baseline -= k
-        residual = values - k - baseline[taken]
-        by_class += new * baseline
-        if logged and data.behavior is not None:
+        k = decisions.centre(baseline)
+        taken = decisions.at_logged(baseline)
+        residual = values - k - taken
+        decisions.add_predicted(by_slot, offset, baseline, new)
+        if logged and (expected := decisions.under_behavior(baseline)) is not None:
             # Where all behaviour probabilities are known, the luck of the logged draw can go too.
-            offset += logged * (np.sum(data.behavior.T * baseline, axis=0) - baseline[taken])
+            offset += logged * (expected - taken)
         ends = _doubly_robust_ends(new, logged, limits, estimation)
     else:
         k = baselines.constant(impact, given, np.sign(new))
         residual = values - k
         ends = _weighted_ends(new, logged, k, limits, estimation)
-    by_class[taken] += new * residual / data.propensity
+    decisions.add_weighted(by_slot, new * residual)
     # Written so that k is gone, to the last digit, where a pair compares like with like.
     offset += logged * (values - k) + (new + logged) * k
     return ends
 
 
 def _add_predicted(
-    by_class: Floats,
+    by_slot: Floats,
     offset: Floats,
-    data: LoggedData,
-    predicted: Floats,
+    decisions: LoggedDecisions,
+    table: Floats,
     new: float,
     logged: float,
 ) -> None:
     """Add what an outcome model says of new * E[impact] + logged * E_logged[impact]."""
-    by_class += new * predicted
-    if data.behavior is not None:
-        offset += logged * np.sum(data.behavior.T * predicted, axis=0)
-    else:
-        offset += logged * predicted[data.decision_index, np.arange(data.n)]
+    decisions.add_predicted(by_slot, offset, table, new)
+    expected = decisions.under_behavior(table)
+    offset += logged * (decisions.at_logged(table) if expected is None else expected)
 
 
 def _weighted_ends(
@@ -259,64 +271,21 @@ def _values_of(given: Condition | None, data: LoggedData) -> str:
     return "".join(shown)
 
 
-def _event_ends(mean: Mean, data: LoggedData) -> tuple[float, float]:
-    """What an event (a share) or a cost lies between, whatever is decided."""
-    if asks_for_cost(mean, data):
-        assert data.cost is not None
-        return float(data.cost.min()), float(data.cost.max())
-    return 0.0, 1.0
+def _logged(mean: Mean, data: LoggedData, decisions: LoggedDecisions) -> Floats:
+    """What is averaged, for the logged decision of each row."""
+    if uses_decision(mean.of) or asks_for_cost(mean, data):
+        _require(mean, data, decisions, "decision")
+    return decisions.logged(mean)
 
 
-def _cost(mean: Mean, data: LoggedData) -> Floats:
-    """For each class, what it costs to decide it."""
-    assert data.cost is not None
-    if data.label_index is None:
-        raise point_at(
-            f"'{mean}' needs labels, but y was not given.",
-            mean.span,
-            hint="pass y: what a decision costs depends on the label.",
-        )
-    return np.asarray(data.cost[data.label_index].T)
-
-
-def _event(mean: Mean, data: LoggedData) -> Floats:
-    """For each class, where the event holds (or what it costs) if that class is decided."""
-    if asks_for_cost(mean, data):
-        return _cost(mean, data)
-    if not data.classes.size:
-        raise DataError(
-            "there are no classes: neither y nor decision was given.",
-            hint="pass y= or decision=.",
-        )
-    event = event_of(mean)
-    if not uses_decision(event):
-        return np.tile(holds(event, data).astype(np.float64), (data.classes.size, 1))
-    return np.array([holds(event, data, decision=name) for name in data.classes], np.float64)
-
-
-def _logged_event(mean: Mean, data: LoggedData) -> Floats:
-    """Where the event holds for the logged decision."""
-    by_class = _event(mean, data)
-    if not uses_decision(mean.of) and not asks_for_cost(mean, data):
-        return np.asarray(by_class[0])
-    _require(mean, data, "decision")
-    return np.asarray(by_class[data.decision_index, np.arange(data.n)])
-
-
-_MEANINGS = {
-    "decision": "the decision that was taken",
-    "propensity": "the probability with which it was taken (or pass behavior=)",
-}
-
-
-def _require(mean: Mean, data: LoggedData, *columns: str) -> None:
+def _require(mean: Mean, data: LoggedData, decisions: LoggedDecisions, *columns: str) -> None:
     """Raise, pointing at the text, where a mean cannot be estimated without a column."""
     for name in columns:
         if getattr(data, name) is None:
             raise point_at(
                 f"'{mean}' needs {name}, which was not given.",
                 mean.span,
-                hint=f"pass {name}=, {_MEANINGS[name]}.",
+                hint=f"pass {name}=, {decisions.needed[name]}.",
             )
 
 
@@ -324,7 +293,7 @@ def logged_average(mean: Mean, data: LoggedData) -> float:
     """The average of the data that the paper takes for E_logged[...], as if it were known."""
     inside = holds(mean.given, data)
     impact = impact_of(mean, data)
-    values = _logged_event(mean, data) if impact is None else impact.values(data)
+    values = _logged(mean, data, decisions_of(data)) if impact is None else impact.values(data)
     if not inside.any():
         raise DataError(
             f"no row meets the condition '{mean.given}'.",

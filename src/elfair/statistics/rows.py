@@ -19,7 +19,8 @@ class Rows:
     """The rows of one statistic: z_i = offset_i + sum_a slope_ai * pi(a | x_i).
 
     Probabilities sum to 1, so those of all classes but the first say everything; ``slope`` has one
-    line for each of these *free* probabilities.
+    line for each of these *free* probabilities. Where decisions are numbers, it has one for each of
+    the policy's free numbers: see `elfair.statistics.decisions`.
 
     Parameters
     ----------
@@ -85,7 +86,8 @@ class Rows:
         bounds must be able to see.
         """
         values = self.values(free)
-        size = np.abs(self.offset) + np.sum(np.abs(self.slope) * free[..., self.index], axis=-2)
+        terms = np.abs(self.slope * free[..., self.index])
+        size = np.abs(self.offset) + np.sum(terms, axis=-2)
         return np.where(np.abs(values) <= ROUNDING * size, 0.0, values)
 
     def scatter(self, by_probability: Floats, n: int) -> Floats:

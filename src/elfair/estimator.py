@@ -1,0 +1,118 @@
+"""What ELFClassifier and ELFRegressor have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from elfair.certificate import Certificate
+from elfair.certification import warn_reader
+from elfair.columns import as_floats, check_length, one_column
+from elfair.data import LoggedData
+from elfair.decisions import seeded
+from elfair.errors import DataError, FeatureTypeError, NoSolutionFoundError
+from elfair.training import Trained
+
+Floats = NDArray[np.float64]
+
+
+# scikit-learn is not typed, so that mypy sees its classes as Any.
+class ELFEstimator(BaseEstimator):  # type: ignore[misc]
+    """The way from rows to a certified policy, whatever it decides about."""
+
+    @abstractmethod
+    def _train(self, X: Any, y: Any, logged: Mapping[str, Any]) -> tuple[LoggedData, Trained]:
+        """Read the rows, and search for a model."""
+
+    def _remember(self, data: LoggedData) -> None:
+        """Keep what predictions need of the data, beside the model."""
+
+    def _fit(self, X: Any, y: Any, logged: Mapping[str, Any]) -> Self:
+        try:
+            if y is None:
+                raise DataError(
+                    f"{type(self).__name__} requires y to be passed, but the target y is None.",
+                    hint="pass the labels.",
+                )
+            data, self._trained = self._train(X, y, logged)
+            self._remember(data)
+            self.tuned_ = self._trained.tuned
+            self.solution_found_ = self._trained.certificate.passed
+            self.certificate_ = self._trained.certificate
+            warn_reader(self.certificate_, level=3)
+        except BaseException:
+            self._forget()  # a fit that failed midway leaves nothing that looks like a result
+            raise
+        return self
+
+    def explain(self) -> str:
+        """The result for people: what failed, by how much, about how many rows it would take."""
+        check_is_fitted(self)
+        certificate: Certificate = self.certificate_
+        return certificate.explain()
+
+    def _check_columns(self, X: Any, *, reset: bool) -> None:
+        """Remember the number and names of the features, or hold others against them."""
+        if isinstance(X, Mapping) and not issparse(X):  # scikit-learn would look for row 0 in it
+            raise FeatureTypeError(
+                f"X must be an array or a data frame. Got {type(X).__name__} instead.",
+                hint="make a data frame of it, so that its columns keep their names.",
+            )
+        validate_data(self, X=X, skip_check_array=True, reset=reset)
+
+    def _require_solution(self) -> None:
+        check_is_fitted(self)
+        if not self.solution_found_:
+            raise NoSolutionFoundError(
+                "no solution found: no model passed the fairness test, so that there is none to "
+                "predict with.",
+                hint="explain() says which constraint failed and how many rows it may take.",
+            )
+
+    def _seed(self) -> int:
+        if self.random_state is None:
+            return int(np.random.SeedSequence().generate_state(1, np.uint32)[0])
+        if isinstance(self.random_state, int | np.integer):
+            return int(self.random_state)
+        return int(seeded(self.random_state).randint(2**31))
+
+    def _forget(self) -> None:
+        learnt = ("_trained", "_behavior_model")
+        for name in [name for name in vars(self) if name.endswith("_") or name in learnt]:
+            delattr(self, name)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "certificate_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True  # predict samples
+        return tags
+
+
+def weighted_average(values: Floats, sample_weight: Any) -> float:
+    """The average over rows that may count differently.
+
+    Examples
+    --------
+    >>> weighted_average(np.array([0.0, 1.0]), [1, 3])
+    0.75
+    """
+    if sample_weight is None:
+        return float(values.mean())
+    weight = as_floats(one_column(sample_weight, "sample_weight"), "sample_weight")
+    check_length(weight, len(values), "sample_weight")
+    if not ((weight >= 0).all() and 0 < weight.sum() < np.inf):
+        raise DataError(
+            "sample_weight must be finite, at least 0, and not 0 everywhere. Got a sum of "
+            f"{weight.sum():g} and a smallest weight of {weight.min():g}.",
+            hint="leave it out to count each row once.",
+        )
+    return float(np.average(values, weights=weight))

@@ -1,0 +1,193 @@
+"""Stochastic linear regressions: a normal distribution around a linear mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log, pi, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from elfair.continuous import ContinuousData
+from elfair.data import LoggedData
+from elfair.statistics.decisions import DENSITY, FIRST_THRESHOLD, MEAN, SQUARE
+
+Floats = NDArray[np.float64]
+
+#: Parameters stay within this box: a mean this many standard deviations of the label away.
+LARGEST_PARAMETER = 50.0
+
+
+@dataclass(frozen=True)
+class GaussianPolicy:
+    """The decision is drawn from N(mu(x), sigma^2), with mu linear in the standardised features.
+
+    The last parameter, in [0, 1], goes from the smallest spread to the largest in equal ratios. The
+    largest has to stay below the spread of the behaviour model: otherwise the weights of decisions
+    far out have no bound.
+
+    Parameters
+    ----------
+    center, scale : ndarray of shape (d,)
+        The standardisation of features.
+    level, unit : float
+        The mean is level + unit * (theta_0 + theta . x), so that parameters are of order 1.
+    smallest, largest : float
+        The ends of the spread.
+
+    Examples
+    --------
+    >>> X, y = np.array([[0.0], [2.0]]), np.array([10.0, 14.0])
+    >>> policy = GaussianPolicy.standardised(X, y, smallest=0.5, largest=2.0)
+    >>> policy.n_parameters
+    3
+    >>> policy.moments(np.array([0.0, 1.0, 0.5]), X)
+    (array([10., 14.]), 1.0)
+    """
+
+    center: Floats
+    scale: Floats
+    level: float
+    unit: float
+    smallest: float
+    largest: float
+
+    @classmethod
+    def standardised(
+        cls, X: Floats, y: Floats, *, smallest: float, largest: float
+    ) -> GaussianPolicy:
+        """A policy whose features and mean are standardised by the given (candidate) rows."""
+        scale = X.std(axis=0)
+        level, unit = float(y.mean()), float(y.std()) or 1.0
+        return cls(X.mean(axis=0), np.where(scale > 0, scale, 1.0), level, unit, smallest, largest)
+
+    @property
+    def n_parameters(self) -> int:
+        """The length of theta."""
+        return self.center.size + 2
+
+    @property
+    def box(self) -> tuple[Floats, Floats]:
+        """The lowest and highest value of each parameter."""
+        high = np.full(self.n_parameters, LARGEST_PARAMETER)
+        low = -high
+        low[-1], high[-1] = 0.0, 1.0
+        return low, high
+
+    def logged(self, data: LoggedData) -> GaussianInputs:
+        """Logged rows in the form that the policy works on."""
+        assert isinstance(data, ContinuousData)
+        return GaussianInputs(self.design(data.features), data.decision, data.thresholds)
+
+    def design(self, X: Floats) -> Floats:
+        """A line of ones, then the standardised features, of shape (d + 1, n)."""
+        return np.vstack([np.ones(len(X)), ((X - self.center) / self.scale).T])
+
+    def moments(self, theta: Floats, X: Floats) -> tuple[Floats, float]:
+        """The mean of the decision about each of some people, and its standard deviation."""
+        return self._mean(theta, self.design(X)), self.spread(theta)
+
+    def spread(self, theta: Floats) -> float:
+        """The standard deviation of a decision around its mean."""
+        return float(self._spread(theta))
+
+    def free(self, theta: Floats, inputs: GaussianInputs) -> Floats:
+        """The density at the logged decision, the mean, the mean square, and the probability of a
+        decision at or above each threshold.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (..., n_parameters)
+            Parameters, possibly of a whole population of policies.
+        inputs : GaussianInputs
+            From `logged`.
+
+        Returns
+        -------
+        ndarray of shape (..., 3 + thresholds, n)
+        """
+        mean = self._mean(theta, inputs.design)
+        spread = self._spread(theta)[..., None]
+        channels = FIRST_THRESHOLD + len(inputs.thresholds)
+        free = np.zeros((*mean.shape[:-1], channels, mean.shape[-1]))
+        if inputs.decision is not None:
+            free[..., DENSITY, :] = normal_density(inputs.decision, mean, spread)
+        free[..., MEAN, :] = mean
+        free[..., SQUARE, :] = mean**2 + spread**2
+        for k, threshold in enumerate(inputs.thresholds, FIRST_THRESHOLD):
+            free[..., k, :] = ndtr((mean - threshold) / spread)
+        return free
+
+    def pull_back(
+        self, theta: Floats, inputs: GaussianInputs, free: Floats, gradients: Floats
+    ) -> Floats:
+        """Derivatives by theta, from derivatives by the free numbers.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_parameters,)
+            One policy.
+        inputs : GaussianInputs
+            From `logged`.
+        free : ndarray of shape (channels, n)
+            From `free`, for this theta.
+        gradients : ndarray of shape (j, channels, n)
+            The derivatives of j functions by the free numbers.
+
+        Returns
+        -------
+        ndarray of shape (j, n_parameters)
+        """
+        mean, spread = free[MEAN], self.spread(theta)
+        by_mean, by_spread = np.zeros_like(free), np.zeros_like(free)
+        if inputs.decision is not None:
+            away = (inputs.decision - mean) / spread
+            by_mean[DENSITY] = free[DENSITY] * away / spread
+            by_spread[DENSITY] = free[DENSITY] * (away**2 - 1) / spread
+        by_mean[MEAN] = 1.0
+        by_mean[SQUARE], by_spread[SQUARE] = 2 * mean, 2 * spread
+        for k, threshold in enumerate(inputs.thresholds, FIRST_THRESHOLD):
+            by_mean[k] = normal_density(threshold, mean, spread)
+            by_spread[k] = by_mean[k] * (threshold - mean) / spread
+        result = np.empty((len(gradients), self.n_parameters))
+        result[:, :-1] = np.einsum("jkn,kn->jn", gradients, by_mean) @ inputs.design.T * self.unit
+        rate = spread * log(self.largest / self.smallest)
+        result[:, -1] = np.einsum("jkn,kn->j", gradients, by_spread) * rate
+        return result
+
+    def _mean(self, theta: Floats, design: Floats) -> Floats:
+        return np.asarray(self.level + self.unit * (theta[..., :-1] @ design))
+
+    def _spread(self, theta: Floats) -> Floats:
+        return np.asarray(self.smallest * (self.largest / self.smallest) ** theta[..., -1])
+
+
+@dataclass(frozen=True)
+class GaussianInputs:
+    """What a Gaussian policy sees of each row.
+
+    Parameters
+    ----------
+    design : ndarray of shape (d + 1, n)
+        A line of ones, then the standardised features.
+    decision : ndarray of shape (n,), optional
+        The logged decision.
+    thresholds : tuple of float
+        What the decision is held against.
+    """
+
+    design: Floats
+    decision: Floats | None
+    thresholds: tuple[float, ...]
+
+
+def normal_density(value: Floats | float, mean: Floats, spread: Floats | float) -> Floats:
+    """The density of a normal distribution.
+
+    Examples
+    --------
+    >>> normal_density(0.0, np.array([0.0, 2.0]), 2.0).round(4)
+    array([0.1995, 0.121 ])
+    """
+    return np.asarray(np.exp(-0.5 * ((value - mean) / spread) ** 2) / (spread * sqrt(2 * pi)))

@@ -1,0 +1,361 @@
+"""What statistics need to know of decisions, by their kind: classes, or numbers.
+
+A policy enters rows through *slots*: numbers of its own that rows are affine in. For classes they
+are the probabilities of all of them; for numbers, the density at the logged decision, the mean, the
+mean square, and P(decision >= t) for each threshold t that is asked about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elfair.columns import Array
+from elfair.continuous import ContinuousData
+from elfair.data import LoggedData
+from elfair.errors import ConstraintError, DataError
+from elfair.language import (
+    Compare,
+    Condition,
+    Decision,
+    Literal,
+    Mean,
+    Member,
+    SquaredError,
+    holds,
+    point_at,
+    uses_decision,
+)
+from elfair.language.tree import walk
+from elfair.statistics.impacts import asks_for_cost
+from elfair.statistics.rows import Rows
+
+Floats = NDArray[np.float64]
+
+#: The slots of a decision that is a number; those of thresholds come after them.
+DENSITY, MEAN, SQUARE, FIRST_THRESHOLD = range(4)
+
+
+class Term(NamedTuple):
+    """A statistic row by row: offset + sum over the slots of by_slot times slot.
+
+    Parameters
+    ----------
+    offset : ndarray of shape (n,)
+        What no policy changes.
+    by_slot : ndarray of shape (slots, n)
+        What each slot adds.
+    """
+
+    offset: Floats
+    by_slot: Floats
+
+
+class LoggedDecisions(Protocol):
+    """The logged decisions of some rows, and how policies that take others enter statistics.
+
+    A *table* is what an outcome model says of each row: a function of the decision.
+    """
+
+    needed: ClassVar[dict[str, str]]
+
+    @property
+    def slots(self) -> int:
+        """How many slots there are."""
+
+    def term(self, mean: Mean) -> Term:
+        """What is averaged, where the new model decides; impacts are left to the weights."""
+
+    def logged(self, mean: Mean) -> Floats:
+        """What is averaged, for the logged decision of each row."""
+
+    def add_weighted(self, by_slot: Floats, values: Floats) -> None:
+        """Add the importance weight of each row times a value."""
+
+    def add_predicted(self, by_slot: Floats, offset: Floats, table: Floats, factor: float) -> None:
+        """Add a factor times what a table expects of the new model."""
+
+    def centre(self, table: Floats) -> float:
+        """Take the average out of a table, in place, and return it."""
+
+    def at_logged(self, table: Floats) -> Floats:
+        """What a table says of the logged decisions."""
+
+    def under_behavior(self, table: Floats) -> Floats | None:
+        """What a table expects of the behaviour model, where all of that is known."""
+
+    def rows(
+        self, index: NDArray[np.intp], offset: Floats, by_slot: Floats, low: float, high: float
+    ) -> Rows:
+        """Rows in the free numbers of a policy, from those in its slots."""
+
+    def weights(self, free: Floats) -> Floats:
+        """The importance weight of each row."""
+
+    def weight_variance(self, free: Floats, index: NDArray[np.intp]) -> float:
+        """The variance of a weight among some rows, if the propensities are right."""
+
+
+def decisions_of(data: LoggedData) -> LoggedDecisions:
+    """The decisions of some rows, by their kind."""
+    return Numbers(data) if isinstance(data, ContinuousData) else Classes(data)
+
+
+class Classes:
+    """LoggedDecisions that are classes."""
+
+    needed: ClassVar[dict[str, str]] = {
+        "decision": "the decision that was taken",
+        "propensity": "the probability with which it was taken (or pass behavior=)",
+    }
+
+    def __init__(self, data: LoggedData) -> None:
+        self._data = data
+        self._taken = data.decision_index, np.arange(data.n)
+
+    @property
+    def slots(self) -> int:
+        """One for each class."""
+        return self._data.classes.size
+
+    def term(self, mean: Mean) -> Term:
+        """The event, for each class that may be decided."""
+        return Term(np.zeros(self._data.n), self._event(mean))
+
+    def logged(self, mean: Mean) -> Floats:
+        """Where the event holds for the logged decision."""
+        by_class = self._event(mean)
+        if uses_decision(mean.of) or asks_for_cost(mean, self._data):
+            return np.asarray(by_class[self._taken])
+        return np.asarray(by_class[0])
+
+    def add_weighted(self, by_slot: Floats, values: Floats) -> None:
+        """At the class that was taken."""
+        by_slot[self._taken] += values / _known(self._data.propensity)
+
+    def add_predicted(self, by_slot: Floats, offset: Floats, table: Floats, factor: float) -> None:
+        """A table has a line for each class."""
+        by_slot += factor * table
+
+    def centre(self, table: Floats) -> float:
+        """The average over rows and classes."""
+        k = float(table.mean())
+        table -= k
+        return k
+
+    def at_logged(self, table: Floats) -> Floats:
+        """At the class that was taken."""
+        return np.asarray(table[self._taken])
+
+    def under_behavior(self, table: Floats) -> Floats | None:
+        """By the behaviour model's probabilities."""
+        if self._data.behavior is None:
+            return None
+        return np.asarray(np.sum(self._data.behavior.T * table, axis=0))
+
+    def rows(
+        self, index: NDArray[np.intp], offset: Floats, by_slot: Floats, low: float, high: float
+    ) -> Rows:
+        """Probabilities sum to 1: those of all classes but the first are free."""
+        return Rows(index, offset + by_slot[0], by_slot[1:] - by_slot[0], low, high)
+
+    def weights(self, free: Floats) -> Floats:
+        """The probability of the logged class over its propensity."""
+        every = np.vstack([1 - free.sum(axis=0), free])
+        return np.asarray(every[self._taken] / _known(self._data.propensity))
+
+    def weight_variance(self, free: Floats, index: NDArray[np.intp]) -> float:
+        """The variance of a weight if the propensities are right.
+
+        A rare decision that happens not to occur among a few rows leaves weights that hardly vary
+        and are all too small; only what the behaviour model could have done tells that from an
+        error. It is E[w^2 | x] - 1 = sum_a pi(a)^2 / beta(a) - 1 on average, where all of beta is
+        known.
+        """
+        if self._data.behavior is None:
+            return float(self.weights(free)[index].var(ddof=1))
+        inside, behavior = free[:, index], self._data.behavior[index].T
+        every = np.vstack([1 - inside.sum(axis=0), inside])
+        squares = np.divide(every**2, behavior, out=np.zeros_like(every), where=behavior > 0)
+        return max(0.0, float(squares.sum(axis=0).mean()) - 1)
+
+    def _event(self, mean: Mean) -> Floats:
+        """For each class, where the event holds (or what it costs) if that class is decided."""
+        data = self._data
+        if asks_for_cost(mean, data):
+            return self._cost(mean)
+        if not data.classes.size:
+            raise DataError(
+                "there are no classes: neither y nor decision was given.",
+                hint="pass y= or decision=.",
+            )
+        if not isinstance(mean.of, Condition):
+            raise point_at(
+                f"'{mean}' needs decisions that are numbers; here they are classes.",
+                mean.span,
+                hint="ask for a rate, such as P[decision == 1] or accuracy, or use ELFRegressor.",
+            )
+        if not uses_decision(mean.of):
+            return np.tile(holds(mean.of, data).astype(np.float64), (data.classes.size, 1))
+        return np.array([holds(mean.of, data, decision=name) for name in data.classes], np.float64)
+
+    def _cost(self, mean: Mean) -> Floats:
+        data = self._data
+        assert data.cost is not None
+        if data.label_index is None:
+            raise point_at(
+                f"'{mean}' needs labels, but y was not given.",
+                mean.span,
+                hint="pass y: what a decision costs depends on the label.",
+            )
+        return np.asarray(data.cost[data.label_index].T)
+
+
+class Numbers:
+    """LoggedDecisions that are numbers."""
+
+    needed: ClassVar[dict[str, str]] = {
+        "decision": "the decision that was taken",
+        "propensity": "the density of the behaviour model at that decision",
+        "behavior_spread": "the standard deviation of the behaviour model's decisions; a new model "
+        "that spreads further would have weights without bound",
+    }
+
+    def __init__(self, data: ContinuousData) -> None:
+        self._data = data
+
+    @property
+    def slots(self) -> int:
+        """Density, mean, mean square, and one for each threshold."""
+        return FIRST_THRESHOLD + len(self._data.thresholds)
+
+    def term(self, mean: Mean) -> Term:
+        """A decision, its squared error, or an event of it."""
+        data = self._data
+        offset, by_slot = np.zeros(data.n), np.zeros((self.slots, data.n))
+        if isinstance(mean.of, Decision):
+            by_slot[MEAN] = 1.0
+            return Term(offset, by_slot)
+        if isinstance(mean.of, SquaredError):
+            label = self._label(mean)
+            by_slot[MEAN], by_slot[SQUARE] = -2 * label, 1.0
+            return Term(label**2, by_slot)
+        # Between thresholds an event does not change: one value stands for all that lie there.
+        edges = _thresholds(mean)
+        inner = [(low + high) / 2 for low, high in pairwise(edges)]
+        between = [edges[0] - 1, *inner, edges[-1] + 1] if edges else [0.0]
+        met = [self._event(mean, np.full(data.n, value)) for value in between]
+        for t, (below, above) in zip(edges, pairwise(met), strict=True):
+            by_slot[FIRST_THRESHOLD + data.thresholds.index(t)] = above - below
+        return Term(met[0], by_slot)
+
+    def logged(self, mean: Mean) -> Floats:
+        """The same for the logged decision."""
+        decision = _known(self._data.decision)
+        return decision if isinstance(mean.of, Decision) else self._event(mean, decision)
+
+    def add_weighted(self, by_slot: Floats, values: Floats) -> None:
+        """A weight is the new density over the logged one."""
+        by_slot[DENSITY] += values / _known(self._data.propensity)
+
+    def add_predicted(self, by_slot: Floats, offset: Floats, table: Floats, factor: float) -> None:
+        """A table holds the coefficients of 1, the decision and its square."""
+        offset += factor * table[0]
+        by_slot[MEAN] += factor * table[1]
+        by_slot[SQUARE] += factor * table[2]
+
+    def centre(self, table: Floats) -> float:
+        """The average over rows, for the logged decisions."""
+        k = float(self.at_logged(table).mean())
+        table[0] -= k
+        return k
+
+    def at_logged(self, table: Floats) -> Floats:
+        """The quadratic at the logged decisions."""
+        d = _known(self._data.decision)
+        return np.asarray(table[0] + table[1] * d + table[2] * d**2)
+
+    def under_behavior(self, table: Floats) -> Floats | None:
+        """Of the behaviour model only one density is known."""
+        return None
+
+    def rows(
+        self, index: NDArray[np.intp], offset: Floats, by_slot: Floats, low: float, high: float
+    ) -> Rows:
+        """Every slot is free."""
+        return Rows(index, offset, by_slot, low, high)
+
+    def weights(self, free: Floats) -> Floats:
+        """The density at the logged decision over its propensity."""
+        return np.asarray(free[DENSITY] / _known(self._data.propensity))
+
+    def weight_variance(self, free: Floats, index: NDArray[np.intp]) -> float:
+        """As it is among the rows: nothing more is known of the behaviour model."""
+        return float(self.weights(free)[index].var(ddof=1))
+
+    def _label(self, mean: Mean) -> Floats:
+        if self._data.label is None:
+            raise point_at(
+                f"'{mean}' needs the label, but y was not given.",
+                mean.span,
+                hint="pass y, or leave mse out.",
+            )
+        return np.asarray(self._data.label)
+
+    def _event(self, mean: Mean, decision: Floats) -> Floats:
+        assert isinstance(mean.of, Condition)
+        return holds(mean.of, self._data, decision=decision).astype(np.float64)
+
+
+def _known(column: Array | None) -> Floats:
+    """A column that was asked for before (by ``needed``)."""
+    assert column is not None
+    return column
+
+
+def thresholds_of(means: Iterable[Mean]) -> tuple[float, ...]:
+    """The thresholds of a decision that is a number, of all the events that are averaged.
+
+    Examples
+    --------
+    >>> from elfair.language import P, decision
+    >>> thresholds_of([P((decision >= 1) & (decision < 3)), P(decision <= 2)])
+    (1.0, 2.0, 3.0)
+    """
+    return tuple(sorted({t for mean in means for t in _thresholds(mean)}))
+
+
+def _thresholds(mean: Mean) -> list[float]:
+    if not isinstance(mean.of, Condition):
+        return []
+    found = set()
+    for node in walk(mean.of):
+        if isinstance(node, Member) and isinstance(node.left, Decision):
+            raise _has_no_probability(mean, node)
+        if not isinstance(node, Compare) or not uses_decision(node):
+            continue
+        if node.op in ("==", "!="):
+            raise _has_no_probability(mean, node)
+        other = node.right if isinstance(node.left, Decision) else node.left
+        value = other.value if isinstance(other, Literal) else None
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            raise point_at(
+                f"'{node}' compares the decision with something that is not a number written out.",
+                node.span,
+                hint="compare it with a number, as in P[decision >= 2.5 | race == 'A'].",
+            )
+        found.add(float(value))
+    return sorted(found)
+
+
+def _has_no_probability(mean: Mean, node: Condition) -> ConstraintError:
+    return point_at(
+        f"'{mean}' asks whether the decision is exactly some value ('{node}'); decisions here are "
+        "numbers, which have no classes.",
+        node.span,
+        hint="use mse, E[decision] or P[decision >= t], or ELFClassifier for classes.",
+    )

@@ -1,0 +1,230 @@
+"""What is promised about decisions that are numbers, counted against a population of known truth.
+
+ELFAIR_GUARANTEES=full runs more draws; the reduced size leaves room for chance.
+"""
+
+from __future__ import annotations
+
+import os
+from math import sqrt
+
+import numpy as np
+import pytest
+
+from elfair import ELFRegressor
+from elfair.bounds import get_bound
+from elfair.constraints import Plan, read_constraints
+from elfair.continuous import ContinuousData
+from elfair.experiments import Dosage, LinearPolicy
+from elfair.fairness_test import learn_from, run_on_sealed
+from elfair.partition import SealedHalf
+from elfair.policies import GaussianPolicy
+from elfair.statistics import Baselines, Estimation
+from elfair.statistics.decisions import thresholds_of
+
+FULL = os.environ.get("ELFAIR_GUARANTEES") == "full"
+DELTA = 0.1
+#: Not the behaviour model: doses lower by 0.3, other slopes, less spread.
+POLICY = LinearPolicy(4.7, np.array([0.9, 0.2, -0.2]), 0.4)
+
+
+def noise(draws):
+    return 4 * sqrt(DELTA * (1 - DELTA) / draws)
+
+
+def logged(population, n, seed, claims=()):
+    draw = population.sample(n, seed)
+    return ContinuousData(
+        draw.features,
+        draw.label,
+        sensitive_features={"T": draw.group},
+        decision=draw.decision,
+        propensity=draw.propensity,
+        behavior_spread=population.spread,
+        impact=draw.impact,
+        thresholds=thresholds_of(mean for c in claims for _, mean in c.conjunct.form.terms),
+    )
+
+
+def free_of(policy):
+    """The free numbers of a linear policy, as a function of rows."""
+    width = policy.slope.size
+    family = GaussianPolicy(
+        np.zeros(width), np.ones(width), 0.0, 1.0, policy.spread, 2 * policy.spread
+    )
+    theta = np.array([policy.intercept, *policy.slope, 0.0])
+    return lambda rows: family.free(theta, family.logged(rows))
+
+
+def found_policy(reg):
+    (model,) = reg._trained.models
+    at = np.vstack([np.zeros(3), np.eye(3)])
+    means, spread = model.policy.moments(model.theta, at)
+    return LinearPolicy(float(means[0]), means[1:] - means[0], spread)
+
+
+# -- estimates ---------------------------------------------------------------------------------
+
+
+def statements(population):
+    """Statements about groups, and the exact g of each."""
+    exact = {}
+    for t in (0, 1):
+        new, old = (population.impact(policy, t) for policy in (POLICY, population.behavior))
+        decided = population.mean_decision(POLICY, t)
+        logged_mean = population.mean_decision(population.behavior, t)
+        exact |= {
+            f"E[impact | T == {t}] >= 0.2": 0.2 - new,
+            f"E[impact | T == {t}] <= 0.2": new - 0.2,
+            f"E[impact | T == {t}] >= E_logged[impact | T == {t}]": old - new,
+            f"E[impact | T == {t}] >= 0.9 * E_logged[impact | T == {t}]": 0.9 * old - new,
+            f"E[decision | T == {t}] <= 5": decided - 5,
+            f"E[decision | T == {t}] >= E_logged[decision | T == {t}]": logged_mean - decided,
+            f"P[decision >= 5.5 | T == {t}] <= 0.3": population.share_above(POLICY, t, 5.5) - 0.3,
+            f"P[4 <= decision < 6 | T == {t}] >= 0.5": 0.5
+            - population.share_above(POLICY, t, 4)
+            + population.share_above(POLICY, t, 6),
+            f"mse[T == {t}] <= 2": population.mse(POLICY, t) - 2,
+        }
+    return {**exact, "mse <= 2": population.mse(POLICY) - 2}
+
+
+ESTIMATIONS = {
+    "is": Estimation("is"),
+    "paired": Estimation("paired"),
+    "paired, declared range": Estimation("paired", ranges={"impact": (0.0, 1.0)}),
+    "dr": Estimation("dr"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "binary"),
+    [("is", False), ("paired", False), ("dr", False), ("paired, declared range", True)],
+)
+def test_unbiased(name, binary):
+    population = Dosage(binary=binary)
+    n = 400_000 if FULL else 40_000
+    candidate = logged(population, 1_000, 2)
+    for text, exact in statements(population).items():
+        if name == "is" and "E_logged[impact" in text:
+            continue  # an average of the data stands for it there
+        claims = read_constraints(text, DELTA)
+        data = logged(population, n, 1, claims)
+        baselines = Baselines(ESTIMATIONS[name], candidate)
+        plan = Plan(claims, get_bound("ttest"), baselines, {})
+        (compiled,) = plan.compile(data)
+        (part,) = compiled.parts
+        rows = part.rows.values(free_of(POLICY)(data))
+        error = rows.std() / sqrt(rows.size)
+        assert abs(rows.mean() - exact) <= 4 * error + 1e-12, (text, name)
+
+
+# -- at the edge -------------------------------------------------------------------------------
+
+
+def at_the_edge(population):
+    """Statements that hold with equality: g = 0 exactly, so that each pass is a failure."""
+    gap = population.violation(POLICY, 1)
+    assert gap > 0  # the policy lowers doses
+    return {
+        "tau": f"E[impact | T == 1] >= {population.impact(POLICY, 1)!r}",
+        "paired": f"E[impact | T == 1] >= E_logged[impact | T == 1] - {gap!r}",
+    }
+
+
+@pytest.mark.parametrize("what", ["tau", "paired"])
+@pytest.mark.parametrize(
+    ("bound", "estimator", "n", "room"),
+    [
+        ("ttest", "paired", 2_000, 0.02),  # asymptotic: the same allowance as for classes
+        ("ttest", "dr", 2_000, 0.02),
+        ("betting", "paired", 500, 0.0),
+        ("anderson", "paired", 500, 0.0),
+    ],
+)
+def test_level_at_the_edge(what, bound, estimator, n, room):
+    population = Dosage(binary=bound != "ttest")
+    draws = 4_000 if FULL else 120
+    ranges = {"impact": (0.0, 1.0)} if population.binary else {}
+    claims = read_constraints(at_the_edge(population)[what], DELTA)
+    policy = free_of(POLICY)
+    passed = 0
+    for seed in range(draws):
+        candidate = logged(population, 400, 10_000 + seed)
+        baselines = Baselines(Estimation(estimator, ranges=ranges), candidate)
+        plan = Plan.make(claims, get_bound(bound), baselines, candidate)
+        learnt = learn_from(plan, candidate, policy(candidate))
+        sealed = SealedHalf(logged(population, n, seed))
+        passed += run_on_sealed(plan, sealed, policy, learnt).passed
+    assert passed / draws <= DELTA + room + noise(draws)
+    if bound == "ttest":
+        assert passed / draws >= DELTA / 3, "a bound that never passes would be valid and useless"
+
+
+# -- fitted models -----------------------------------------------------------------------------
+
+
+def trial(population, n, seed, **parameters):
+    draw = population.sample(n, seed)
+    reg = ELFRegressor(population.constraints, delta=DELTA, random_state=seed, **parameters)
+    reg.fit(
+        draw.features,
+        draw.label,
+        sensitive_features={"T": draw.group},
+        decision=draw.decision,
+        propensity=draw.propensity,
+        behavior_spread=population.spread,
+        impact=draw.impact,
+    )
+    policy = found_policy(reg)
+    violated = max(population.violation(policy, t) for t in (0, 1)) > 0
+    return reg.solution_found_, violated, population.mse(policy)
+
+
+def trials(population, n, seeds, **parameters):
+    results = [trial(population, n, seed, **parameters) for seed in range(seeds)]
+    return (np.array(column) for column in zip(*results, strict=True))
+
+
+@pytest.mark.parametrize("estimator", ["paired", "dr"])
+def test_solution_rate_rises_and_failures_are_rare(estimator):
+    """A model that aims at labels alone harms both groups here: the constraints bind."""
+    population = Dosage()
+    assert min(population.violation(population.least_squares, t) for t in (0, 1)) > 0.1
+    seeds = 300 if FULL else 16
+    errors = []
+    for n, least in ((500, 0.8), (2_000, 0.85), (8_000, 0.9)):
+        found, violated, mse = trials(population, n, seeds, estimator=estimator)
+        assert (found & violated).mean() <= DELTA + noise(seeds)
+        assert found.mean() >= least - (0.0 if FULL else 3 * sqrt(least * (1 - least) / seeds))
+        errors.append(mse[found].mean())
+    assert errors[0] > errors[1] > errors[2]  # more rows, a smaller price
+
+
+@pytest.mark.parametrize("parameters", [{}, {"estimator": "dr"}], ids=["paired", "dr"])
+def test_failures_are_rare_where_candidates_lie_at_the_edge(parameters):
+    """A power target of .01 makes the search put candidates where the test has to decide."""
+    draws = 1_000 if FULL else 60
+    found, violated, _ = trials(Dosage(), 500, draws, power=0.01, **parameters)
+    assert violated.mean() > 0.1, "the candidates must lie near the edge"
+    assert (found & violated).mean() <= DELTA + noise(draws)
+
+
+def test_finite_sample_bounds_find_solutions_too():
+    draws = 200 if FULL else 12
+    found, violated, _ = trials(
+        Dosage(binary=True), 4_000, draws, bound="betting", impact_range=(0, 1)
+    )
+    assert (found & violated).mean() <= DELTA + noise(draws)
+    assert found.mean() >= 0.5
+
+
+def test_where_no_constraint_binds_the_error_is_that_of_least_squares():
+    population = Dosage(level=4.3)
+    best = population.mse(population.least_squares)
+    assert max(population.violation(population.least_squares, t) for t in (0, 1)) < -0.1
+    seeds = 200 if FULL else 16
+    found, violated, mse = trials(population, 8_000, seeds)
+    assert found.mean() >= 0.9 - (0.0 if FULL else 3 * 0.3 / sqrt(seeds))
+    assert mse[found].mean() <= 1.1 * best
+    assert (found & violated).mean() <= DELTA + noise(seeds)

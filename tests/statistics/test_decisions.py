@@ -1,0 +1,222 @@
+"""Rows of decisions that are numbers, against what they say when written out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+from elfair import LoggedData
+from elfair.continuous import ContinuousData
+from elfair.errors import ConstraintError, InputError
+from elfair.language import conjuncts
+from elfair.statistics import Baselines, Estimation, compile_conjunct, logged_average
+from elfair.statistics.decisions import decisions_of, thresholds_of
+
+N = 40
+RNG = np.random.default_rng(5)
+X = RNG.normal(size=(N, 2))
+Y, D, IMPACT = (RNG.normal(size=N) for _ in range(3))
+T = RNG.integers(0, 2, N)
+DENSITY = RNG.uniform(0.1, 2.0, N)
+MU, SIGMA = RNG.normal(size=N), 0.7
+NEW = np.exp(-0.5 * ((D - MU) / SIGMA) ** 2) / (SIGMA * np.sqrt(2 * np.pi))
+W = NEW / DENSITY
+
+
+def means(text):
+    return [mean for c in conjuncts(text) for _, mean in c.form.terms]
+
+
+def make(text, **changes):
+    given = {
+        "sensitive_features": {"T": T},
+        "decision": D,
+        "propensity": DENSITY,
+        "behavior_spread": 1.0,
+        "impact": IMPACT,
+        "thresholds": thresholds_of(means(text)),
+        **changes,
+    }
+    return ContinuousData(X, given.pop("y", Y), **given)
+
+
+def free_of(data):
+    above = [ndtr((MU - t) / SIGMA) for t in data.thresholds]
+    return np.array([NEW, MU, MU**2 + SIGMA**2, *above])
+
+
+def rows(text, estimation=None, **changes):
+    data = make(text, **changes)
+    (conjunct,) = conjuncts(text)
+    (part,) = compile_conjunct(conjunct, data, Baselines(estimation or Estimation(), data), {})
+    return part.rows.values(free_of(data)), part
+
+
+def above(t):
+    return ndtr((MU - t) / SIGMA)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("E[decision] <= 0", MU),
+        ("mse <= 0", (MU - Y) ** 2 + SIGMA**2),
+        ("P[decision >= 1] <= 0", above(1)),
+        ("P[decision > 1] <= 0", above(1)),
+        ("P[decision < 1] <= 0", 1 - above(1)),
+        ("P[0.5 >= decision] <= 0", 1 - above(0.5)),
+        ("P[decision >= -1 and decision <= 0.5] <= 0", above(-1) - above(0.5)),
+        ("P[not (-1 <= decision <= 0.5)] <= 0", 1 - above(-1) + above(0.5)),
+        ("P[decision >= 0 and T == 1] <= 0", above(0) * (T == 1)),
+        (
+            "P[decision >= 0 and label < 0 or decision >= 2] <= 0",
+            np.where(Y < 0, above(0), above(2)),
+        ),
+        ("P[T == 1] <= 0", (T == 1).astype(float)),
+        ("E[decision] - E_logged[decision] <= 0", MU - D),
+        ("P[decision >= 1] - E_logged[decision >= 1] <= 0", above(1) - (D >= 1)),
+        ("2 * mse - 3 * E[decision] <= 1", 2 * ((MU - Y) ** 2 + SIGMA**2) - 3 * MU - 1),
+    ],
+)
+def test_rows_without_weights(text, expected):
+    np.testing.assert_allclose(rows(text)[0], expected, atol=1e-12)
+
+
+def test_a_condition_picks_its_rows():
+    values, part = rows("E[decision | label >= 0 and T == 1] <= 0")
+    inside = (Y >= 0) & (T == 1)
+    np.testing.assert_array_equal(part.rows.index, np.flatnonzero(inside))
+    np.testing.assert_allclose(values, MU[inside])
+
+
+def test_weighted_rows():
+    text = "E[impact] >= E_logged[impact]"
+    np.testing.assert_allclose(rows("E[impact] <= 0", Estimation("is"))[0], W * IMPACT)
+    k = IMPACT.mean()
+    np.testing.assert_allclose(rows(text)[0], (1 - W) * (IMPACT - k), atol=1e-12)
+    values, part = rows(text, Estimation(ranges={"impact": (-9.0, 9.0)}))
+    np.testing.assert_allclose(values, (1 - W) * (IMPACT + 9), atol=1e-12)
+    assert (part.rows.low, part.rows.high) == (-np.inf, 18.0)
+
+
+def test_doubly_robust_rows():
+    data = make("E[impact] <= 0")
+    model = Baselines(Estimation("dr"), data).model("impact")
+    a, b, c = model.of(data)
+    expected = a + b * MU + c * (MU**2 + SIGMA**2) + W * (IMPACT - (a + b * D + c * D**2))
+    np.testing.assert_allclose(rows("E[impact] <= 0", Estimation("dr"))[0], expected, atol=1e-12)
+    paired, _ = rows("E[impact] - E_logged[impact] <= 0", Estimation("dr"))
+    np.testing.assert_allclose(paired, expected - IMPACT, atol=1e-12)
+
+
+def test_what_a_model_predicts_alone():
+    text = "E[impact] - E_logged[impact] <= 0"
+    data = make(text)
+    baselines = Baselines(Estimation(), data)
+    (conjunct,) = conjuncts(text)
+    (part,) = compile_conjunct(conjunct, data, baselines, {}, direct=True)
+    _, b, c = baselines.model("impact").of(data)
+    expected = b * (MU - D) + c * (MU**2 + SIGMA**2 - D**2)
+    np.testing.assert_allclose(part.rows.values(free_of(data)), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("P[decision >= 1] <= 0.25", (-0.25, 0.75)),
+        ("mse <= 2", (-2.0, np.inf)),
+        ("mse >= 2", (-np.inf, 2.0)),
+        ("E[decision] <= 2", (-np.inf, np.inf)),
+        ("E_logged[decision] - P[decision >= 0] <= 2", (-np.inf, np.inf)),
+    ],
+)
+def test_ends(text, ends):
+    _, part = rows(text)
+    assert (part.rows.low, part.rows.high) == ends
+
+
+def test_the_papers_tau():
+    (mean,) = means("E_logged[decision | T == 1] <= 0")
+    assert logged_average(mean, make("mse <= 0")) == pytest.approx(D[T == 1].mean())
+
+
+def test_weights_and_their_variance():
+    decisions = decisions_of(make("mse <= 0"))
+    free = free_of(make("mse <= 0"))
+    np.testing.assert_allclose(decisions.weights(free), W)
+    index = np.arange(7)
+    assert decisions.weight_variance(free, index) == pytest.approx(W[:7].var(ddof=1))
+
+
+def test_thresholds_are_collected_once_and_sorted():
+    texts = ("P[decision >= 2] <= P[decision < 1]", "P[2 <= decision] <= 0.5", "E[impact] >= 0")
+    assert thresholds_of(mean for text in texts for mean in means(text)) == (1.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    "text", ["accuracy >= 0.5", "PR <= 0.5", "TPR >= 0.5", "P[decision == 1] <= 0.5",
+             "P[decision != 1] <= 0.5", "P[decision in [1, 2]] <= 0.5"],
+)  # fmt: skip
+def test_classes_have_no_place_here(text):
+    with pytest.raises(ConstraintError, match="exactly some value") as caught:
+        thresholds_of(means(text))
+    assert "ELFClassifier" in str(caught.value)
+
+
+@pytest.mark.parametrize("other", ["label", "x0", "'a'", "true"])
+def test_a_threshold_is_a_number(other):
+    with pytest.raises(ConstraintError, match="not a number written out"):
+        thresholds_of(means(f"P[decision >= {other}] <= 0.5"))
+
+
+@pytest.mark.parametrize("text", ["E[decision] <= 1", "mse <= 1", "E_logged[decision] <= mse"])
+def test_classes_have_no_mean(text):
+    data = LoggedData(X, T, decision=T)
+    (conjunct,) = conjuncts(text)
+    with pytest.raises(ConstraintError, match="here they are classes") as caught:
+        compile_conjunct(conjunct, data, Baselines(Estimation(), data), {})
+    assert "ELFRegressor" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("E[impact] >= 0", "decision"),
+        ("E[impact] >= 0", "propensity"),
+        ("E[impact] >= 0", "behavior_spread"),
+        ("E[decision] <= E_logged[decision]", "decision"),
+    ],
+)
+def test_what_is_needed_is_asked_for(text, missing):
+    changes = {missing: None}
+    if missing == "decision":
+        changes["propensity"] = None
+    with pytest.raises(ConstraintError, match=f"needs {missing}, which was not given") as caught:
+        rows(text, **changes)
+    assert f"pass {missing}=" in str(caught.value)
+
+
+def test_mse_needs_labels():
+    with pytest.raises(ConstraintError, match="'mse' needs the label"):
+        rows("mse <= 1", y=None)
+
+
+def test_the_quadratic_model_finds_a_quadratic():
+    rng = np.random.default_rng(1)
+    n = 4_000
+    x, d = rng.normal(size=(n, 1)), rng.normal(50, 4, size=n)
+    data = ContinuousData(x, decision=d, impact=(2 + x[:, 0]) * d - (0.3 + 0.1 * x[:, 0]) * d**2)
+    a, b, c = Baselines(Estimation("dr"), data).model("impact").of(data)
+    dose = 47.0
+    truth = (2 + x[:, 0]) * dose - (0.3 + 0.1 * x[:, 0]) * dose**2
+    np.testing.assert_allclose(a + b * dose + c * dose**2, truth, atol=0.5)
+
+
+def test_no_other_outcome_model():
+    from sklearn.linear_model import LinearRegression
+
+    data = make("E[impact] <= 0")
+    baselines = Baselines(Estimation("dr", outcome_model=LinearRegression()), data)
+    with pytest.raises(InputError, match="quadratic in a decision"):
+        baselines.model("impact")
