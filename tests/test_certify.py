@@ -212,7 +212,7 @@ def test_each_statement_is_tested_at_its_own_delta():
 
 @pytest.mark.parametrize("bound", ["betting", "anderson", "hoeffding", "bernstein"])
 def test_finite_sample_bounds_are_wider_than_t_and_say_what_they_are(bound):
-    known = {"impact_range": (0, 1), "propensity_floor": 0.5}
+    known = {"impact_range": (0, 1), "propensity_floor": 0.5, "center": "range"}
     t = certify(mostly_one(), draw(), NO_WORSE, **known).constraints[0]
     record = certify(mostly_one(), draw(), NO_WORSE, bound=bound, **known)
     assert record.constraints[0].kind == "finite-sample"

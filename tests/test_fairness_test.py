@@ -119,7 +119,7 @@ def test_what_is_learnt_comes_from_other_rows():
         ("ttest", {"estimator": "dr"}),
         ("betting", {"impact_range": (0, 1)}),
         ("bernstein", {"impact_range": (0, 1), "propensity_floor": 0.5}),
-        ("hoeffding", {"impact_range": (0, 1), "propensity_floor": 0.5}),
+        ("hoeffding", {"impact_range": (0, 1), "propensity_floor": 0.5, "center": "range"}),
     ],
 )
 def test_at_the_rows_it_names_the_test_passes_about_19_times_in_20(bound, given):

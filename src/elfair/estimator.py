@@ -36,11 +36,6 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, X: Any, y: Any, logged: Mapping[str, Any]) -> Self:
         try:
-            if y is None:
-                raise DataError(
-                    f"{type(self).__name__} requires y to be passed, but the target y is None.",
-                    hint="pass the labels.",
-                )
             data, self._trained = self._train(X, y, logged)
             self._remember(data)
             self.tuned_ = self._trained.tuned

@@ -174,6 +174,11 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         return self._fit(X, y, logged)
 
     def _train(self, X: Any, y: Any, logged: Mapping[str, Any]) -> tuple[LoggedData, Trained]:
+        if y is None:
+            raise DataError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None.",
+                hint="pass the labels.",
+            )
         claims = read_constraints(self.constraints, self.delta)
         task = Regression(self.objective, self.spread)  # what is wrong with these is said first
         self._check_bound(claims)

@@ -206,7 +206,7 @@ def test_cmaes_is_for_very_small_modules():
     assert clf.certificate_.candidate.search == "cmaes"
     assert clf.certificate_.candidate.meets_target
     with pytest.raises(InputError, match=rf"(?s)at most {MOST_EVOLVED} param.*with 322.*Hint"):
-        search_for_module("cmaes", PredictLabel("accuracy"), network(hidden=64), TARGET, 0)
+        search_for_module("cmaes", by_steps(network(hidden=64)).task, TARGET, 0)
 
 
 @pytest.mark.parametrize("scorer", [None, network()])

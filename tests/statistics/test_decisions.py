@@ -10,8 +10,9 @@ from elfair import LoggedData
 from elfair.continuous import ContinuousData
 from elfair.errors import ConstraintError, InputError
 from elfair.language import conjuncts
-from elfair.statistics import Baselines, Estimation, compile_conjunct, logged_average
+from elfair.statistics import Baselines, Estimation, compile_form, logged_average
 from elfair.statistics.decisions import decisions_of, thresholds_of
+from elfair.statistics.impacts import Impact
 
 N = 40
 RNG = np.random.default_rng(5)
@@ -49,7 +50,7 @@ def free_of(data):
 def rows(text, estimation=None, **changes):
     data = make(text, **changes)
     (conjunct,) = conjuncts(text)
-    (part,) = compile_conjunct(conjunct, data, Baselines(estimation or Estimation(), data), {})
+    (part,) = compile_form(conjunct.form, data, Baselines(estimation or Estimation(), data), {})
     return part.rows.values(free_of(data)), part
 
 
@@ -102,7 +103,7 @@ def test_weighted_rows():
 
 def test_doubly_robust_rows():
     data = make("E[impact] <= 0")
-    model = Baselines(Estimation("dr"), data).model("impact")
+    model = Baselines(Estimation("dr"), data).model(Impact("impact"))
     a, b, c = model.of(data)
     expected = a + b * MU + c * (MU**2 + SIGMA**2) + W * (IMPACT - (a + b * D + c * D**2))
     np.testing.assert_allclose(rows("E[impact] <= 0", Estimation("dr"))[0], expected, atol=1e-12)
@@ -115,8 +116,8 @@ def test_what_a_model_predicts_alone():
     data = make(text)
     baselines = Baselines(Estimation(), data)
     (conjunct,) = conjuncts(text)
-    (part,) = compile_conjunct(conjunct, data, baselines, {}, direct=True)
-    _, b, c = baselines.model("impact").of(data)
+    (part,) = compile_form(conjunct.form, data, baselines, {}, direct=True)
+    _, b, c = baselines.model(Impact("impact")).of(data)
     expected = b * (MU - D) + c * (MU**2 + SIGMA**2 - D**2)
     np.testing.assert_allclose(part.rows.values(free_of(data)), expected, atol=1e-12)
 
@@ -175,7 +176,7 @@ def test_classes_have_no_mean(text):
     data = LoggedData(X, T, decision=T)
     (conjunct,) = conjuncts(text)
     with pytest.raises(ConstraintError, match="here they are classes") as caught:
-        compile_conjunct(conjunct, data, Baselines(Estimation(), data), {})
+        compile_form(conjunct.form, data, Baselines(Estimation(), data), {})
     assert "ELFRegressor" in str(caught.value)
 
 
@@ -207,7 +208,7 @@ def test_the_quadratic_model_finds_a_quadratic():
     n = 4_000
     x, d = rng.normal(size=(n, 1)), rng.normal(50, 4, size=n)
     data = ContinuousData(x, decision=d, impact=(2 + x[:, 0]) * d - (0.3 + 0.1 * x[:, 0]) * d**2)
-    a, b, c = Baselines(Estimation("dr"), data).model("impact").of(data)
+    a, b, c = Baselines(Estimation("dr"), data).model(Impact("impact")).of(data)
     dose = 47.0
     truth = (2 + x[:, 0]) * dose - (0.3 + 0.1 * x[:, 0]) * dose**2
     np.testing.assert_allclose(a + b * dose + c * dose**2, truth, atol=0.5)
@@ -219,4 +220,4 @@ def test_no_other_outcome_model():
     data = make("E[impact] <= 0")
     baselines = Baselines(Estimation("dr", outcome_model=LinearRegression()), data)
     with pytest.raises(InputError, match="quadratic in a decision"):
-        baselines.model("impact")
+        baselines.model(Impact("impact"))
