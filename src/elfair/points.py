@@ -235,15 +235,11 @@ class _Settling:
     def _sorted(self, statistic: Statistic) -> tuple[Floats, Floats]:
         """The impacts inside the condition in order, and their weights."""
         if statistic not in self._in_order:
-            mean = Mean(statistic.of, statistic.given)
             # Says what is missing: rows inside the condition, decisions, propensities.
-            compile_form(linear_form(mean), self.data, self.plan.baselines, {})
-            inside, impact = holds(mean.given, self.data), impact_of(mean, self.data)
-            assert impact is not None
-            values = impact.values(self.data)[inside]
-            order = np.argsort(values, kind="stable")
-            weights = decisions_of(self.data).weights(self.free)[inside]
-            self._in_order[statistic] = values[order], weights[order]
+            mean = linear_form(Mean(statistic.of, statistic.given))
+            compile_form(mean, self.data, self.plan.baselines, {})
+            weights = decisions_of(self.data).weights(self.free)
+            self._in_order[statistic] = in_order(statistic, self.data, weights)
         return self._in_order[statistic]
 
     @cached_property
@@ -286,6 +282,24 @@ class _Settling:
             rest = linear_form(self._main({**stood, **nothing})).constant
             return {s: -rest / weights[s] for s in numbers}
         return {s: _rounded(number + each / weights[s], 12) for s, number in numbers.items()}
+
+
+def in_order(statistic: Statistic, data: LoggedData, weights: Floats) -> tuple[Floats, Floats]:
+    """The impacts that a statistic is about, in order, and the weights of their rows.
+
+    Examples
+    --------
+    >>> from elfair.language import col, median
+    >>> data = LoggedData([[1.0], [2.0], [1.0]], impact=[3.0, 1.0, 2.0])
+    >>> in_order(median("impact", given=col("x0") == 1), data, np.array([0.5, 1.0, 2.0]))
+    (array([2., 3.]), array([2. , 0.5]))
+    """
+    inside = holds(statistic.given, data)
+    impact = impact_of(Mean(statistic.of, statistic.given), data)
+    assert impact is not None
+    values = impact.values(data)[inside]
+    order = np.argsort(values, kind="stable")
+    return values[order], weights[inside][order]
 
 
 def _rounded(value: float, digits: int = DIGITS) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from elfair.data import LoggedData
 from elfair.errors import DataError
 from elfair.language import Expression, accuracy, impacts_used, uses_label
 from elfair.search.forecast import forecast_means
+from elfair.search.linearised import linearised
 from elfair.search.loss import OBJECTIVES, Loss
 from elfair.search.objective import ALIKE, SOFTNESS, Shortfall, averages, read_objective
 from elfair.search.task import Goal, PredictLabel, Wanted
@@ -85,11 +86,17 @@ class Maximise:
         rows = forecast_means(means, data, [model])
         return Shortfall(self.expression, rows, softness=SOFTNESS)
 
+    def at(self, data: LoggedData, free: Floats | None) -> Maximise:
+        """The same to first order, in averages alone."""
+        expression = linearised(self.expression, data, free)
+        return self if expression is self.expression else replace(self, expression=expression)
+
     def wanted(self, data: LoggedData) -> Wanted:
         """The decision that an outcome model likes best, wherever a decision matters."""
-        rows = forecast_means(averages(self.expression), data, [])
+        expression = linearised(self.expression, data, None)
+        rows = forecast_means(averages(expression), data, [])
         # So soft that each part of a minimum counts: all of them will in the end.
-        loss = Shortfall(self.expression, rows, softness=ALIKE)
+        loss = Shortfall(expression, rows, softness=ALIKE)
         free = np.full((data.classes.size - 1, data.n), 1 / data.classes.size)
         gains = np.vstack([np.zeros(data.n), -loss.gradient(free)])
         stakes = gains.max(axis=0) - gains.min(axis=0)

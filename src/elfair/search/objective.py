@@ -23,8 +23,11 @@ from elfair.language import (
     Mean,
     Min,
     Number,
+    Product,
+    Quotient,
     Scaled,
     Statement,
+    Statistic,
     Sum,
     parse_expression,
     point_at,
@@ -44,6 +47,8 @@ Ends = tuple[float, float]
 SOFTNESS = 0.001
 #: So soft that all parts of a minimum count alike.
 ALIKE = 1e6
+#: How near to 0 the bottom of a quotient is expected to come, as a share of its largest size.
+SMALLEST_BOTTOM = 0.05
 
 
 def read_objective(objective: str | Expression) -> Expression:
@@ -61,6 +66,8 @@ def read_objective(objective: str | Expression) -> Expression:
     """
     expression = _expression(objective)
     means = averages(expression)
+    if any(isinstance(node, Statistic) for node in walk(expression)):
+        return expression  # it is one of the new model
     if not means:
         raise point_at(
             f"the objective '{expression}' holds no statistic, so no model can change it.",
@@ -191,6 +198,14 @@ def _evaluate(node: Expression, at: Mapping[Mean, _Point], softness: float) -> _
         case Sum(parts):
             points = [_evaluate(part, at, softness) for part in parts]
             return reduce(lambda a, b: _Point(a.value + b.value, a.slopes + b.slopes), points)
+        case Product(left, right):
+            a, b = _evaluate(left, at, softness), _evaluate(right, at, softness)
+            slopes = a.value * b.slopes + b.value * a.slopes
+            return _Point(np.asarray(a.value * b.value), np.asarray(slopes))
+        case Quotient(top, bottom):
+            a, b = _evaluate(top, at, softness), _evaluate(bottom, at, softness)
+            quotient = np.asarray(a.value / b.value)
+            return _Point(quotient, np.asarray((a.slopes - quotient * b.slopes) / b.value))
         case Abs(part):
             point = _evaluate(part, at, softness)
             return _largest([point, point.times(-1)], softness)
@@ -226,6 +241,12 @@ def _ends(node: Expression, of: Mapping[Mean, Ends]) -> Ends:
         case Scaled(factor, part):
             low, high = sorted(factor * end for end in _ends(part, of))
             return low, high
+        case Product(left, right):
+            corners = [a * b for a in _ends(left, of) for b in _ends(right, of)]
+            return min(corners), max(corners)
+        case Quotient(top, bottom):
+            corners = [a / b for a in _ends(top, of) for b in _bottom_ends(_ends(bottom, of))]
+            return min(corners), max(corners)
         case Abs(part):
             low, high = _ends(part, of)
             return max(low, -high, 0.0), max(-low, high)
@@ -238,11 +259,22 @@ def _ends(node: Expression, of: Mapping[Mean, Ends]) -> Ends:
     raise _unsupported(node)
 
 
+def _bottom_ends(ends: Ends) -> list[float]:
+    """The ends of what is divided by. A quotient has none where that may be 0: what is nearer to 0
+    than a small share of its largest size is not planned for.
+    """
+    low, high = ends
+    least = SMALLEST_BOTTOM * max(abs(low), abs(high)) or 1.0
+    above = [max(low, least), high] if high >= least else []
+    below = [low, min(high, -least)] if low <= -least else []
+    return above + below or [least]
+
+
 def _unsupported(node: Expression) -> ConstraintError:
     return point_at(
         f"'{node}' cannot be maximised.",
         node.span,
-        "an objective is made of averages and rates by +, -, abs, min, max and numbers.",
+        "an objective is made of statistics and numbers by +, -, *, /, abs, min and max.",
     )
 
 

@@ -136,6 +136,10 @@ class Regression:
         assert data.label is not None
         return SquaredLoss(data.label, data.decision)
 
+    def at(self, data: LoggedData, free: Floats | None) -> Regression:
+        """Everywhere the same."""
+        return self
+
     def best(self, policy: GaussianPolicy, inputs: GaussianInputs, data: LoggedData) -> Floats:
         """Least squares, with as little spread as is allowed."""
         return _near(policy, inputs, data.label, spread=0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -97,15 +97,17 @@ class Selection:
         """
         self.task.check(data)
         policy = self.task.policy(data)
-        if not plan.statistics:
+        if not plan.statistics and self.task.at(data, None) is self.task:
             return policy, *self._searched(policy, data, plan, n_test, progress, n_error)
-        # Points and policies by turns: for given points the claims are about averages, and the
-        # policy that is found then has points of its own.
+        # Points and policies by turns: for given points claims and objective are about averages,
+        # and the policy that is found then has points of its own.
         inputs = policy.logged(data)
         theta, evaluations, known = self.task.best(policy, inputs, data), 0, list[Floats]()
         for _ in range(ROUNDS):
-            settled = settle(plan, data, policy.free(theta, inputs), n_test)
-            found, steps = self._searched(policy, data, settled, n_test, progress, n_error, known)
+            free = policy.free(theta, inputs)
+            search = replace(self, task=self.task.at(data, free))
+            settled = settle(plan, data, free, n_test)
+            found, steps = search._searched(policy, data, settled, n_test, progress, n_error, known)
             theta, evaluations, known = found.theta, evaluations + steps, [found.theta]
         return policy, found, evaluations
 

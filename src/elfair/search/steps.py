@@ -8,7 +8,7 @@ of all policies on the way is put forward.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -50,22 +50,21 @@ class Steps(Selection):
 
     _methods: ClassVar[tuple[Method, ...]] = ("steps",)
 
-    def run(
+    def _searched(
         self,
+        policy: Policy,
         data: LoggedData,
         plan: Plan,
         n_test: int,
-        progress: Callable[[], None] = lambda: None,
-        *,
-        n_error: int | None = None,
-    ) -> tuple[Policy, Candidate, int]:
-        """Find the policy to be tested; see `Selection.run`.
+        progress: Callable[[], None],
+        n_error: int | None,
+        known: Sequence[Floats] = (),
+    ) -> tuple[Candidate, int]:
+        """The best policy for one plan.
 
         ``n_error`` has no part in it: what judging rows say is taken to err independently of the
         test, which is on the safe side.
         """
-        self.task.check(data)
-        policy = self.task.policy(data)
         assert isinstance(policy, TorchPolicy)
         assert isinstance(self.task, Classification)
         order = np.random.default_rng(self.seed).permutation(data.n)
@@ -79,7 +78,7 @@ class Steps(Selection):
             [Requirement(c, self.target, n_test / judging.n) for c in plan.compile(judging)],
         )
         best: Candidate | None = None
-        for start in rows.starts(self.task.goal):
+        for start in (*known, *rows.starts(self.task.goal)):
             learner = self._learner(rows, plan, n_test, start)
             found = constrained_steps(learner, judge, start, progress)
             if found.better_than(best):
@@ -87,7 +86,7 @@ class Steps(Selection):
             if found.meets_target:
                 break
         assert best is not None
-        return policy, best, judge.evaluations
+        return best, judge.evaluations
 
     def _learner(self, rows: _Rows, plan: Plan, n_test: int, start: Floats) -> Problem:
         """Where gradients come from: labels smoothed and averages forecast, as far as they can be,

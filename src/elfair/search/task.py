@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -44,6 +44,11 @@ class Task(Protocol):
         towards which it may be smoothed.
         """
 
+    def at(self, data: LoggedData, free: Floats | None) -> Task:
+        """The task as it is at a policy (at the behaviour model where ``free`` is None): itself,
+        unless its objective has to be replaced by averages, policy by policy.
+        """
+
     def best(self, policy: Any, inputs: Any, data: LoggedData) -> Floats:
         """The policy that is best by the objective, whatever it does to the constraints."""
 
@@ -82,6 +87,9 @@ class Goal(Protocol):
 
     def loss(self, data: LoggedData, model: Floats | None = None) -> Loss:
         """See `Task.loss`."""
+
+    def at(self, data: LoggedData, free: Floats | None) -> Goal:
+        """See `Task.at`."""
 
     def wanted(self, data: LoggedData) -> Wanted:
         """What a policy that knew only this goal would decide."""
@@ -147,6 +155,11 @@ class Classification:
         """The goal's."""
         return self.goal.loss(data, model)
 
+    def at(self, data: LoggedData, free: Floats | None) -> Classification:
+        """With the goal as it is there."""
+        goal = self.goal.at(data, free)
+        return self if goal is self.goal else replace(self, goal=goal)
+
     def best(self, policy: SoftmaxPolicy, inputs: Any, data: LoggedData) -> Floats:
         """The policy that decides, wherever it can, as is wanted.
 
@@ -194,6 +207,10 @@ class PredictLabel:
         """The error rate or the log loss."""
         assert data.label_index is not None
         return make_loss(self.objective, data.label_index, data.classes.size, model)
+
+    def at(self, data: LoggedData, free: Floats | None) -> PredictLabel:
+        """Everywhere the same."""
+        return self
 
     def wanted(self, data: LoggedData) -> Wanted:
         """The labels."""

@@ -96,7 +96,8 @@ def _delivered(
     seen = selection.task.rows(seen)
     policy, found, _ = selection.run(seen, plan, n_test)
     plan = settle(plan, seen, policy.free(found.theta, policy.logged(seen)), n_test)
-    loss = selection.task.loss(judged)
+    task = selection.task.at(judged, policy.free(found.theta, policy.logged(judged)))
+    loss = task.loss(judged)
     view = Problem(
         policy,
         policy.logged(judged),
