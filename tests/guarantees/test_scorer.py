@@ -53,8 +53,8 @@ def trials(draws, *given):
     ("name", "split", "draws"),
     [
         ("tree", "random", 1_000 if FULL else 80),
-        ("tree", "crossfit", 1_000 if FULL else 25),
-        ("network", "random", 400 if FULL else 15),
+        ("tree", "crossfit", 500 if FULL else 25),
+        ("network", "random", 200 if FULL else 15),
     ],
 )
 def test_a_richer_model_that_is_worse_for_someone_is_rarely_returned(name, split, draws):
