@@ -47,12 +47,14 @@ def trials(draws, *given):
     return (np.array(column) for column in zip(*found, strict=True))
 
 
+# Among thousands of groups some mean weight is four standard errors from 1, by luck alone.
+@pytest.mark.filterwarnings("ignore:the mean importance weight")
 @pytest.mark.parametrize(
     ("name", "split", "draws"),
     [
         ("tree", "random", 1_000 if FULL else 80),
-        ("tree", "crossfit", 1_000 if FULL else 25),
-        ("network", "random", 400 if FULL else 15),
+        ("tree", "crossfit", 500 if FULL else 25),
+        ("network", "random", 200 if FULL else 15),
     ],
 )
 def test_a_richer_model_that_is_worse_for_someone_is_rarely_returned(name, split, draws):
