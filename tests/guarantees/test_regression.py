@@ -147,7 +147,7 @@ def at_the_edge(population, policy):
 )
 def test_level_at_the_edge(what, bound, estimator, linear, n, room):
     population = Dosage(binary=bound != "ttest")
-    draws = 4_000 if FULL else 120
+    draws = 4_000 if FULL else 200
     ranges = {"impact": (0.0, 1.0)} if population.binary else {}
     claims = read_constraints(at_the_edge(population, linear)[what], DELTA)
     policy = free_of(linear)
@@ -194,7 +194,7 @@ def test_solution_rate_rises_and_failures_are_rare(estimator):
     """A model that aims at labels alone harms both groups here: the constraints bind."""
     population = Dosage()
     assert min(population.violation(population.least_squares, t) for t in (0, 1)) > 0.1
-    seeds = 300 if FULL else 16
+    seeds = 300 if FULL else 30
     errors = []
     for n, least in ((500, 0.8), (2_000, 0.85), (8_000, 0.9)):
         found, violated, mse = trials(population, n, seeds, estimator=estimator)
@@ -207,7 +207,7 @@ def test_solution_rate_rises_and_failures_are_rare(estimator):
 @pytest.mark.parametrize("estimator", ["paired", "dr"])
 def test_failures_are_rare_where_candidates_lie_at_the_edge(estimator):
     """A power target of .01 makes the search put candidates where the test has to decide."""
-    draws = 1_000 if FULL else 60
+    draws = 1_000 if FULL else 100
     found, violated, _ = trials(Dosage(), 500, draws, power=0.01, estimator=estimator)
     assert violated.mean() > 0.1, "the candidates must lie near the edge"
     assert (found & violated).mean() <= DELTA + noise(draws)
@@ -231,7 +231,7 @@ def test_where_no_constraint_binds_the_error_is_that_of_least_squares():
     population = Dosage(level=4.3)
     best = population.mse(population.least_squares)
     assert max(population.violation(population.least_squares, t) for t in (0, 1)) < -0.1
-    seeds = 200 if FULL else 16
+    seeds = 200 if FULL else 30
     found, violated, mse = trials(population, 8_000, seeds)
     assert found.mean() >= 0.9 - (0.0 if FULL else 3 * 0.3 / sqrt(seeds))
     assert mse[found].mean() <= 1.1 * best
