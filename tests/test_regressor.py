@@ -71,7 +71,7 @@ def test_a_solution_and_its_certificate(fitted):
 
 
 def test_the_spread_stays_between_floor_and_ceiling(fitted):
-    assert 0.1 <= fitted.spread_ <= 0.9
+    assert 0.2 <= fitted.spread_ <= 0.9
     narrow = fit(spread=(0.3, 0.4), given={"behavior_spread": np.linspace(2.0, 3.0, 3_000)})
     assert 0.6 <= narrow.spread_ <= 0.4 * 2.01  # the smallest spread of candidate rows
     assert fit(spread=(0.5, 0.5)).spread_ == pytest.approx(0.5)
@@ -112,8 +112,9 @@ def test_without_constraints_it_is_least_squares_on_all_rows():
     mean, spread = reg.predict_distribution(X)
     np.testing.assert_allclose(mean, plain.predict(X), atol=1e-6)
     residual = (Y - plain.predict(X)).std()
-    np.testing.assert_allclose(spread, 0.1 * residual, rtol=1e-3)
-    assert reg.score(X, Y) == pytest.approx(plain.score(X, Y), abs=0.01)
+    np.testing.assert_allclose(spread, 0.2 * residual, rtol=1e-3)
+    noise = (1 - plain.score(X, Y)) * 0.2**2  # of the drawn decision
+    assert reg.score(X, Y) == pytest.approx(plain.score(X, Y) - noise, abs=1e-6)
 
 
 def test_rounds_follow_each_other(fitted):
@@ -157,7 +158,7 @@ def test_crossfit_lets_out_a_mixture():
     "parameters",
     [
         {"search": "cmaes"},
-        {"estimator": "dr"},
+        {"estimator": "paired"},
         {"estimator": "is"},
         {"split": "stratified"},
         {"power": None, "inflation": 2.0},
@@ -281,10 +282,11 @@ def test_bad_data_get_a_clear_error_and_leave_nothing(label, given, words):
         ({"constraints": "P[decision >= label] >= 0.5"}, "not a number written out"),
         ({"bound": "hoeffding", "impact_range": (-9, 9)}, "needs the largest importance weight"),
         ({"bound": "bernstein", "impact_range": (-9, 9)}, "needs the largest importance weight"),
-        ({"bound": "betting"}, "impact_range"),
+        ({"bound": "betting", "estimator": "paired"}, "declare impact_range"),
+        ({"bound": "betting"}, "doubly robust rows"),
         ({"bound": "betting", "constraints": "mse <= 2"}, "a known range, which 'mse' does not"),
         ({"bound": "anderson", "constraints": "E[decision] <= 2"}, "a known range"),
-        ({"bound": "betting", "estimator": "dr", "impact_range": (-9, 9)}, "doubly robust rows"),
+        ({"bound": "anderson", "impact_range": (-9, 9)}, "doubly robust rows"),
         ({"bound": "magic"}, "'magic'"),
         ({"split": "magic"}, "split must be"),
         ({"delta": 2}, "delta must be in"),

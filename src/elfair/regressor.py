@@ -45,16 +45,18 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         The probability with which a constraint may be violated although a model is returned.
     objective : {"mse"}, default "mse"
         What the search makes good: the mean squared error of the decision that is drawn.
-    estimator : {"paired", "is", "dr"}, default "paired"
+    estimator : {"dr", "paired", "is"}, default "dr"
         How the impact of a new model is estimated. "dr" fits a ridge regression of the impact that
-        is quadratic in the decision.
+        is quadratic in the decision, and needs ``bound="ttest"``. It keeps the level of that bound
+        where new decisions are far from the logged ones, which "paired" and "is" do not unless a
+        range is declared.
     bound : {"ttest", "anderson", "betting", "hoeffding", "bernstein"}, default "ttest"
-        How it is bounded. "anderson" and "betting" are finite-sample and need ``impact_range``; the
-        last two need a largest weight, which a density does not have: they are for
-        ``P[decision >= t | ...]`` alone.
+        How it is bounded. "anderson" and "betting" are finite-sample, and need
+        ``estimator="paired"`` and an ``impact_range``; the last two need a largest weight, which a
+        density does not have: they are for ``P[decision >= t | ...]`` alone.
     search : {"gradient", "cmaes"}, default "gradient"
         How candidates are looked for.
-    spread : (float, float), default (0.1, 0.9)
+    spread : (float, float), default (0.2, 0.9)
         The smallest and the largest standard deviation of a decision, as shares of the smallest
         ``behavior_spread``; below 1, or importance weights would have no bound. Without a
         ``behavior_spread``, shares of how far labels are from a linear model.
@@ -96,10 +98,10 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         *,
         delta: float | Sequence[float] = 0.1,
         objective: str = "mse",
-        estimator: str = "paired",
+        estimator: str = "dr",
         bound: str = "ttest",
         search: str = "gradient",
-        spread: tuple[float, float] = (0.1, 0.9),
+        spread: tuple[float, float] = (0.2, 0.9),
         power: float | None = 0.95,
         inflation: float | None = None,
         xi: float | None = None,
@@ -199,7 +201,14 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
                 raise BoundError(
                     f"bound='{bound.name}' needs the largest importance weight, which is not known "
                     f"where decisions are numbers: '{mean}' is weighted by densities.",
-                    hint="use bound='betting' with a declared impact_range, or bound='ttest'.",
+                    hint="use bound='betting' with estimator='paired' and a declared impact_range, "
+                    "or bound='ttest'.",
+                )
+            if weighted and bound.kind == "finite-sample" and self.estimator == "dr":
+                raise BoundError(
+                    f"bound='{bound.name}' needs rows with one known end; doubly robust rows are "
+                    "unbounded on both sides.",
+                    hint="use estimator='paired' and a declared impact_range, or bound='ttest'.",
                 )
             if bound.kind == "finite-sample" and not isinstance(mean.of, Column | Condition):
                 raise BoundError(

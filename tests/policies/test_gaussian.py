@@ -8,7 +8,7 @@ from scipy.integrate import quad
 
 from elfair.continuous import ContinuousData
 from elfair.policies import GaussianPolicy
-from elfair.policies.gaussian import LARGEST_PARAMETER, normal_density
+from elfair.policies.gaussian import FINENESS, LARGEST_PARAMETER, normal_density
 
 N, WIDTH = 30, 2
 THRESHOLDS = (-1.0, 2.5)
@@ -20,11 +20,11 @@ def make(*, decided=True, seed=0):
     decision = rng.normal(4.0, 2.0, size=N) if decided else None
     data = ContinuousData(X, y, decision=decision, thresholds=THRESHOLDS)
     policy = GaussianPolicy.standardised(X, y, smallest=0.5, largest=2.0)
-    return policy, policy.logged(data), rng.normal(size=WIDTH + 1), data
+    return policy, policy.logged(data), FINENESS * rng.normal(size=WIDTH + 1), data
 
 
 def theta_of(coefficients, place):
-    return np.append(coefficients, place)
+    return np.append(coefficients, FINENESS * place)
 
 
 @pytest.mark.parametrize(("place", "spread"), [(0.0, 0.5), (0.5, 1.0), (1.0, 2.0)])
@@ -71,12 +71,12 @@ def test_a_population_is_its_policies_one_by_one():
     policy, inputs, coefficients, _ = make()
     rng = np.random.default_rng(3)
     population = np.array(
-        [theta_of(coefficients + rng.normal(size=3), rng.random()) for _ in "abcd"]
+        [theta_of(coefficients + 10 * rng.normal(size=3), rng.random()) for _ in "abcd"]
     )
     together = policy.free(population, inputs)
     assert together.shape == (4, 5, N)
     for one, free in zip(population, together, strict=True):
-        np.testing.assert_allclose(free, policy.free(one, inputs), rtol=1e-13)
+        np.testing.assert_allclose(free, policy.free(one, inputs), rtol=1e-12)
 
 
 def test_without_logged_decisions_there_is_no_density():
@@ -86,11 +86,11 @@ def test_without_logged_decisions_there_is_no_density():
 
 def test_the_spread_goes_from_end_to_end_in_equal_ratios():
     policy, *_ = make()
-    spreads = [policy.spread(np.array([0.0, 0.0, 0.0, place])) for place in (0, 0.25, 0.5, 0.75, 1)]
+    spreads = [policy.spread(np.array([0.0, 0.0, 0.0, place])) for place in (0, 2.5, 5, 7.5, 10)]
     np.testing.assert_allclose(spreads, 0.5 * 2 ** np.array([0, 0.5, 1, 1.5, 2]))
     low, high = policy.box
     assert policy.n_parameters == low.size == high.size == WIDTH + 2
-    assert (low[-1], high[-1]) == (0.0, 1.0)
+    assert (low[-1], high[-1]) == (0.0, 10.0)
     assert (high[:-1] == LARGEST_PARAMETER).all()
 
 
@@ -99,14 +99,14 @@ def test_features_and_mean_are_standardised_by_the_rows_given_first():
     policy = GaussianPolicy.standardised(X, y, smallest=0.1, largest=0.2)
     # (6 - 2) / 2 = 2; a column that does not vary keeps its unit: (8 - 7) / 1.
     np.testing.assert_array_equal(policy.design(np.array([[6.0, 8.0]])), [[1], [2], [1]])
-    mean, spread = policy.moments(np.array([1.0, 0.5, -1.0, 0.0]), np.array([[6.0, 8.0]]))
+    mean, spread = policy.moments(np.array([10.0, 5.0, -10.0, 0.0]), np.array([[6.0, 8.0]]))
     assert mean == pytest.approx([13 + 3 * (1 + 0.5 * 2 - 1)])
     assert spread == 0.1
 
 
 def test_labels_that_do_not_vary_keep_their_unit():
     policy = GaussianPolicy.standardised(np.eye(2), np.full(2, 3.0), smallest=0.1, largest=0.2)
-    assert (policy.level, policy.unit) == (3.0, 1.0)
+    assert (policy.level, policy.unit) == (3.0, 0.1)
 
 
 def test_far_away_the_density_is_zero_and_not_an_error():

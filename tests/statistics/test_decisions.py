@@ -206,12 +206,15 @@ def test_mse_needs_labels():
 def test_the_quadratic_model_finds_a_quadratic():
     rng = np.random.default_rng(1)
     n = 4_000
-    x, d = rng.normal(size=(n, 1)), rng.normal(50, 4, size=n)
-    data = ContinuousData(x, decision=d, impact=(2 + x[:, 0]) * d - (0.3 + 0.1 * x[:, 0]) * d**2)
+    x, t, d = rng.normal(size=(n, 1)), rng.integers(0, 3, n), rng.normal(50, 4, size=n)
+
+    def impact(d):
+        return 7 * x[:, 0] + (2 + t) * d - (0.3 + 0.1 * (t == 1)) * d**2
+
+    data = ContinuousData(x, sensitive_features={"T": t}, decision=d, impact=impact(d))
     a, b, c = Baselines(Estimation("dr"), data).model(Impact("impact")).of(data)
     dose = 47.0
-    truth = (2 + x[:, 0]) * dose - (0.3 + 0.1 * x[:, 0]) * dose**2
-    np.testing.assert_allclose(a + b * dose + c * dose**2, truth, atol=0.5)
+    np.testing.assert_allclose(a + b * dose + c * dose**2, impact(dose), atol=0.5)
 
 
 def test_no_other_outcome_model():

@@ -15,24 +15,28 @@ from elfair.statistics.decisions import DENSITY, FIRST_THRESHOLD, MEAN, SQUARE
 
 Floats = NDArray[np.float64]
 
-#: Parameters stay within this box: a mean this many standard deviations of the label away.
-LARGEST_PARAMETER = 50.0
+#: This much of a parameter makes one standard deviation of the label, or the whole way of the
+#: spread: the curvature of the squared error is then the one that the gradient search begins with.
+#: (With parameters of order 1, it ended far from the optimum where there were 30 features.)
+FINENESS = 10.0
+#: Parameters stay within this box: a mean 50 standard deviations of the label away.
+LARGEST_PARAMETER = 50 * FINENESS
 
 
 @dataclass(frozen=True)
 class GaussianPolicy:
     """The decision is drawn from N(mu(x), sigma^2), with mu linear in the standardised features.
 
-    The last parameter, in [0, 1], goes from the smallest spread to the largest in equal ratios. The
-    largest has to stay below the spread of the behaviour model: otherwise the weights of decisions
-    far out have no bound.
+    The last parameter, in [0, 10], goes from the smallest spread to the largest in equal ratios.
+    The largest has to stay below the spread of the behaviour model: otherwise the weights of
+    decisions far out have no bound.
 
     Parameters
     ----------
     center, scale : ndarray of shape (d,)
         The standardisation of features.
     level, unit : float
-        The mean is level + unit * (theta_0 + theta . x), so that parameters are of order 1.
+        The mean is level + unit * (theta_0 + theta . x).
     smallest, largest : float
         The ends of the spread.
 
@@ -42,7 +46,7 @@ class GaussianPolicy:
     >>> policy = GaussianPolicy.standardised(X, y, smallest=0.5, largest=2.0)
     >>> policy.n_parameters
     3
-    >>> policy.moments(np.array([0.0, 1.0, 0.5]), X)
+    >>> policy.moments(np.array([0.0, 10.0, 5.0]), X)
     (array([10., 14.]), 1.0)
     """
 
@@ -59,7 +63,7 @@ class GaussianPolicy:
     ) -> GaussianPolicy:
         """A policy whose features and mean are standardised by the given (candidate) rows."""
         scale = X.std(axis=0)
-        level, unit = float(y.mean()), float(y.std()) or 1.0
+        level, unit = float(y.mean()), (float(y.std()) or 1.0) / FINENESS
         return cls(X.mean(axis=0), np.where(scale > 0, scale, 1.0), level, unit, smallest, largest)
 
     @property
@@ -72,7 +76,7 @@ class GaussianPolicy:
         """The lowest and highest value of each parameter."""
         high = np.full(self.n_parameters, LARGEST_PARAMETER)
         low = -high
-        low[-1], high[-1] = 0.0, 1.0
+        low[-1], high[-1] = 0.0, FINENESS
         return low, high
 
     def logged(self, data: LoggedData) -> GaussianInputs:
@@ -152,7 +156,7 @@ class GaussianPolicy:
             by_spread[k] = by_mean[k] * (threshold - mean) / spread
         result = np.empty((len(gradients), self.n_parameters))
         result[:, :-1] = np.einsum("jkn,kn->jn", gradients, by_mean) @ inputs.design.T * self.unit
-        rate = spread * log(self.largest / self.smallest)
+        rate = spread * log(self.largest / self.smallest) / FINENESS
         result[:, -1] = np.einsum("jkn,kn->j", gradients, by_spread) * rate
         return result
 
@@ -160,7 +164,8 @@ class GaussianPolicy:
         return np.asarray(self.level + self.unit * (theta[..., :-1] @ design))
 
     def _spread(self, theta: Floats) -> Floats:
-        return np.asarray(self.smallest * (self.largest / self.smallest) ** theta[..., -1])
+        way = theta[..., -1] / FINENESS
+        return np.asarray(self.smallest * (self.largest / self.smallest) ** way)
 
 
 @dataclass(frozen=True)

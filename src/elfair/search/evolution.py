@@ -11,8 +11,8 @@ from elfair.search.problem import Candidate, Problem
 
 Floats = NDArray[np.float64]
 
-#: The first step on standardised features, and when to stop.
-FIRST_STEP = 0.3
+#: The first step, as a share of the largest parameter (0.3 for a softmax), and when to stop.
+FIRST_STEP = 0.006
 MOST_GENERATIONS = 150
 
 
@@ -72,7 +72,7 @@ def cmaes_search(
     low, high = problem.policy.box
     optimizer = CMA(
         mean=np.clip(start, low, high),
-        sigma=FIRST_STEP,
+        sigma=FIRST_STEP * float(high.max()),
         bounds=np.column_stack([low, high]),
         seed=seed % 2**32,
     )

@@ -209,17 +209,16 @@ class _OfNumbers(_Outcome):
             c, u = model.center, model.scale
             mean, square = free[MEAN], free[SQUARE]
             expected = (mean - c) / u, (square - 2 * c * mean + c**2) / u**2
-            taken = self._inputs(*model.powers(self._decision, c, u))
-            decided = self._inputs(*expected)
+            taken = self._inputs(model, *model.powers(self._decision, c, u))
+            decided = self._inputs(model, *expected)
             direction = (new * decided[index] + logged * taken[index]).mean(axis=0)
             inverse = np.linalg.pinv(taken.T @ taken)
             total += self._noise(model, impact, taken) * float(direction @ inverse @ direction)
         return total
 
-    def _inputs(self, first: Floats, second: Floats) -> Floats:
-        return np.column_stack(
-            [np.ones(self.data.n), QuadraticModel.inputs(self._known, first, second)]
-        )
+    def _inputs(self, model: QuadraticModel, first: Floats, second: Floats) -> Floats:
+        inputs = model.inputs(model.encoding, self._known, first, second)
+        return np.column_stack([np.ones(self.data.n), inputs])
 
     def _noise(self, model: QuadraticModel, impact: Impact, taken: Floats) -> float:
         if impact not in self._noises:

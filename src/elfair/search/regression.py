@@ -14,7 +14,7 @@ from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
 from elfair.errors import DataError, InputError
 from elfair.policies import GaussianPolicy
-from elfair.policies.gaussian import LARGEST_PARAMETER, GaussianInputs
+from elfair.policies.gaussian import FINENESS, LARGEST_PARAMETER, GaussianInputs
 from elfair.statistics.decisions import MEAN, SQUARE
 
 Floats = NDArray[np.float64]
@@ -123,7 +123,7 @@ class Regression:
             design = plain.design(data.features)
             missed = (data.label - plain.level) / plain.unit
             missed = missed - least_squares(design, missed) @ design
-            whole = plain.unit * max(LEAST_SHARE, float(missed.std()))
+            whole = plain.unit * max(LEAST_SHARE * FINENESS, float(missed.std()))
         smallest, largest = (whole * share for share in self.spread)
         return GaussianPolicy.standardised(
             data.features, data.label, smallest=smallest, largest=largest
@@ -152,7 +152,7 @@ class Regression:
         """
         if data.decision is None:
             return [best]
-        familiar = _near(policy, inputs, data.decision, spread=1.0)
+        familiar = _near(policy, inputs, data.decision, spread=FINENESS)
         return [best, (best + familiar) / 2, familiar]
 
 

@@ -232,7 +232,9 @@ class QuadraticModel:
     """q(x, d), quadratic in a decision d that is a number: f_0(x) + f_1(x) d + f_2(x) d^2.
 
     Of such a function the expectation under any policy is affine in the policy's mean and mean
-    square, and so are the rows of the doubly robust form. Each f is linear.
+    square, and so are the rows of the doubly robust form. f_0 is linear in features and groups, f_1
+    and f_2 in groups alone: with all features in each of them a few hundred rows are fitted too
+    well, and the search trusts residuals that are too small.
     """
 
     encoding: Encoding
@@ -245,7 +247,8 @@ class QuadraticModel:
         """Fit on candidate rows, by ridge regression on the decision standardised."""
         assert data.decision is not None
         center, scale = float(data.decision.mean()), float(data.decision.std()) or 1.0
-        inputs = cls.inputs(encoding.of(data), *cls.powers(data.decision, center, scale))
+        powers = cls.powers(data.decision, center, scale)
+        inputs = cls.inputs(encoding, encoding.of(data), *powers)
         return cls(encoding, center, scale, Ridge.fit(inputs, impact.values(data)))
 
     @staticmethod
@@ -255,20 +258,21 @@ class QuadraticModel:
         return away, away**2
 
     @staticmethod
-    def inputs(known: Floats, first: Floats, second: Floats) -> Floats:
+    def inputs(encoding: Encoding, known: Floats, first: Floats, second: Floats) -> Floats:
         """The design matrix, from what is known of people and the powers of the decision: linear in
         the latter, so that it also takes their expectations.
         """
-        whole = np.column_stack([np.ones(len(known)), known])
-        return np.column_stack([known, first[:, None] * whole, second[:, None] * whole])
+        groups = encoding.groups_in(known)
+        return np.column_stack([known, first[:, None] * groups, second[:, None] * groups])
 
     def of(self, data: LoggedData) -> Floats:
         """The coefficients f_0, f_1 and f_2 of each row, of shape (3, n)."""
         known = self.encoding.of(data)
-        whole, width = np.column_stack([np.ones(data.n), known]), known.shape[1]
-        by = np.split(self.regression.coefficients, [width, 2 * width + 1])
+        groups = self.encoding.groups_in(known)
+        ends = np.cumsum([known.shape[1], groups.shape[1]])
+        by = np.split(self.regression.coefficients, ends)
         zeroth = self.regression.intercept + known @ by[0]
-        first, second = whole @ by[1] / self.scale, whole @ by[2] / self.scale**2
+        first, second = groups @ by[1] / self.scale, groups @ by[2] / self.scale**2
         return np.array(
             [
                 zeroth - self.center * first + self.center**2 * second,
@@ -328,3 +332,7 @@ class Encoding:
             for value in values
         ]
         return np.column_stack([standardised, *indicators])
+
+    def groups_in(self, known: Floats) -> Floats:
+        """Of what `of` gives, the indicators of groups, and a column of ones before them."""
+        return np.column_stack([np.ones(len(known)), known[:, self.center.size :]])
