@@ -284,7 +284,7 @@ def test_bad_data_get_a_clear_error_and_leave_nothing(label, given, words):
         ({"bound": "bernstein", "impact_range": (-9, 9)}, "needs the largest importance weight"),
         ({"bound": "betting", "estimator": "paired"}, "declare impact_range"),
         ({"bound": "betting"}, "doubly robust rows"),
-        ({"bound": "betting", "constraints": "mse <= 2"}, "a known range, which 'mse' does not"),
+        ({"bound": "betting", "constraints": "mse <= 2"}, "a known range; 'mse <= 2' speaks of"),
         ({"bound": "anderson", "constraints": "E[decision] <= 2"}, "a known range"),
         ({"bound": "anderson", "impact_range": (-9, 9)}, "doubly robust rows"),
         ({"bound": "magic"}, "'magic'"),

@@ -10,17 +10,18 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import column_or_1d
 
-from elfair.bounds import get_bound
+from elfair.bounds import Bound, get_bound
 from elfair.columns import as_floats, check_length, one_column
-from elfair.constraints import Claim, read_constraints
+from elfair.constraints import Claim, Constraint, read_constraints
 from elfair.continuous import ContinuousData
 from elfair.data import LoggedData, read_features
 from elfair.decisions import Decisions, seeded
 from elfair.errors import BoundError, DataError
 from elfair.estimator import ELFEstimator, weighted_average
-from elfair.language import Column, Condition, Statement
+from elfair.language import Decision, SquaredError
 from elfair.policies.gaussian import normal_density
 from elfair.search.regression import Regression
+from elfair.statistics import impact_of
 from elfair.statistics.decisions import thresholds_of
 from elfair.training import Trained, train
 
@@ -94,7 +95,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        constraints: str | Statement | Sequence[str | Statement] = (),
+        constraints: Constraint | Sequence[Constraint] = (),
         *,
         delta: float | Sequence[float] = 0.1,
         objective: str = "mse",
@@ -181,40 +182,48 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
                 f"{type(self).__name__} requires y to be passed, but the target y is None.",
                 hint="pass the labels.",
             )
-        claims = read_constraints(self.constraints, self.delta)
         task = Regression(self.objective, self.spread)  # what is wrong with these is said first
-        self._check_bound(claims)
         self._check_columns(X, reset=True)
-        thresholds = thresholds_of(mean for claim in claims for mean in claim.means)
-        data = ContinuousData(X, _measurements(y), thresholds=thresholds, **logged)
+        data = ContinuousData(X, _measurements(y), **logged)
+        claims = read_constraints(self.constraints, self.delta, data)
+        data.thresholds = thresholds_of(mean for claim in claims for mean in claim.means)
+        self._check_bound(claims, data)
         return data, train(data, claims, self.get_params(deep=False), self._seed(), lambda *_: task)
 
     def _remember(self, data: LoggedData) -> None:
         self.spread_ = max(model.policy.spread(model.theta) for model in self._trained.models)
 
-    def _check_bound(self, claims: tuple[Claim, ...]) -> None:
+    def _check_bound(self, claims: tuple[Claim, ...], data: LoggedData) -> None:
         """Refuse a bound that needs an end which no declaration can give."""
         bound = get_bound(self.bound)
-        for mean in (mean for claim in claims for mean in claim.means):
-            weighted = isinstance(mean.of, Column) and not mean.logged
-            if weighted and bound.needs_low and bound.needs_high:
+        if bound.kind == "asymptotic":
+            return
+        for claim in claims:
+            text, means = claim.conjunct.text, claim.means
+            new = [mean for mean in means if not mean.logged and impact_of(mean, data) is not None]
+            if new or claim.statistics:
+                self._check_weighted(bound, text)
+            if any(isinstance(mean.of, Decision | SquaredError) for mean in means):
                 raise BoundError(
-                    f"bound='{bound.name}' needs the largest importance weight, which is not known "
-                    f"where decisions are numbers: '{mean}' is weighted by densities.",
-                    hint="use bound='betting' with estimator='paired' and a declared impact_range, "
-                    "or bound='ttest'.",
-                )
-            if weighted and bound.kind == "finite-sample" and self.estimator == "dr":
-                raise BoundError(
-                    f"bound='{bound.name}' needs rows with one known end; doubly robust rows are "
-                    "unbounded on both sides.",
-                    hint="use estimator='paired' and a declared impact_range, or bound='ttest'.",
-                )
-            if bound.kind == "finite-sample" and not isinstance(mean.of, Column | Condition):
-                raise BoundError(
-                    f"bound='{bound.name}' needs a known range, which '{mean}' does not have.",
+                    f"bound='{bound.name}' needs a known range; '{text}' speaks of the decision or "
+                    "of its error, which have none.",
                     hint="use bound='ttest', or ask for P[decision >= t | ...].",
                 )
+
+    def _check_weighted(self, bound: Bound, text: str) -> None:
+        if bound.needs_low and bound.needs_high:
+            raise BoundError(
+                f"bound='{bound.name}' needs the largest importance weight, which is not known "
+                f"where decisions are numbers: '{text}' is weighted by densities.",
+                hint="use bound='betting' with estimator='paired' and a declared impact_range, or "
+                "bound='ttest'.",
+            )
+        if self.estimator == "dr":
+            raise BoundError(
+                f"bound='{bound.name}' needs rows with one known end; doubly robust rows are "
+                "unbounded on both sides.",
+                hint="use estimator='paired' and a declared impact_range, or bound='ttest'.",
+            )
 
     def predict_distribution(self, X: Any) -> tuple[Floats, Floats]:
         """The mean and the standard deviation of the certified policy's decision.

@@ -30,7 +30,7 @@ from elfair.search import Candidate, Selection
 from elfair.search.module import ModuleFamily, search_for_module
 from elfair.search.progress import SearchProgress
 from elfair.search.task import Task
-from elfair.search.tuning import tune
+from elfair.search.tuning import TUNABLE, tune
 from elfair.statistics import Baselines, require_rows
 from elfair.targets import Target
 
@@ -157,7 +157,8 @@ def _searched_and_tested(
 
     tuned: dict[str, Any] = {}
     if parameters["candidate_tuning"]:
-        tuned = tune(parameters["candidate_tuning"], candidate, sealed.n, make, seed)
+        tunable = [name for name in TUNABLE if name in parameters]
+        tuned = tune(parameters["candidate_tuning"], candidate, sealed.n, make, seed, tunable)
     selection, plan = make(tuned, candidate)
     candidate = selection.task.rows(candidate)
     with SearchProgress("looking for a model") as progress:

@@ -28,6 +28,7 @@ def tune(
     n_test: int,
     make: Callable[[Mapping[str, Any], LoggedData], tuple[Selection, Plan]],
     seed: int,
+    tunable: Sequence[str] = TUNABLE,
 ) -> dict[str, Any]:
     """The parameters of the grid that do best on rows their search did not see.
 
@@ -47,6 +48,8 @@ def tune(
         From parameters and rows to a search and the plan of a test.
     seed : int
         Seed of the folds.
+    tunable : sequence of str
+        What the estimator can have tuned.
 
     Returns
     -------
@@ -63,10 +66,10 @@ def tune(
             f"candidate_tuning must map names to lists of values. Got {grid!r} instead.",
             hint="write candidate_tuning={'power': [0.8, 0.95]}.",
         )
-    unknown = sorted(set(grid) - set(TUNABLE))
+    unknown = sorted(set(grid) - set(tunable))
     if unknown:
         raise InputError(
-            f"candidate_tuning can choose {', '.join(TUNABLE)}. Got {', '.join(unknown)}.",
+            f"candidate_tuning can choose {', '.join(tunable)}. Got {', '.join(unknown)}.",
             hint="what decides the split or the promise itself is not a matter of tuning.",
         )
     if "is" in grid.get("estimator", ()):
