@@ -71,6 +71,10 @@ def test_constants_are_learnt_from_a_fifth_of_the_rows_that_is_then_not_tested()
         ({"estimator": "dr", "impact_range": (0, 1)}, 80),
         ({"impact_range": (0, 1), "center": "mean"}, 80),
         ({"impact_range": {"impact": (0, 1)}}, 0),
+        ({"impact_range": (0, 1), "bound": "betting"}, 0),
+        # With a declared floor a finite-sample bound may take the mean, which has to be learnt.
+        ({"impact_range": (0, 1), "propensity_floor": 0.5, "bound": "betting"}, 80),
+        ({"impact_range": (0, 1), "propensity_floor": 0.5}, 0),
     ],
 )
 def test_rows_are_set_aside_only_where_something_is_learnt(given, aside):
@@ -212,7 +216,7 @@ def test_each_statement_is_tested_at_its_own_delta():
 
 @pytest.mark.parametrize("bound", ["betting", "anderson", "hoeffding", "bernstein"])
 def test_finite_sample_bounds_are_wider_than_t_and_say_what_they_are(bound):
-    known = {"impact_range": (0, 1), "propensity_floor": 0.5}
+    known = {"impact_range": (0, 1), "propensity_floor": 0.5, "center": "range"}
     t = certify(mostly_one(), draw(), NO_WORSE, **known).constraints[0]
     record = certify(mostly_one(), draw(), NO_WORSE, bound=bound, **known)
     assert record.constraints[0].kind == "finite-sample"

@@ -157,10 +157,10 @@ class Formula:
             return _Interval(
                 _constant(-inf, len(tails))
                 if below is None
-                else _Dual(-tails[below], -_unit(below, len(tails))),
+                else _Dual(-float(tails[below]), -_unit(below, len(tails))),
                 _constant(inf, len(tails))
                 if above is None
-                else _Dual(tails[above], _unit(above, len(tails))),
+                else _Dual(float(tails[above]), _unit(above, len(tails))),
             )
 
         return _evaluated(self.form, interval, len(tails)).high
@@ -173,7 +173,7 @@ class Formula:
         first = {}
         for tails in self.variables:
             place, _ = tails[0]
-            first[self.tails[place]] = _Dual(means[place], _unit(place, len(means)))
+            first[self.tails[place]] = _Dual(float(means[place]), _unit(place, len(means)))
 
         def interval(variable: Linear) -> _Interval:
             known = first.get(variable)

@@ -8,9 +8,9 @@ import pytest
 from elfair import LoggedData
 from elfair.errors import DataError, InputError
 from elfair.policies import SoftmaxPolicy
-from elfair.requirements import Target
 from elfair.search import Selection, selection
 from elfair.search.task import Classification
+from elfair.targets import Target
 
 NO_WORSE = [f"E[impact | T == {t}] >= E_logged[impact | T == {t}]" for t in (0, 1)]
 DEFAULT = Selection("gradient", Classification("accuracy"), Target(power=0.95), 0)
@@ -128,7 +128,7 @@ def test_rows_that_stand_for_more_know_how_many(candidate_rows, make_plan):
     many = selection._View(DEFAULT, policy, data, plan, 4_000, 6_000)
     theta = np.zeros(policy.n_parameters)
     errors = [
-        [prediction.error for prediction in view.problem().predictions(theta)]
+        [prediction.levels.error for prediction in view.problem().predictions(theta)]
         for view in (alone, many)
     ]
     spreads = [prediction.spread for prediction in alone.problem().predictions(theta)]
