@@ -71,6 +71,10 @@ def test_constants_are_learnt_from_a_fifth_of_the_rows_that_is_then_not_tested()
         ({"estimator": "dr", "impact_range": (0, 1)}, 80),
         ({"impact_range": (0, 1), "center": "mean"}, 80),
         ({"impact_range": {"impact": (0, 1)}}, 0),
+        ({"impact_range": (0, 1), "bound": "betting"}, 0),
+        # With a declared floor a finite-sample bound may take the mean, which has to be learnt.
+        ({"impact_range": (0, 1), "propensity_floor": 0.5, "bound": "betting"}, 80),
+        ({"impact_range": (0, 1), "propensity_floor": 0.5}, 0),
     ],
 )
 def test_rows_are_set_aside_only_where_something_is_learnt(given, aside):

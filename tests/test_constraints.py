@@ -83,7 +83,7 @@ def data(n=12):
     )
 
 
-def compiled(text, bound="ttest", **estimation):
+def compiled(text, bound="ttest", claim=0, **estimation):
     rows = data()
     plan = Plan.make(
         read_constraints(text, 0.1),
@@ -91,13 +91,13 @@ def compiled(text, bound="ttest", **estimation):
         Baselines(Estimation(**estimation), rows),
         rows,
     )
-    return plan.compile(rows)[0]
+    return plan.compile(rows)[claim]
 
 
 def test_conditions_that_exclude_each_other_are_disjoint():
-    assert compiled("PR[T == 0] - PR[T == 1] <= 0.2").disjoint
-    assert not compiled("PR[T == 0] - PR <= 0.2").disjoint
-    assert compiled("PR <= 0.2").disjoint
+    assert compiled("PR[T == 0] - PR[T == 1] <= 0.2").tails[0].disjoint
+    assert not compiled("PR[T == 0] - PR <= 0.2").tails[0].disjoint
+    assert compiled("PR <= 0.2").tails[0].disjoint
 
 
 @pytest.mark.parametrize("bound", ["betting", "anderson", "hoeffding", "bernstein"])
@@ -124,6 +124,58 @@ def test_one_sided_bounds_refuse_doubly_robust_rows(bound):
     assert compiled("E[impact] >= E_logged[impact]", "hoeffding", **known)
 
 
+@pytest.mark.parametrize(
+    ("text", "tails"),
+    [
+        ("PR * PR[T == 0] <= 0.5", ["PR", "PR[T == 0]"]),
+        ("E[impact] * PR <= 0.5", ["E[impact]", "PR", "-PR"]),
+        ("max(PR[T == 0], PR[T == 1]) >= 0.1", ["-PR[T == 0]", "-PR[T == 1]"]),
+        ("PR <= 0.1 or E[impact] >= 0.2 or accuracy >= 0.5",
+         ["PR - 0.1", "-E[impact] + 0.2", "-accuracy + 0.5"]),
+        ("PR[T == 0] / PR[T == 1] >= 0.8", ["0.8 * PR[T == 1] - PR[T == 0]"]),
+        ("abs(PR - accuracy) >= 0.3", ["PR - accuracy", "accuracy - PR"]),
+    ],
+)  # fmt: skip
+def test_delta_is_shared_among_the_tails_of_one_statement_and_no_others(text, tails):
+    found = compiled(f"accuracy >= 0.1 and ({text})", claim=1)
+    assert sorted(str(tail.form) for tail in found.tails) == sorted(tails)
+    assert [tail.delta for tail in found.tails] == pytest.approx([0.1 / len(tails)] * len(tails))
+    assert sum(tail.delta for tail in found.tails) <= 0.1 + 1e-12
+    assert found.claim.delta == 0.1
+    assert (found.formula is None) == (len(tails) == 1)
+    assert len(found.parts) == sum(len(tail.parts) for tail in found.tails)
+    assert compiled(f"accuracy >= 0.1 and ({text})").tails[0].delta == 0.1
+
+
+def test_each_tail_is_held_against_the_bound():
+    ranges = {"impact": (0.0, 1.0)}
+    with pytest.raises(BoundError, match=r"impact_range=\(lowest, highest\)"):
+        compiled("E[impact] * PR <= 0.5", "betting")
+    assert compiled("E[impact] * PR <= 0.5", "betting", ranges=ranges)
+    assert compiled("PR * accuracy <= 0.5", "hoeffding")
+    # What is asked of the impact's distribution has ends of its own.
+    assert compiled("P[impact < 0.3] <= 0.5", "betting")
+    with pytest.raises(BoundError, match="propensity_floor"):
+        compiled("P[impact < 0.3] <= 0.5", "hoeffding")
+    assert compiled("P[impact < 0.3] <= 0.5", "hoeffding", largest_weight=2.0)
+
+
+@pytest.mark.parametrize(
+    "text", ["PR - PR <= 1 or accuracy - accuracy <= 1", "max(0 * PR, 3) >= 2"]
+)
+def test_an_either_or_that_speaks_of_nothing_is_refused(text):
+    with pytest.raises(ConstraintError, match=r"cancel out; nothing is left to test") as caught:
+        compiled(text)
+    assert str(caught.value).splitlines()[2] == "    " + "^" * len(text)
+
+
+def test_statistics_and_averages_of_a_claim_are_told_apart():
+    text = "median[impact] - 2 * E[impact | T == 1] * var[impact] <= median[impact] * 3"
+    (claim,) = read_constraints(text, 0.1)
+    assert [str(mean) for mean in claim.means] == ["E[impact | T == 1]"]
+    assert sorted(map(str, claim.statistics)) == ["median[impact]", "var[impact]"]
+
+
 def test_only_plain_importance_sampling_takes_an_average_for_the_truth():
     rows = data()
     claims = read_constraints("E[impact | T == 1] >= E_logged[impact | T == 1]", 0.1)
@@ -136,7 +188,16 @@ def test_only_plain_importance_sampling_takes_an_average_for_the_truth():
             assert not averages
 
 
-def test_a_statement_about_the_behaviour_model_alone_is_refused():
+@pytest.mark.parametrize(
+    "text",
+    [
+        "accuracy >= 0.5 and E_logged[impact | T == 1] >= 0.1",
+        "E_logged[impact] * E_logged[impact | T == 1] >= 0.1",
+        "E_logged[impact] >= 0.1 or E_logged[impact | T == 1] >= 0.1",
+    ],
+)
+def test_a_statement_about_the_behaviour_model_alone_is_refused(text):
     with pytest.raises(ConstraintError, match="no new model changes it") as caught:
-        read_constraints("accuracy >= 0.5 and E_logged[impact | T == 1] >= 0.1", 0.1)
+        read_constraints(text, 0.1)
     assert "Hint:" in str(caught.value)
+    assert read_constraints("median[impact] >= E_logged[impact]", 0.1)

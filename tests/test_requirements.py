@@ -13,8 +13,9 @@ from elfair.bounds import Sample, get_bound
 from elfair.constraints import Plan, read_constraints
 from elfair.errors import InputError
 from elfair.experiments import FosterCare
-from elfair.requirements import XI_SHARE, Belief, Requirement, Target
+from elfair.requirements import Belief, Requirement
 from elfair.statistics import Baselines, Estimation, Rows
+from elfair.targets import XI_SHARE, Target
 
 N = 70
 ONE = "E[impact | T == 0] >= E_logged[impact | T == 0] - 0.1"
@@ -130,7 +131,7 @@ def test_moments_and_rows_predict_the_same(monkeypatch, bound, believing):
         for by_moments in (True, False):
             with monkeypatch.context() as patch:
                 if not by_moments:
-                    patch.setattr(type(compiled.bound), "moment_factors", lambda *_: None)
+                    patch.setattr(type(get_bound(bound)), "moment_factors", lambda *_: None)
                 requirement = Requirement(
                     compiled, target, 0.7, 1.5, beliefs=beliefs, n_parameters=4
                 )
@@ -138,7 +139,7 @@ def test_moments_and_rows_predict_the_same(monkeypatch, bound, believing):
             assert all((p.gradients is None) == by_moments for p in predictions)
             found.append(
                 [
-                    np.array([(p.upper, p.excess, p.score, p.spread) for p in predictions]),
+                    np.array([(p.levels.upper, p.excess, p.score, p.spread) for p in predictions]),
                     np.array([p.excess_gradient(N) for p in predictions]),
                     np.array([p.score_gradient(N) for p in predictions]),
                     requirement.excess(free),
@@ -181,12 +182,12 @@ def test_the_error_of_several_parts_adds_up_their_variances():
     prediction = Requirement(compiled, Target(power=0.9), 0.7, 1.5).predict(free)
     values = [part.rows.values(free) for part in compiled.parts]
     variances = [z.var(ddof=1) * (1 / (0.7 * z.size) + 1 / (1.5 * z.size)) for z in values]
-    assert prediction.error == pytest.approx(sqrt(sum(variances)))
-    assert prediction.mean == pytest.approx(sum(z.mean() for z in values))
-    upper, _ = compiled.bound.predict(
+    assert prediction.levels.error == pytest.approx(sqrt(sum(variances)))
+    assert prediction.levels.mean == pytest.approx(sum(z.mean() for z in values))
+    upper, _ = get_bound("ttest").predict(
         [Sample(z) for z in values], 0.1, [0.7 * z.size for z in values]
     )
-    assert prediction.upper == pytest.approx(upper)
+    assert prediction.levels.upper == pytest.approx(upper)
 
 
 @pytest.mark.parametrize("text", [ONE, DISJOINT])
@@ -197,10 +198,12 @@ def test_beliefs_move_the_mean_and_narrow_the_error(text):
     plain = Requirement(compiled, Target(power=0.9), 0.7).predict(free)
     told = Requirement(compiled, Target(power=0.9), 0.7, beliefs=beliefs).predict(free)
     believed = sum(belief.rows.values(free).mean() for belief in beliefs)
-    assert told.mean == pytest.approx(believed)
+    assert told.levels.mean == pytest.approx(believed)
     # The width of the bound is that of the rows that will be tested.
-    assert told.upper - told.mean == pytest.approx(plain.upper - plain.mean)
-    assert told.error < plain.error
+    assert told.levels.upper - told.levels.mean == pytest.approx(
+        plain.levels.upper - plain.levels.mean
+    )
+    assert told.levels.error < plain.levels.error
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -209,7 +212,9 @@ def test_a_search_over_many_parameters_is_expected_to_be_lucky(text, bound):
     compiled = compile_claim(text, make(), bound)
     (free,) = policies(2, 1)
     uppers = [
-        Requirement(compiled, Target(power=0.9), 0.7, 1.5, n_parameters=p).predict(free).upper
+        Requirement(compiled, Target(power=0.9), 0.7, 1.5, n_parameters=p)
+        .predict(free)
+        .levels.upper
         for p in (0, 6)
     ]
     sizes = [part.rows.index.size for part in compiled.parts]
@@ -234,7 +239,7 @@ def test_rows_that_do_not_vary():
         compiled = compile_claim(text, data, bound)
         requirement = Requirement(compiled, Target(power=0.95), 0.7)
         prediction = requirement.predict(flat)
-        upper = float(compiled.bound.predict([Sample(np.full(N, -0.65), -0.9, 0.1)], 0.1,
+        upper = float(get_bound(bound).predict([Sample(np.full(N, -0.65), -0.9, 0.1)], 0.1,
                                              [0.7 * N])[0])  # fmt: skip
         assert prediction.excess == pytest.approx(upper)
         assert prediction.excess < 0
@@ -322,8 +327,8 @@ def test_the_predicted_pass_probability_is_calibrated(text, n_candidate, n_test)
         requirement = Requirement(compiled, Target(power=0.95), n_test / n_candidate)
         prediction = requirement.predict(fixed_policy(seen))
         values = [part.rows.values(fixed_policy(unseen)) for part in tested.parts]
-        upper = bound.upper([Sample(z) for z in values], 0.1, disjoint=tested.disjoint)
-        missed.append((float(upper) - prediction.upper) / prediction.error)
+        upper = bound.upper([Sample(z) for z in values], 0.1, disjoint=tested.tails[0].disjoint)
+        missed.append((float(upper) - prediction.levels.upper) / prediction.levels.error)
     for chance in (0.1, 0.3, 0.5, 0.7, 0.9):
         passed = np.mean(np.array(missed) <= ndtri(chance))
         assert abs(passed - chance) <= 4 * sqrt(chance * (1 - chance) / draws)

@@ -23,10 +23,15 @@ from elfair.language import (
     are_disjoint,
     col,
     conjuncts,
+    cvar,
     decision,
+    interquantile_range,
     label,
     maximum,
+    median,
     minimum,
+    quantile,
+    variance,
 )
 from elfair.language.tree import walk
 
@@ -74,6 +79,18 @@ def test_sets_of_conditions_are_flat() -> None:
     assert (A | B) | C == A | (B | C)
     assert ~~A == A
     assert (PR <= 1) & ((PR >= 0) & (accuracy >= 0)) == ((PR <= 1) & (PR >= 0)) & (accuracy >= 0)
+    assert (PR <= 1) | ((PR >= 0) | (accuracy >= 0)) == ((PR <= 1) | (PR >= 0)) | (accuracy >= 0)
+    assert (PR <= 1) | ((PR >= 0) & (accuracy >= 0)) != ((PR <= 1) | (PR >= 0)) & (accuracy >= 0)
+
+
+def test_products_hold_no_numbers_of_their_own() -> None:
+    assert (2 * PR) * (3 * accuracy) == 6 * (PR * accuracy)
+    assert (2 * PR) / (4 * accuracy) == 0.5 * (PR / accuracy)
+    assert 3 / (2 * PR) == 1.5 * (1 / PR)
+    assert (-PR) * (-accuracy) == PR * accuracy
+    assert np.float64(2) / PR == 2 * (1 / PR)
+    assert PR * accuracy != accuracy * PR
+    assert Number(0.0) / PR == 0 * (1 / PR)
 
 
 def test_true_and_one_do_not_exclude_each_other() -> None:
@@ -90,6 +107,8 @@ def test_true_and_one_do_not_exclude_each_other() -> None:
         lambda: not A,
         lambda: 0.2 <= PR <= 0.4,
         lambda: (PR <= 1) and (PR >= 0),
+        lambda: (PR <= 1) or (PR >= 0),
+        lambda: bool(PR * PR),
         lambda: bool(PR),
         lambda: bool(col("race")),
     ],
@@ -104,8 +123,15 @@ def test_python_cannot_drop_half_of_a_statement(use: Callable[[], object]) -> No
     [
         (lambda: PR < 0.5, "strict"),
         (lambda: PR > 0.5, "strict"),
-        (lambda: PR * accuracy, "product of two statistics"),
-        (lambda: 1 / PR, "division by the statistic"),
+        (lambda: PR / (0 * accuracy), "division by zero"),
+        (lambda: quantile("i", 1.0), "strictly between 0 and 1. Got 1 instead"),
+        (lambda: cvar("i", 0), "strictly between 0 and 1. Got 0 instead"),
+        (lambda: quantile("i", float("nan")), "Got nan instead"),
+        (lambda: interquantile_range("i", 0.75, 0.25), "in order. Got 0.75 and 0.25"),
+        (lambda: variance(""), "a column is named by a text"),
+        (lambda: median("i", given=True), "a condition was expected. Got True"),
+        (lambda: (PR <= 1) | A, "can only be joined with a statement"),
+        (lambda: (PR <= 1) | True, "can only be joined with a statement. Got True"),
         (lambda: PR / 0, "division by zero"),
         (lambda: PR * float("nan"), "must be finite"),
         (lambda: PR + "1", "a statistic or a number was expected. Got '1'"),
@@ -132,7 +158,6 @@ def test_python_cannot_drop_half_of_a_statement(use: Callable[[], object]) -> No
         (lambda: maximum(), "at least one expression"),
         (lambda: minimum(), "at least one expression"),
         (lambda: Number(1.0) <= 2, "holds no statistic"),
-        (lambda: conjuncts(maximum(PR, accuracy) >= 1), "either/or"),
         (lambda: conjuncts(E("i") == 0), "Got False instead"),
     ],
 )

@@ -11,6 +11,8 @@ from elfair.language import (
     PR,
     TPR,
     Abs,
+    All,
+    AnyOf,
     AtMost,
     E,
     E_logged,
@@ -20,11 +22,17 @@ from elfair.language import (
     Mean,
     Min,
     Number,
+    Product,
+    Quotient,
     Scaled,
+    Statement,
     Sum,
     accuracy,
     col,
     conjuncts,
+    linear_form,
+    means_in,
+    median,
     parse,
 )
 
@@ -97,6 +105,10 @@ def value(node: Expression, at: dict[Mean, float]) -> float:
             return max(value(part, at) for part in parts)
         case Min(parts):
             return min(value(part, at) for part in parts)
+        case Product(left, right):
+            return value(left, at) * value(right, at)
+        case Quotient(top, bottom):
+            return value(top, at) / value(bottom, at)
         case Mean():
             return at[node]
     raise AssertionError(node)
@@ -129,10 +141,151 @@ def test_the_statements_together_say_what_the_constraint_says(text: str) -> None
     assert outcomes == {True, False}
 
 
+def truth(statement: Statement, at: dict[Mean, float]) -> bool:
+    match statement:
+        case AtMost(left, right):
+            return value(left, at) <= value(right, at)
+        case All(parts):
+            return all(truth(part, at) for part in parts)
+        case AnyOf(parts):
+            return any(truth(part, at) for part in parts)
+    raise AssertionError(statement)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        (f"max({TEXT_A}, {TEXT_B}) >= 0.75", 1),
+        (f"min({TEXT_A}, {TEXT_B}) <= 0.25", 1),
+        (f"abs({TEXT_A} - {TEXT_B}) >= 0.5", 1),
+        (f"{TEXT_A} >= 0.5 or {TEXT_B} <= 0.25", 1),
+        (f"{TEXT_A} >= 0.5 and {TEXT_B} <= 0.25 or {TEXT_C} <= {TEXT_A}", 1),
+        (f"({TEXT_A} >= 0.5 or {TEXT_B} <= 0.25) and {TEXT_C} <= {TEXT_A}", 2),
+        (f"({TEXT_A} >= 0.5 or {TEXT_B} <= 0.25) and abs({TEXT_C} - {TEXT_A}) <= 0.25", 3),
+        (f"{TEXT_A} * {TEXT_B} <= 0.25", 1),
+        (f"abs({TEXT_A} * {TEXT_B} - 0.5) <= 0.25", 2),
+        (f"{TEXT_A} - {TEXT_B} * {TEXT_C} >= 0.25 or abs({TEXT_A} - 0.5) <= 0", 1),
+        (f"({TEXT_A} - {TEXT_B}) / ({TEXT_C} + 1) <= 0.25", 1),
+        (f"{TEXT_A} / ({TEXT_B} + 0.5) >= 0.5", 1),
+        (f"abs(({TEXT_A} + 1) / ({TEXT_B} + 1) - 1) <= 0.25", 2),
+        (f"max({TEXT_A}, {TEXT_C}) / ({TEXT_B} + 0.25) <= 1", 2),
+        (f"({TEXT_A} + 1) / ({TEXT_B} + 1) - {TEXT_C} <= 0.25", 1),
+        (f"1 / ({TEXT_A} + 0.25) - 2 <= 0", 1),
+    ],
+)
+def test_what_no_linear_form_says_stays_true_to_the_constraint(text: str, count: int) -> None:
+    statement, outcomes = parse(text), set()
+    found = forms(text)
+    assert len(found) == count
+    for values in product([0.0, 0.25, 0.5, 0.75, 1.0], repeat=3):
+        at = dict(zip((A, B, C), values, strict=True))
+        expected = truth(statement, at)
+        assert all(value(form.expression, at) <= 1e-12 for form in found) == expected, (text, at)
+        outcomes.add(expected)
+    assert outcomes == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # A rate is never negative: nothing but the quotient has to be tested.
+        (f"{TEXT_A} / {TEXT_B} >= 0.8", [Linear(0.0, ((0.8, B), (-1.0, A)))]),
+        (f"{TEXT_A} / (2 * {TEXT_B}) <= 0.4", [Linear(0.0, ((0.5, A), (-0.4, B)))]),
+        (f"{TEXT_A} / -{TEXT_B} >= 0.5", [Linear(0.0, ((1.0, A), (0.5, B)))]),
+        # An impact may be: that it is not is a statement of its own.
+        (
+            "E[i] / E[j] >= 2",
+            [Linear(0.0, ((2.0, E("j")), (-1.0, E("i")))), Linear(0.0, ((-1.0, E("j")),))],
+        ),
+        (
+            "E[i] / E[j] <= -2",
+            [Linear(0.0, ((1.0, E("i")), (2.0, E("j")))), Linear(0.0, ((-1.0, E("j")),))],
+        ),
+        (
+            "3 <= 1 / (E[j] - 1)",
+            [Linear(-4.0, ((3.0, E("j")),)), Linear(1.0, ((-1.0, E("j")),))],
+        ),
+        (
+            f"abs({TEXT_A} / {TEXT_B} - 1) <= 0.25",
+            [Linear(0.0, ((1.0, A), (-1.25, B))), Linear(0.0, ((0.75, B), (-1.0, A)))],
+        ),
+        (
+            "abs(E[i] / E[j] - 1) <= 0.25",
+            [
+                Linear(0.0, ((1.0, E("i")), (-1.25, E("j")))),
+                Linear(0.0, ((-1.0, E("j")),)),
+                Linear(0.0, ((0.75, E("j")), (-1.0, E("i")))),
+            ],
+        ),
+        # Beside something else it cannot be cleared.
+        (
+            "E[i] / PR - TPR <= 1",
+            [Linear(-1.0, ((1.0, E("i") / PR), (-1.0, TPR())))],
+        ),
+        (
+            "max(PR, TPR) >= 0.5",
+            [Linear(0.5, ((-1.0, Max((PR(), TPR()))),))],
+        ),
+        ("abs(PR - TPR) >= 0.5", [Linear(0.5, ((-1.0, abs(PR - TPR)),))]),
+        ("median[i] / PR >= 1", [Linear(0.0, ((1.0, PR()), (-1.0, median("i"))))]),
+    ],
+)
+def test_quotients_are_multiplied_out_where_signs_allow_it(
+    text: str, expected: list[Linear]
+) -> None:
+    assert forms(text) == expected
+
+
+def test_a_quotient_by_what_may_be_negative_holds_only_where_it_is_not() -> None:
+    gain, cost = E("i"), E("j")
+    for text, limit in (("E[i] / E[j] >= 2", 2.0), ("E[i] / E[j] >= -2", -2.0)):
+        for i, j in product([-2.0, -0.5, 0.5, 1.0, 3.0], repeat=2):
+            holds = all(value(form.expression, {gain: i, cost: j}) <= 0 for form in forms(text))
+            assert holds == (i / j >= limit and j > 0)
+
+
+def test_the_linear_part_of_an_expression_and_the_rest() -> None:
+    larger = Max((FPR(), A))
+    form = linear_form(2 * (PR - E("i") * TPR) - PR / 4 + larger + 1)
+    assert form == Linear(1.0, ((1.75, PR()), (1.0, larger), (-2.0, E("i") * TPR)))
+    assert form.means == ((1.75, PR()),)
+    assert not form.is_linear
+    assert linear_form(PR - TPR).is_linear
+    assert means_in(form) == (PR(), FPR(), A, E("i"), TPR())
+    negated = -form
+    assert negated != form
+    assert -negated == form
+    assert linear_form(form.expression) == form
+
+
+def test_an_either_or_keeps_its_own_text_and_place() -> None:
+    text = "accuracy >= 0.5 and (PR <= 0.5 or FPR <= 0.2 and TPR >= 0.1)"
+    first, second = conjuncts(text)
+    assert (first.text, second.text) == (
+        "accuracy >= 0.5",
+        "PR <= 0.5 or (FPR <= 0.2 and TPR >= 0.1)",
+    )
+    assert second.parent == text
+    assert second.source is not None
+    assert second.source.excerpt == "PR <= 0.5 or FPR <= 0.2 and TPR >= 0.1"
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("accuracy >= 0.75", ["accuracy >= 0.75"]),
+        ("PR * TPR >= 0.2", ["PR * TPR >= 0.2"]),
+        ("1 - E[i] * PR <= 2 * TPR", ["E[i] * PR + 2 * TPR >= 1"]),
+        ("PR / TPR >= 0.8", ["PR >= 0.8 * TPR"]),
+        ("0.1 <= median[i] <= 0.3", ["median[i] >= 0.1", "median[i] <= 0.3"]),
+        (
+            "abs(IQR[i] - 2) <= 1",
+            [
+                "quantile[i, 0.75] - quantile[i, 0.25] <= 3",
+                "quantile[i, 0.25] - quantile[i, 0.75] <= -1",
+            ],
+        ),
+        ("max(PR, TPR) >= 0.5", ["max(PR, TPR) >= 0.5"]),
         ("0.75 <= accuracy", ["accuracy >= 0.75"]),
         ("0.2 <= PR <= 0.4", ["PR >= 0.2", "PR <= 0.4"]),
         ("E[i] >= 0.9 * E_logged[i]", ["E[i] >= 0.9 * E_logged[i]"]),

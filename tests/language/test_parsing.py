@@ -31,11 +31,16 @@ from elfair.language import (
     Statement,
     accuracy,
     col,
+    cvar,
     decision,
+    interquantile_range,
     label,
     maximum,
+    median,
     minimum,
     parse,
+    quantile,
+    variance,
 )
 from elfair.language.tree import walk
 
@@ -73,6 +78,29 @@ B = col("race") == "B"
         ("  PR\n\t<= 1\n", PR <= 1),
         ("(PR <= 1) and (TPR >= 0 and FPR <= 1)", (PR <= 1) & (TPR >= 0) & (FPR <= 1)),
         ("(PR) <= (1)", PR <= 1),
+        ("PR * TPR <= 0.5", PR * TPR <= 0.5),
+        ("2 * PR * 3 * TPR <= 0.5", 6 * (PR * TPR) <= 0.5),
+        ("PR / TPR / FPR >= 0.5", (PR / TPR) / FPR >= 0.5),
+        ("PR / (TPR / FPR) >= 0.5", PR / (TPR / FPR) >= 0.5),
+        ("PR - TPR * FPR + 1 / PR >= 0.5", PR - TPR * FPR + 1 / PR >= 0.5),
+        ("-PR * -TPR >= 0.5", PR * TPR >= 0.5),
+        ("(PR - TPR) * (PR + 1) <= 1", (PR - TPR) * (PR + 1) <= 1),
+        ("quantile[i, 0.1] >= 2", quantile("i", 0.1) >= 2),
+        ("VaR[i, .1 | race == 'A'] >= 2", quantile("i", 0.1, given=A) >= 2),
+        ("median[i | race == 'A'] >= median[i]", median("i", given=A) >= median("i")),
+        ("quantile[i, 0.5] >= 0", median("i") >= 0),
+        ("CVaR[i, 0.05] >= 0.8 * CVaR[i, 0.5]", cvar("i", 0.05) >= 0.8 * cvar("i", 0.5)),
+        ("var[i] <= 2", variance("i") <= 2),
+        ("IQR[i] <= 2", interquantile_range("i") <= 2),
+        ("IQR[i, 0.1, 0.9 | race == 'A'] <= 2", interquantile_range("i", 0.1, 0.9, given=A) <= 2),
+        ("median[`zip code`] <= 2", median("zip code") <= 2),
+        ("PR <= 1 or TPR >= 0", (PR <= 1) | (TPR >= 0)),
+        ("PR <= 1 or TPR >= 0 and FPR <= 1", (PR <= 1) | ((TPR >= 0) & (FPR <= 1))),
+        ("(PR <= 1 or TPR >= 0) and FPR <= 1", ((PR <= 1) | (TPR >= 0)) & (FPR <= 1)),
+        ("PR <= 1 or (TPR >= 0 or FPR <= 1)", (PR <= 1) | (TPR >= 0) | (FPR <= 1)),
+        ("0.2 <= PR <= 0.4 or TPR >= 0", ((PR >= 0.2) & (PR <= 0.4)) | (TPR >= 0)),
+        ("((PR <= 1)) or PR[a == 1 or b == 2] <= 1",
+         (PR <= 1) | (PR((col("a") == 1) | (col("b") == 2)) <= 1)),
     ],
 )  # fmt: skip
 def test_text_and_python_build_the_same_tree(text: str, built: Statement) -> None:
@@ -115,6 +143,41 @@ def test_conditions_read_as_they_are_built(text: str, condition: object) -> None
     assert isinstance(statement, AtMost)
     assert isinstance(statement.right, Mean)
     assert statement.right.given == condition
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("PR * (TPR * FPR) <= 1", "PR * (TPR * FPR) <= 1"),
+        ("(PR * TPR) * FPR <= 1", "PR * TPR * FPR <= 1"),
+        ("PR / (TPR * FPR) <= 1", "PR / (TPR * FPR) <= 1"),
+        ("(PR + 1) / (TPR - 1) <= 1", "(PR + 1) / (TPR - 1) <= 1"),
+        ("-(PR * TPR) + 1 >= 0", "-PR * TPR + 1 >= 0"),
+        ("1 - PR * TPR >= 0", "1 - PR * TPR >= 0"),
+        ("3 / PR <= 1", "3 * 1 / PR <= 1"),
+        ("VaR[i, 0.1 | a == 1] >= 2", "quantile[i, 0.1 | a == 1] >= 2"),
+        ("quantile[i, 0.5] >= 2", "median[i] >= 2"),
+        ("IQR[i] <= 2", "quantile[i, 0.75] - quantile[i, 0.25] <= 2"),
+        ("(PR <= 1 or TPR >= 0) and FPR <= 1", "(PR <= 1 or TPR >= 0) and FPR <= 1"),
+        ("PR <= 1 or (TPR >= 0 and FPR <= 1)", "PR <= 1 or (TPR >= 0 and FPR <= 1)"),
+    ],
+)
+def test_the_text_of_a_tree_has_the_brackets_it_needs(text: str, shown: str) -> None:
+    assert str(parse(text)) == shown
+    assert parse(shown) == parse(text)
+
+
+def test_products_and_quotients_know_their_place() -> None:
+    text = "2 * PR * PR[a == 1] - E[i] / (FPR + CVaR[i, 0.1]) <= median[i] or var[i] <= 3"
+    statement = parse(text)
+    assert all(node.span is not None for node in walk(statement))
+    places = {type(n).__name__: n.span.excerpt for n in walk(statement) if n.span is not None}
+    assert places["Product"] == "2 * PR * PR[a == 1]"
+    assert places["Quotient"] == "E[i] / (FPR + CVaR[i, 0.1])"
+    assert places["CVaR"] == "CVaR[i, 0.1]"
+    assert places["Quantile"] == "median[i]"
+    assert places["Variance"] == "var[i]"
+    assert places["AnyOf"] == text
 
 
 def test_rates_are_averages_of_events() -> None:

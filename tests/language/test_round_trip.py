@@ -18,14 +18,20 @@ from elfair.language import (
     E_logged,
     Expression,
     P,
+    Scaled,
     Statement,
     accuracy,
     col,
+    cvar,
     decision,
+    interquantile_range,
     label,
     maximum,
+    median,
     minimum,
     parse,
+    quantile,
+    variance,
 )
 
 names = st.one_of(
@@ -82,14 +88,33 @@ means = st.one_of(
         maybe,
     ),
 )
+
+
+def divided(top: Expression | float, bottom: Expression) -> Expression:
+    if isinstance(bottom, Scaled) and abs(bottom.factor) < 1e-3:  # 0, or as good as 0
+        bottom = bottom + 1
+    return top / bottom
+
+
+shares = st.floats(min_value=0, max_value=1, exclude_min=True, exclude_max=True)
+statistics = st.one_of(
+    st.builds(lambda of, share, given: quantile(of, share, given=given), names, shares, maybe),
+    st.builds(lambda of, share, given: cvar(of, share, given=given), names, shares, maybe),
+    st.builds(lambda of, given: median(of, given=given), names, maybe),
+    st.builds(lambda of, given: variance(of, given=given), names, maybe),
+    st.builds(lambda of, given: interquantile_range(of, 0.1, 0.7, given=given), names, maybe),
+)
 expressions = st.recursive(
-    means,
+    means | statistics,
     lambda inner: st.one_of(
         st.builds(lambda a, b: a + b, inner, inner | numbers),
         st.builds(lambda a, b: a - b, numbers | inner, inner),
         st.builds(lambda k, a: k * a, numbers, inner),
         st.builds(lambda a: -a, inner),
         st.builds(lambda a, k: a / k, inner, st.sampled_from([3.0, -7.0, 0.1])),
+        st.builds(lambda a, b: a * b, inner, inner),
+        st.builds(divided, inner, inner),
+        st.builds(divided, st.sampled_from([1.0, -7.0, 0.1, 1e-3]), inner),
         st.builds(abs, inner),
         st.builds(maximum, inner, inner | numbers),
         st.builds(minimum, inner | numbers, inner, inner),
@@ -100,15 +125,17 @@ inequalities = st.one_of(
     st.builds(lambda a, b: a <= b, expressions, expressions | numbers),
     st.builds(lambda a, b: a >= b, expressions, expressions | numbers),
 )
-statements = st.one_of(
+statements = st.recursive(
     inequalities,
-    st.lists(inequalities, min_size=2, max_size=3).map(
-        lambda parts: parts[0] & parts[1] if len(parts) == 2 else parts[0] & (parts[1] & parts[2])
+    lambda inner: st.one_of(
+        st.builds(lambda a, b: a & b, inner, inner),
+        st.builds(lambda a, b: a | b, inner, inner),
     ),
+    max_leaves=3,
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(statements)
 def test_text_of_a_tree_reads_back_as_the_tree(statement: Statement) -> None:
     again = parse(str(statement))

@@ -13,10 +13,11 @@ from elfair.bounds import get_bound
 from elfair.constraints import Plan, read_constraints
 from elfair.experiments import FosterCare
 from elfair.policies import SoftmaxPolicy
-from elfair.requirements import Requirement, Target
+from elfair.requirements import Requirement
 from elfair.search import Problem
 from elfair.search.loss import make_loss
 from elfair.statistics import Baselines, Estimation
+from elfair.targets import Target
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from elfair.bounds import get_bound
 from elfair.constraints import Plan, read_constraints
 from elfair.requirements import Belief
 from elfair.search.forecast import forecast
-from elfair.statistics import Baselines, Estimation
+from elfair.statistics import Baselines, Estimation, Impact
 
 TEXT = "E[impact | T == 1] >= E_logged[impact | T == 1]"
 
@@ -88,7 +88,7 @@ def test_a_wrong_model_is_not_believed():
         (claim,), ((belief,),) = believe(data)
         rows, free = claim.parts[0].rows, new_policy(data.features)
         baselines = Baselines(Estimation(), data)
-        q = baselines.model("impact").of(data)
+        q = baselines.model(Impact("impact")).of(data)
         direct = ((data.behavior[:, 1] - free[0]) * (q[1] - q[0]))[rows.index].mean()
         weighted = rows.values(free)
         error = weighted.std() / np.sqrt(rows.index.size)

@@ -8,7 +8,6 @@ import pytest
 from elfair import LoggedData
 from elfair.errors import DataError, InputError
 from elfair.policies import SoftmaxPolicy
-from elfair.requirements import Target
 from elfair.search import Selection, selection
 from elfair.search.task import Classification, PredictLabel
 
@@ -128,7 +127,7 @@ def test_rows_that_stand_for_more_know_how_many(candidate_rows, make_plan):
     many = selection._View(DEFAULT, policy, data, plan, 4_000, 6_000)
     theta = np.zeros(policy.n_parameters)
     errors = [
-        [prediction.error for prediction in view.problem().predictions(theta)]
+        [prediction.levels.error for prediction in view.problem().predictions(theta)]
         for view in (alone, many)
     ]
     spreads = [prediction.spread for prediction in alone.problem().predictions(theta)]

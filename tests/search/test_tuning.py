@@ -7,10 +7,11 @@ import pytest
 from scipy.special import ndtr
 
 from elfair.errors import InputError
-from elfair.requirements import Requirement, Target
+from elfair.requirements import Requirement
 from elfair.search import Selection
 from elfair.search.task import Classification, PredictLabel
 from elfair.search.tuning import FOLDS, TUNABLE, tune
+from elfair.targets import Target
 
 
 def maker(make_plan, seen):

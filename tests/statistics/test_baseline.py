@@ -11,7 +11,8 @@ from elfair import LoggedData
 from elfair.errors import InputError
 from elfair.language import col
 from elfair.statistics import Baselines, Estimation
-from elfair.statistics.baseline import MOST_GROUPS, Encoding, Ridge
+from elfair.statistics.baseline import MOST_GROUPS, ROWS_A_WEIGHT, Encoding, Ridge
+from elfair.statistics.impacts import Impact
 
 N = 90
 
@@ -35,7 +36,7 @@ def test_constants_follow_the_rules():
     given = col("T") == 1
 
     def constant(sign, **estimation):
-        return Baselines(Estimation(**estimation), data).constant("impact", given, sign)
+        return Baselines(Estimation(**estimation), data).constant(Impact("impact"), given, sign)
 
     for sign in (-1.0, 1.0):
         assert constant(sign) == pytest.approx(mean)
@@ -48,12 +49,33 @@ def test_constants_follow_the_rules():
             assert constant(sign, ranges=declared, center=center, estimator="is") == end
     # Another impact's range says nothing of this one.
     assert constant(-1.0, ranges={"other": (0.0, 1.0)}) == pytest.approx(mean)
-    overall = Baselines(Estimation(), data).constant("impact", None, -1.0)
+    overall = Baselines(Estimation(), data).constant(Impact("impact"), None, -1.0)
     assert overall == pytest.approx(data.impacts["impact"].mean())
 
 
+def test_under_a_finite_sample_bound_the_mean_where_weights_are_known_and_rows_are_many():
+    data = make()
+    given = col("T") == 1
+    size = int((data.sensitive["T"] == 1).sum())
+    mean = data.impacts["impact"][data.sensitive["T"] == 1].mean()
+    ends = (-9.0, 9.0)
+
+    def constant(sign, **estimation):
+        known = Estimation(ranges={"impact": ends}, finite_sample=True, **estimation)
+        return Baselines(known, data).constant(Impact("impact"), given, sign)
+
+    enough, too_large = size / ROWS_A_WEIGHT, 1.01 * size / ROWS_A_WEIGHT
+    for sign, end in ((-1.0, ends[0]), (1.0, ends[1])):
+        assert constant(sign, largest_weight=enough) == pytest.approx(mean)
+        assert constant(sign, largest_weight=too_large) == end
+        assert constant(sign) == end  # no weight was declared: one end must stay known
+        assert constant(sign, largest_weight=enough, center="range") == end
+        assert constant(sign, largest_weight=enough, estimator="is") == end
+        assert constant(sign, largest_weight=too_large, center="mean") == pytest.approx(mean)
+
+
 def test_a_condition_that_no_candidate_row_meets_has_the_constant_zero():
-    assert Baselines(Estimation(), make()).constant("impact", col("T") == 5, -1.0) == 0
+    assert Baselines(Estimation(), make()).constant(Impact("impact"), col("T") == 5, -1.0) == 0
 
 
 @pytest.mark.parametrize(("estimation", "learns"), [
@@ -67,14 +89,15 @@ def test_a_condition_that_no_candidate_row_meets_has_the_constant_zero():
     (Estimation(ranges={"other": (0, 1)}), True),
 ])  # fmt: skip
 def test_whether_a_baseline_needs_rows_that_are_not_tested(estimation, learns):
-    assert estimation.learns_from("impact") is learns
+    assert estimation.learns_from(Impact("impact")) is learns
 
 
 def test_a_baseline_that_needs_no_other_rows_does_not_change_with_them():
     declared = Estimation(ranges={"impact": (-9, 9)})
     for estimation in (declared, Estimation("is")):
         constants = {
-            Baselines(estimation, make(seed)).constant("impact", None, -1.0) for seed in (1, 2)
+            Baselines(estimation, make(seed)).constant(Impact("impact"), None, -1.0)
+            for seed in (1, 2)
         }
         assert len(constants) == 1
 
@@ -108,7 +131,7 @@ def test_the_encoding_standardises_and_marks_groups():
 
 def test_the_outcome_model_is_a_ridge_regression_for_each_decision():
     data = make()
-    q = Baselines(Estimation("dr"), data).model("impact").of(data)
+    q = Baselines(Estimation("dr"), data).model(Impact("impact")).of(data)
     inputs = Encoding.learn(data).of(data)
     assert q.shape == (3, N)
     for a in range(3):
@@ -120,14 +143,14 @@ def test_the_outcome_model_is_a_ridge_regression_for_each_decision():
 def test_groups_are_worth_knowing():
     # The impact differs by 1 between the groups, which the features do not show.
     data = make()
-    q = Baselines(Estimation("dr"), data).model("impact").of(data)
+    q = Baselines(Estimation("dr"), data).model(Impact("impact")).of(data)
     gap = q[:, 1::2].mean() - q[:, ::2].mean()
     assert 0.5 < gap < 1.5
 
 
 def test_groups_that_training_never_saw_and_groups_too_many():
     data, other = make(), make(1, groups=np.full(N, 77))
-    q = Baselines(Estimation("dr"), data).model("impact").of(other)
+    q = Baselines(Estimation("dr"), data).model(Impact("impact")).of(other)
     assert np.isfinite(q).all()
     many = make(groups=np.arange(N) % (MOST_GROUPS + 1))
     assert Encoding.learn(many).of(many).shape == (N, 3)
@@ -143,7 +166,7 @@ def test_missing_groups_have_no_mark():
 
 def test_a_decision_that_was_hardly_ever_logged_gets_the_overall_mean():
     data = make(decision=np.array([2] + [0, 1] * 44 + [0]))
-    q = Baselines(Estimation("dr"), data).model("impact").of(data)
+    q = Baselines(Estimation("dr"), data).model(Impact("impact")).of(data)
     np.testing.assert_allclose(q[2], data.impacts["impact"].mean())
     assert q[0].std() > 0
 
@@ -151,7 +174,7 @@ def test_a_decision_that_was_hardly_ever_logged_gets_the_overall_mean():
 def test_an_outcome_model_of_ones_own():
     data = make()
     tree = DecisionTreeRegressor(random_state=0)
-    q = Baselines(Estimation("dr", outcome_model=tree), data).model("impact").of(data)
+    q = Baselines(Estimation("dr", outcome_model=tree), data).model(Impact("impact")).of(data)
     taken = data.decision_index, np.arange(N)
     np.testing.assert_allclose(q[taken], data.impacts["impact"])  # a full tree knows its rows
     assert not hasattr(tree, "tree_")  # what was given is a recipe: only clones are fitted
@@ -160,10 +183,14 @@ def test_an_outcome_model_of_ones_own():
 def test_predictions_stay_inside_the_declared_range():
     data = make()
     limits = (0.2, 0.6)
-    q = Baselines(Estimation("dr", ranges={"impact": limits}), data).model("impact").of(data)
+    q = (
+        Baselines(Estimation("dr", ranges={"impact": limits}), data)
+        .model(Impact("impact"))
+        .of(data)
+    )
     assert (q.min(), q.max()) == limits
 
 
 def test_a_model_is_fitted_once():
     baselines = Baselines(Estimation("dr"), make())
-    assert baselines.model("impact") is baselines.model("impact")
+    assert baselines.model(Impact("impact")) is baselines.model(Impact("impact"))

@@ -8,7 +8,7 @@ import pytest
 from elfair import LoggedData
 from elfair.errors import ConstraintError, DataError
 from elfair.language import conjuncts
-from elfair.statistics import Baselines, Estimation, compile_conjunct, logged_average
+from elfair.statistics import Baselines, Estimation, Impact, compile_form, logged_average
 
 N = 60
 
@@ -33,7 +33,7 @@ def make(n_classes=2, *, seed=0, behavior=False, scale=1.0, shift=0.0, **without
 def compiled(text, data, estimation=None, averages=None):
     (conjunct,) = conjuncts(text)
     baselines = Baselines(estimation or Estimation(), data)
-    return compile_conjunct(conjunct, data, baselines, averages or {})
+    return compile_form(conjunct.form, data, baselines, averages or {})
 
 
 def policy(n_classes, seed=5):
@@ -55,7 +55,7 @@ def test_paired_rows_are_one_minus_w_times_the_distance_from_k(n_classes):
     np.testing.assert_allclose(part.rows.values(probabilities[:, 1:].T), expected)
     np.testing.assert_array_equal(part.rows.index, np.flatnonzero(inside))
     assert part.weighted
-    assert part.impacts == {"impact": (-1.0, 1.0)}
+    assert part.impacts == {Impact("impact"): (-1.0, 1.0)}
     assert part.condition == "T == 1"
 
 
@@ -65,7 +65,7 @@ def test_doubly_robust_rows_by_hand(n_classes):
         data, table = make(n_classes, behavior=behavior)
         probabilities = policy(n_classes)
         estimation = Estimation("dr")
-        q = Baselines(estimation, data).model("impact").of(data)
+        q = Baselines(estimation, data).model(Impact("impact")).of(data)
         (part,) = compiled("E[impact] >= E_logged[impact]", data, estimation)
         impact, taken = data.impacts["impact"], (data.decision_index, np.arange(N))
         new = (probabilities.T * q).sum(axis=0) + weights(data, probabilities) * (impact - q[taken])
@@ -114,7 +114,8 @@ def test_means_of_one_condition_are_one_variable_whatever_their_order():
     text = "PR[T == 0] + E[impact | T == 0] - PR[T == 1] - E[impact | T == 1] <= 0"
     parts = compiled(text, data)
     assert [part.condition for part in parts] == ["T == 0", "T == 1"]
-    assert [part.impacts for part in parts] == [{"impact": (1.0, 0.0)}, {"impact": (-1.0, 0.0)}]
+    impact = Impact("impact")
+    assert [part.impacts for part in parts] == [{impact: (1.0, 0.0)}, {impact: (-1.0, 0.0)}]
 
 
 def test_a_condition_on_the_label_and_one_on_everyone():
@@ -134,13 +135,13 @@ def test_the_papers_tau_is_a_constant():
     inside = data.sensitive["T"] == 1
     impact = data.impacts["impact"]
     assert logged_average(tau, data) == pytest.approx(impact[inside].mean())
-    (part,) = compile_conjunct(
-        conjunct, data, Baselines(Estimation("is"), data), {tau: logged_average(tau, data)}
+    (part,) = compile_form(
+        conjunct.form, data, Baselines(Estimation("is"), data), {tau: logged_average(tau, data)}
     )
     p = policy(2)
     expected = 0.9 * impact[inside].mean() - (weights(data, p) * impact)[inside]
     np.testing.assert_allclose(part.rows.values(p[:, 1:].T), expected)
-    assert part.impacts == {"impact": (-1.0, 0.0)}
+    assert part.impacts == {Impact("impact"): (-1.0, 0.0)}
 
 
 def test_logged_events_average_what_was_decided():
@@ -175,8 +176,8 @@ def test_believing_the_outcome_model_leaves_the_weights_out():
         data, table = make(n_classes, behavior=behavior)
         (conjunct,) = conjuncts("E[impact | T == 1] >= E_logged[impact | T == 1]")
         baselines = Baselines(Estimation(), data)
-        (part,) = compile_conjunct(conjunct, data, baselines, {}, direct=True)
-        q, p = baselines.model("impact").of(data), policy(n_classes)
+        (part,) = compile_form(conjunct.form, data, baselines, {}, direct=True)
+        q, p = baselines.model(Impact("impact")).of(data), policy(n_classes)
         old = (table.T * q).sum(axis=0)
         if n_classes == 3 and not behavior:
             old = q[data.decision_index, np.arange(N)]
@@ -201,7 +202,7 @@ def test_two_impacts_and_the_alias_of_a_single_one():
         impact={"gain": values},
     )  # fmt: skip
     parts = [compiled(f"E[{name}] >= E_logged[gain]", one)[0] for name in ("gain", "impact")]
-    assert parts[0].impacts == parts[1].impacts == {"gain": (-1.0, 1.0)}
+    assert parts[0].impacts == parts[1].impacts == {Impact("gain"): (-1.0, 1.0)}
 
 
 def shown(error):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from elfair import LoggedData
 from elfair.language import conjuncts
-from elfair.statistics import Baselines, Estimation, compile_conjunct
+from elfair.statistics import Baselines, Estimation, compile_form
 
 N = 24
 IMPACTS = "E[impact | T == 0]", "E_logged[impact | T == 0]"
@@ -51,7 +51,7 @@ def test_no_row_leaves_its_ends(data, estimator, center, n_classes, behavior, se
     text = " + ".join(f"{factor} * {name}" for factor, name in terms) + " <= 0.7"
     (conjunct,) = conjuncts(text)
     estimation = Estimation(estimator, center, {"impact": (low, high)}, 1 / floor)
-    (part,) = compile_conjunct(conjunct, rows, Baselines(estimation, rows), {})
+    (part,) = compile_form(conjunct.form, rows, Baselines(estimation, rows), {})
     assert np.isfinite([part.rows.low, part.rows.high]).all()
     for _ in range(5):
         chosen = rng.integers(0, n_classes, N)  # deterministic policies are the corners
@@ -66,7 +66,7 @@ def ends(text, *, estimator="paired", center="auto", weight=10.0, limits=(-1.0, 
     data = extreme(rng, *limits, 0.1, 2, False)
     (conjunct,) = conjuncts(text)
     estimation = Estimation(estimator, center, {"impact": limits}, weight)
-    (part,) = compile_conjunct(conjunct, data, Baselines(estimation, data), {})
+    (part,) = compile_form(conjunct.form, data, Baselines(estimation, data), {})
     return part.rows.low, part.rows.high
 
 
@@ -100,5 +100,5 @@ def test_no_declared_range_no_ends():
     for estimator in ("is", "paired", "dr"):
         (conjunct,) = conjuncts("E[impact] >= 0")
         estimation = Estimation(estimator, largest_weight=10.0)
-        (part,) = compile_conjunct(conjunct, data, Baselines(estimation, data), {})
+        (part,) = compile_form(conjunct.form, data, Baselines(estimation, data), {})
         assert (part.rows.low, part.rows.high) == (-np.inf, np.inf)

@@ -1,0 +1,110 @@
+"""What an average is of: an impact, a function of one, or an event."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from elfair.statistics.weights import importance_weights
+
+from elfair import LoggedData
+from elfair.errors import ConstraintError
+from elfair.language import Column, Mean, Shortfall, Squared, Threshold, conjuncts, parse
+from elfair.statistics import Baselines, Estimation, compile_form
+from elfair.statistics.impacts import Impact, impact_of
+
+N = 40
+RNG = np.random.default_rng(0)
+PROPENSITY = RNG.uniform(0.2, 0.8, N)
+GAIN = RNG.normal(size=N).round(1)
+
+
+def make(**more):
+    given = {
+        "sensitive_features": {"T": np.arange(N) % 2},
+        "decision": np.arange(N) // 2 % 2,
+        "propensity": PROPENSITY,
+        "impact": {"gain": GAIN},
+        **more,
+    }
+    return LoggedData(RNG.normal(size=(N, 1)), np.arange(N) % 2, **given)
+
+
+def mean_of(text):
+    return parse(f"{text} <= 1").left
+
+
+@pytest.mark.parametrize(
+    ("text", "op", "point"),
+    [
+        ("P[gain < 0.3]", "<", 0.3),
+        ("P[gain >= -1]", ">=", -1.0),
+        ("P[0.3 < gain]", ">", 0.3),
+        ("P[0.3 >= gain]", "<=", 0.3),
+        ("E[impact > 2 | T == 1]", ">", 2.0),  # an only impact goes by that name, too
+        ("E_logged[gain <= 2]", "<=", 2.0),
+    ],
+)
+def test_an_event_of_the_impact_is_a_function_of_it(text, op, point):
+    impact = impact_of(mean_of(text), make())
+    assert impact.name == "gain"
+    assert isinstance(impact.derived, Threshold)
+    assert (impact.derived.op, impact.derived.point) == (op, point)
+
+
+def test_other_averages():
+    data = make()
+    assert impact_of(mean_of("E[gain]"), data) == Impact("gain")
+    assert impact_of(mean_of("E[impact]"), data) == Impact("gain")
+    shortfall = Shortfall(Column("impact"), 1.0)
+    assert impact_of(Mean(shortfall), data) == Impact("gain", shortfall)
+    for text in ("PR", "accuracy", "P[T == 1]", "P[x0 < 0.3]", "P[decision == 1 and label == 0]"):
+        assert impact_of(mean_of(text), data) is None
+    # A feature or a group of that name comes first.
+    named = make(sensitive_features={"gain": np.arange(N)})
+    assert impact_of(mean_of("P[gain < 0.3]"), named) is None
+    assert impact_of(mean_of("E[gain]"), named) == Impact("gain")
+
+
+@pytest.mark.parametrize("text", ["P[gain == 3] <= 1", "P[gain < 3 and decision == 1] <= 1",
+                                  "P[gain < 'a'] <= 1", "P[gain in [1, 2]] <= 1"])  # fmt: skip
+def test_events_that_are_not_one_threshold_are_errors(text):
+    (conjunct,) = conjuncts(text)
+    with pytest.raises(ConstraintError, match=r"(?s)no column 'gain'.*\^\^\^\^.*Hint: "):
+        compile_form(conjunct.form, make(), Baselines(Estimation(), make()), {})
+
+
+@pytest.mark.parametrize("estimator", ["is", "paired", "dr"])
+def test_rows_of_an_event_of_the_impact_average_to_its_weighted_share(estimator):
+    data = make()
+    free = np.full((1, N), 0.3)
+    weights = importance_weights(data, free)
+    np.testing.assert_allclose(weights, np.where(data.decision == 1, 0.3, 0.7) / PROPENSITY)
+    (conjunct,) = conjuncts("P[gain < 0.2] <= 0.4")
+    (part,) = compile_form(conjunct.form, data, Baselines(Estimation(estimator), data), {})
+    rows, below = part.rows.values(free), data.impacts["gain"] < 0.2
+    if estimator == "dr":
+        assert np.isinf([part.rows.low, part.rows.high]).all()  # no floor was declared
+    else:  # k sits at the upper end of the event, as large is bad: the rows stay below an end
+        np.testing.assert_allclose(rows, 1 - weights * (1 - below) - 0.4)
+        assert part.rows.high == pytest.approx(0.6)
+    assert part.weighted
+    assert list(part.impacts.values()) == [(1.0, 0.0)]
+
+
+def test_functions_have_ends_of_their_own():
+    assert Impact("gain").ends({}) == (-np.inf, np.inf)
+    assert Impact("gain").ends({"gain": (0.0, 2.0)}) == (0.0, 2.0)
+    assert Impact("gain", Squared(Column("gain"), 3.0)).ends({"gain": (0.0, 2.0)}) == (1.0, 9.0)
+    assert Impact("gain", Threshold(Column("gain"), 3.0, "<")).ends({}) == (0.0, 1.0)
+    estimation = Estimation(ranges={"gain": (0.0, 2.0)})
+    assert not estimation.learns_from(Impact("gain", Shortfall(Column("gain"), 1.0)))
+    assert Estimation().learns_from(Impact("gain", Shortfall(Column("gain"), 1.0)))
+    assert not Estimation().learns_from(Impact("gain", Threshold(Column("gain"), 1.0, "<")))
+
+
+def test_the_same_event_of_both_models_is_paired():
+    data = make(propensity=np.full(N, 0.5))
+    (conjunct,) = conjuncts("P[gain < 0.2] <= E_logged[gain < 0.2]")
+    (part,) = compile_form(conjunct.form, data, Baselines(Estimation(), data), {})
+    assert list(part.impacts.values()) == [(1.0, -1.0)]
+    assert not part.rows.exact_values(np.full((1, N), 0.5)).any()
