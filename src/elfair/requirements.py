@@ -383,8 +383,8 @@ class CombinedPrediction(Prediction):
     def pull_back(self, by: Terms, n: int) -> Floats:
         """See `Prediction.pull_back`."""
         levels = self.levels
-        if not isfinite(levels.upper):  # the excess is then about the mean alone
-            by = Terms(0.0, mean=1.0 if levels.mean > 0 else -1.0)
+        if not isfinite(levels.upper):  # then only the mean says which way to go: down
+            by = Terms(0.0, mean=1.0)
         shares = [
             Terms(by.upper * float(upper), mean=by.mean * float(mean))
             for upper, mean in zip(self._by_upper, self._by_mean, strict=True)

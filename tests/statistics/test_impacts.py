@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from elfair.statistics.weights import importance_weights
 
 from elfair import LoggedData
 from elfair.errors import ConstraintError
 from elfair.language import Column, Mean, Shortfall, Squared, Threshold, conjuncts, parse
 from elfair.statistics import Baselines, Estimation, compile_form
+from elfair.statistics.decisions import decisions_of
 from elfair.statistics.impacts import Impact, impact_of
 
 N = 40
@@ -77,7 +77,7 @@ def test_events_that_are_not_one_threshold_are_errors(text):
 def test_rows_of_an_event_of_the_impact_average_to_its_weighted_share(estimator):
     data = make()
     free = np.full((1, N), 0.3)
-    weights = importance_weights(data, free)
+    weights = decisions_of(data).weights(free)
     np.testing.assert_allclose(weights, np.where(data.decision == 1, 0.3, 0.7) / PROPENSITY)
     (conjunct,) = conjuncts("P[gain < 0.2] <= 0.4")
     (part,) = compile_form(conjunct.form, data, Baselines(Estimation(estimator), data), {})

@@ -96,15 +96,6 @@ class TorchPolicy(SoftmaxPolicy):
         theta: Floats = flat.cpu().double().numpy()
         return np.append(theta, 1.0) if self.mixed else theta
 
-    @property
-    def box(self) -> tuple[Floats, Floats]:
-        """The mixture's share is between 0 and 1, and all else is free."""
-        high = np.full(self.n_parameters, np.inf)
-        low = -high
-        if self.mixed:
-            low[-1], high[-1] = 0.0, 1.0
-        return low, high
-
     def inputs(self, X: Floats, behavior: Floats | None = None) -> TorchInputs:
         """People in the form that the module works on."""
         plain = super().inputs(X, behavior)
