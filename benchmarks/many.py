@@ -1,7 +1,7 @@
 """How long a fit with many constraints takes: 25 intersectional groups, 50 constraints and more.
 
 Processor time of one thread, the median of several fits, with the share of it that reading the
-constraints takes.
+constraints takes. The table goes to docs/fairness-constraints.md.
 
     python benchmarks/many.py
 """
@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from elfair import ELFClassifier, LoggedData, Recipe, no_worse, parity
 from elfair.constraints import read_constraints
-from pages import stamp
+from pages import stamp, write_into
 
 SIZES = (5_000, 50_000)
 REPEATS = 3
@@ -71,17 +71,21 @@ def measured(n: int, constraints: Sequence[str | Recipe]) -> tuple[int, float, f
 
 
 def main() -> None:
-    """Measure and print."""
-    print(f"Processor time, one thread, median of {REPEATS} fits. {stamp()}.\n")
-    print("| n | constraints | statements | reading | fit | solution found |")
-    print("|---|---|---|---|---|---|")
+    """Fill the page."""
+    lines = [
+        f"Processor time, one thread, median of {REPEATS} fits. {stamp()}.\n",
+        "| n | constraints | statements | reading | fit | solution found |",
+        "|---|---|---|---|---|---|",
+    ]
     for n in SIZES:
         for name, constraints in CASES.items():
             count, reading, fitting, found = measured(n, constraints)
-            print(
+            lines.append(
                 f"| {n:,} | {name} | {count} | {reading:.2f} s | {fitting:.2f} s "
                 f"| {'yes' if found else 'no'} |"
             )
+    write_into("fairness-constraints.md", "many", "\n".join(lines))
+    print("\n".join(lines))
 
 
 if __name__ == "__main__":

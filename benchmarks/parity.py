@@ -3,7 +3,8 @@
 elfair tests the two one-sided statements, each about one difference and each at the full delta.
 Interval arithmetic bounds each rate from both sides, at delta / 4 a tail, and subtracts the
 intervals (the way of the Seldonian toolkit); a thriftier version tests the two statements apart,
-with one tail of each rate at delta / 2. All three see the same rows, with the same bound.
+with one tail of each rate at delta / 2. All three see the same rows, with the same bound. The table
+goes to docs/fairness-constraints.md.
 
     python benchmarks/parity.py
 """
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from elfair.bounds import Sample, get_bound
-from pages import stamp
+from pages import stamp, write_into
 
 Array = npt.NDArray[np.float64]
 Verdicts = npt.NDArray[np.bool_]
@@ -79,20 +80,21 @@ def pass_rates(
 
 
 def main() -> None:
-    """Measure and print."""
+    """Fill the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=2_000)
     draws = parser.parse_args().draws
-    print(f"abs(PR[T == 0] - PR[T == 1]) <= {E}; {draws:,} draws a cell. {stamp()}.\n")
     heads = [f"{what}: {way}" for what in ("passes", "passes at the edge") for way in WAYS]
-    print("| bound | delta | n | " + " | ".join(heads) + " |")
-    print("|---" * (3 + len(heads)) + "|")
+    lines = [f"`abs(PR[T == 0] - PR[T == 1]) <= {E}`; {draws:,} draws a cell. {stamp()}.\n"]
+    lines += ["| bound | delta | n | " + " | ".join(heads) + " |", "|---" * (3 + len(heads)) + "|"]
     for bound in BOUNDS:
         for delta in DELTAS:
             for n in SIZES:
                 cells = [pass_rates(bound, delta, n, draws, edge) for edge in (False, True)]
                 shown = [f"{cell[way]:.3f}" for cell in cells for way in WAYS]
-                print(f"| {bound} | {delta} | {n:,} | " + " | ".join(shown) + " |")
+                lines.append(f"| {bound} | {delta} | {n:,} | " + " | ".join(shown) + " |")
+    write_into("fairness-constraints.md", "parity", "\n".join(lines))
+    print("\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import inspect
+import io
 import re
 import shutil
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -18,26 +21,40 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+SHOWN = re.compile(r"\s*^```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 
 
 def named(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-def snippets(page: Path) -> list[tuple[int, str]]:
-    """The python blocks of a page, each with the line it starts on."""
+def snippets(page: Path) -> list[tuple[int, str, str | None]]:
+    """The python blocks of a page, each with the line it starts on and the output shown below."""
     text = page.read_text(encoding="utf-8")
     return [
-        (text.count("\n", 0, block.start(2)) + 1, block[2])
+        (
+            text.count("\n", 0, block.start(2)) + 1,
+            block[2],
+            shown[1] if (shown := SHOWN.match(text, block.end())) else None,
+        )
         for block in FENCE.finditer(text)
         if block[1] == "python"
     ]
 
 
+def same_output(shown: str, printed: str) -> bool:
+    """Whether all words are the same, and all numbers as near as machines agree on them."""
+    if NUMBER.sub("#", shown).split() != NUMBER.sub("#", printed).split():
+        return False
+    numbers = [[float(n.replace(",", "")) for n in NUMBER.findall(t)] for t in (shown, printed)]
+    return numbers[0] == pytest.approx(numbers[1], rel=0.05)
+
+
 def run(page: Path) -> None:
     """Run a page's snippets in order, in one namespace; compare what ``>>>`` shows."""
     namespace: dict[str, object] = {"__name__": page.stem}
-    for line, source in snippets(page):
+    for line, source, output in snippets(page):
         if ">>> " in source:
             test = doctest.DocTestParser().get_doctest(
                 source, namespace, page.name, page.name, line - 1
@@ -49,7 +66,10 @@ def run(page: Path) -> None:
             namespace.update(test.globs)
         else:
             # Blank lines before the source make a traceback point at the line of the page.
-            exec(compile("\n" * (line - 1) + source, page.name, "exec"), namespace)
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                exec(compile("\n" * (line - 1) + source, page.name, "exec"), namespace)
+            if output is not None:
+                assert same_output(output, printed.getvalue()), printed.getvalue()
 
 
 def anchors(page: Path) -> set[str]:
@@ -62,6 +82,7 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize("page", [page for page in PAGES if snippets(page)], ids=named)
 def test_snippets_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # a page may write files
+    monkeypatch.setattr("elfair.partition._openings", Counter())  # a reader begins afresh
     run(page)
 
 
@@ -73,6 +94,10 @@ def test_a_wrong_snippet_is_noticed(tmp_path):
     page.write_text("```python\nx = 1 / 0\n```\n")
     with pytest.raises(ZeroDivisionError):
         run(page)
+    for shown in ("passed: 1.5", "failed: 1"):
+        page.write_text(f"```python\nprint('passed: 1')\n```\n\n```text\n{shown}\n```\n")
+        with pytest.raises(AssertionError, match="passed: 1"):
+            run(page)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)

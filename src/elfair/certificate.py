@@ -164,7 +164,7 @@ class Certificate:
     constraints : tuple of ConstraintResult
         One for each one-sided statement, the worst first.
     joint_delta : float
-        The largest delta.
+        The largest delta; under ``split="crossfit"``, the sum of all.
     joint_statement : str
         What is promised about all constraints together.
     assumptions : tuple of Assumption
