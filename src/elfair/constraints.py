@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,6 +178,15 @@ class Plan:
     def statistics(self) -> tuple[Statistic, ...]:
         """What the claims ask beyond averages; see `elfair.points`."""
         return tuple(each for claim in self.claims for each in claim.statistics)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is left to be chosen for the policy that will be tested."""
+        return not self.statistics and not self.baselines.estimation.may_center
+
+    def centred_at(self, center: Literal["range", "mean"]) -> Plan:
+        """The same plan with the constants of impacts in one place."""
+        return replace(self, baselines=self.baselines.centred_at(center))
 
     def compile(self, data: LoggedData) -> list[CompiledClaim]:
         """The rows of every claim on some data."""

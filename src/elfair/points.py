@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from elfair.centering import centred
 from elfair.constraints import Claim, Plan
 from elfair.data import LoggedData
 from elfair.intervals import ABOVE, Formula, needs
@@ -60,7 +61,8 @@ ROUNDING = 1e-9
 
 
 def settle(plan: Plan, data: LoggedData, free: Floats, n_test: int) -> Plan:
-    """The plan with every statistic beyond the mean brought back to averages.
+    """The plan with every statistic beyond the mean brought back to averages, and with constants
+    where they are best.
 
     Parameters
     ----------
@@ -76,17 +78,17 @@ def settle(plan: Plan, data: LoggedData, free: Floats, n_test: int) -> Plan:
     Returns
     -------
     Plan
-        The same plan where there is no such statistic.
+        The same plan where there is nothing to choose.
     """
-    if not plan.statistics:
-        return plan
     claims: list[Claim] = []
     for claim in plan.claims:
         if claim.statistics:
             claims += _Settling(plan, claim, data, free, n_test / data.n).claims()
         else:
             claims.append(claim)
-    return replace(plan, claims=tuple(claims))
+    if plan.statistics:
+        plan = replace(plan, claims=tuple(claims))
+    return centred(plan, data, free, n_test)
 
 
 class _Stood(NamedTuple):

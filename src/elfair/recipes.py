@@ -23,6 +23,7 @@ from elfair.language import (
     Condition,
     E,
     E_logged,
+    Expression,
     Mean,
     P,
     accuracy,
@@ -142,11 +143,11 @@ class Recipe:
         return tuple(counts)
 
 
-def _gap(recipe: Recipe, one: Mean, other: Mean) -> str:
+def _gap(recipe: Recipe, one: Expression, other: Expression) -> str:
     return f"abs({one} - {other}) <= {number_text(recipe.amount)}"
 
 
-def _ratio(recipe: Recipe, one: Mean, other: Mean) -> str:
+def _ratio(recipe: Recipe, one: Expression, other: Expression) -> str:
     return f"{one} >= {number_text(recipe.amount)} * {other}"
 
 
@@ -165,21 +166,21 @@ def _impacts(recipe: Recipe, group: Condition) -> tuple[Mean, Mean]:
     return E(recipe.impact, given=group), E_logged(recipe.impact, given=group)
 
 
-def _decisions(group: Condition, classes: Sequence[Any]) -> list[Mean]:
+def _decisions(group: Condition, classes: Sequence[Any]) -> list[Expression]:
     """The rate of every decision; for two classes, that of the positive one says both."""
     if len(classes) <= 2:
         return [PR(group)]
     return [P(decision == k, given=group) for k in classes]
 
 
-def _odds(group: Condition, classes: Sequence[Any]) -> list[Mean]:
+def _odds(group: Condition, classes: Sequence[Any]) -> list[Expression]:
     """The rate of every decision among people of every label."""
     if len(classes) <= 2:
         return [TPR(group), FPR(group)]
     return [P(decision == k, given=(label == j) & group) for j in classes for k in classes]
 
 
-_Rates: TypeAlias = Callable[[Condition, Sequence[Any]], list[Mean]]
+_Rates: TypeAlias = Callable[[Condition, Sequence[Any]], list[Expression]]
 
 #: For each helper: the rates that two groups are compared by (None: each group stands for itself),
 #: and the text.

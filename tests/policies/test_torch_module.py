@@ -192,6 +192,7 @@ def test_without_torch_the_error_says_what_to_install(monkeypatch):
 
 
 @CUDA
+@pytest.mark.filterwarnings("ignore:Attempting to run cuBLAS")  # torch, at its first product
 def test_cuda_gives_the_same_probabilities_and_derivatives():
     here, inputs, theta, X, _ = make(3, "plain", network(3))
     there, their_inputs, *_ = make(3, "plain", network(3).to("cuda"))

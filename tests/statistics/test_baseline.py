@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge as SklearnRidge
@@ -11,7 +13,7 @@ from elfair import LoggedData
 from elfair.errors import InputError
 from elfair.language import col
 from elfair.statistics import Baselines, Estimation
-from elfair.statistics.baseline import MOST_GROUPS, ROWS_A_WEIGHT, Encoding, Ridge
+from elfair.statistics.baseline import MOST_GROUPS, Encoding, Ridge
 from elfair.statistics.impacts import Impact
 
 N = 90
@@ -53,25 +55,25 @@ def test_constants_follow_the_rules():
     assert overall == pytest.approx(data.impacts["impact"].mean())
 
 
-def test_under_a_finite_sample_bound_the_mean_where_weights_are_known_and_rows_are_many():
-    data = make()
-    given = col("T") == 1
-    size = int((data.sensitive["T"] == 1).sum())
-    mean = data.impacts["impact"][data.sensitive["T"] == 1].mean()
-    ends = (-9.0, 9.0)
-
-    def constant(sign, **estimation):
-        known = Estimation(ranges={"impact": ends}, finite_sample=True, **estimation)
-        return Baselines(known, data).constant(Impact("impact"), given, sign)
-
-    enough, too_large = size / ROWS_A_WEIGHT, 1.01 * size / ROWS_A_WEIGHT
-    for sign, end in ((-1.0, ends[0]), (1.0, ends[1])):
-        assert constant(sign, largest_weight=enough) == pytest.approx(mean)
-        assert constant(sign, largest_weight=too_large) == end
-        assert constant(sign) == end  # no weight was declared: one end must stay known
-        assert constant(sign, largest_weight=enough, center="range") == end
-        assert constant(sign, largest_weight=enough, estimator="is") == end
-        assert constant(sign, largest_weight=too_large, center="mean") == pytest.approx(mean)
+def test_under_a_finite_sample_bound_there_is_a_choice_where_weights_are_known():
+    ranges = {"impact": (-9.0, 9.0)}
+    known = Estimation(ranges=ranges, largest_weight=4.0, finite_sample=True)
+    assert known.may_center
+    assert known.learns_from(Impact("impact"))
+    for other in (
+        replace(known, finite_sample=False),
+        replace(known, largest_weight=np.inf),
+        replace(known, ranges={}),
+        replace(known, center="range"),
+        replace(known, center="mean"),
+        replace(known, estimator="is"),
+    ):
+        assert not other.may_center
+    baselines = Baselines(known, make())
+    impact = Impact("impact")
+    mean = make().impacts["impact"].mean()
+    assert baselines.centred_at("range").constant(impact, None, -1.0) == -9
+    assert baselines.centred_at("mean").constant(impact, None, -1.0) == pytest.approx(mean)
 
 
 def test_a_condition_that_no_candidate_row_meets_has_the_constant_zero():

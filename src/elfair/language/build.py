@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 from typing import Any, NoReturn
 
 import numpy as np
@@ -25,11 +27,14 @@ from elfair.language.conditions import (
     Literal,
     Member,
     Operand,
+    all_of,
     as_condition,
+    parts_of,
 )
 from elfair.language.distribution import CVaR, Quantile, Variance
 from elfair.language.expressions import Expression, Max, Mean, Min, Number, as_expression
 from elfair.language.rates import spelled_out
+from elfair.language.tree import walk
 
 
 class Reference:
@@ -157,15 +162,27 @@ def logged_expectation(of: str | Condition | Reference, *, given: Condition | No
     return Mean(_averaged(of), _optional(given), logged=True)
 
 
-def probability(event: Condition, *, given: Condition | None = None) -> Mean:
+def probability(event: Condition, *, given: Condition | None = None) -> Expression:
     """The probability of an event under the new model; also called ``P``.
+
+    Among the rows that the model decides in one way it is a quotient: of those that are decided so
+    and meet the event, by those that are decided so.
 
     Examples
     --------
     >>> print(P(decision == 1, given=label == 0))
     P[decision == 1 | label == 0]
+    >>> print(P(label == 1, given=(decision == 1) & (col("race") == "A")))
+    P[decision == 1 and label == 1 | race == 'A'] / P[decision == 1 | race == 'A']
     """
-    return Mean(as_condition(event), _optional(given))
+    event, given = as_condition(event), _optional(given)
+    parts = parts_of(given)
+    decided = tuple(part for part in parts if any(isinstance(n, Decision) for n in walk(part)))
+    if not decided:
+        return Mean(event, given)
+    rest = all_of(tuple(part for part in parts if part not in decided))
+    chosen = reduce(and_, decided)
+    return Mean(chosen & event, rest) / Mean(chosen, rest)
 
 
 def quantile(of: str, share: float, *, given: Condition | None = None) -> Quantile:

@@ -152,10 +152,10 @@ class Mean(Expression):
         for node in () if self.given is None else walk(self.given):
             if isinstance(node, Decision):
                 raise point_at(
-                    "'decision' cannot stand after '|': an average among the rows that the model "
-                    "decides in one way is a ratio of two averages, which is not supported.",
+                    "'decision' cannot stand after '|' here: among the rows that a model decides "
+                    "in one way, only the new model's probability of an event can be asked for.",
                     node.span,
-                    "move it before the bar, as in P[decision == 1 and label == 0 | race == 'A'].",
+                    "write P[label == 1 | decision == 1], or move it before the bar.",
                 )
 
     def __str__(self) -> str:

@@ -42,6 +42,7 @@ _DISTRIBUTION: dict[str, tuple[Callable[..., Expression], tuple[int, ...]]] = {
     "var": (build.variance, (0,)),
     "IQR": (build.interquantile_range, (0, 2)),
 }
+_COUNTS = {(0,): "no number", (1,): "one number", (0, 2): "two numbers or none"}
 _FUNCTIONS: dict[str, Callable[..., Expression]] = {
     "abs": operator.abs,
     "max": build.maximum,
@@ -167,7 +168,10 @@ class Reader:
                 "several conditions are joined by 'and' or 'or'.",
             )
         if head in _AVERAGES:
-            return Mean(self._averaged(head, inside[0]), given, logged=head == "E_logged")
+            of = self._averaged(head, inside[0])
+            if isinstance(of, Condition) and head == "P":
+                return build.probability(of, given=given)
+            return Mean(of, given, logged=head == "E_logged")
         if given is not None:
             raise point_at(
                 f"'{head}' takes a condition only. Got an entry before the bar as well.",
@@ -190,7 +194,7 @@ class Reader:
         ]
         if len(numbers) < len(shares) or len(numbers) not in counts:
             raise point_at(
-                f"{head} takes {' or '.join(map(str, counts))} numbers after the impact. Got "
+                f"{head} takes {_COUNTS[counts]} after the impact. Got "
                 f"{', '.join(map(str, shares)) or 'none'}.",
                 self._span(inside[-1]),
                 "a share of people is a number between 0 and 1: quantile[impact, 0.1], "

@@ -9,13 +9,31 @@ from numpy.typing import NDArray
 
 from elfair.data import LoggedData
 from elfair.errors import DataError
-from elfair.language import Expression, accuracy, impacts_used, uses_label
+from elfair.language import (
+    Condition,
+    Expression,
+    Mean,
+    Node,
+    Statistic,
+    accuracy,
+    impacts_used,
+    uses_decision,
+    uses_label,
+)
+from elfair.language.tree import walk
 from elfair.search.forecast import forecast_means
 from elfair.search.linearised import linearised
 from elfair.search.loss import OBJECTIVES, Loss
-from elfair.search.objective import ALIKE, SOFTNESS, Shortfall, averages, read_objective
+from elfair.search.objective import (
+    ALIKE,
+    SOFTNESS,
+    Shortfall,
+    averages,
+    of_the_behavior_model,
+    read_objective,
+)
 from elfair.search.task import Goal, PredictLabel, Wanted
-from elfair.statistics import Baselines, Estimation, mean_part
+from elfair.statistics import Baselines, Estimation, impact_of, mean_part
 
 Floats = NDArray[np.float64]
 
@@ -60,7 +78,11 @@ class Maximise:
         return uses_label(self.expression)
 
     def check_decisions(self, data: LoggedData) -> None:
-        """The impact of a decision that was never taken is anybody's guess."""
+        """The impact of a decision that was never taken is anybody's guess; and something must
+        depend on decisions at all.
+        """
+        if not any(self._is_decided(node, data) for node in walk(self.expression)):
+            raise of_the_behavior_model(self.expression)
         if not impacts_used(self.expression) or data.decision_index is None:
             return  # what a mean lacks is said, pointing at it, when it is compiled
         taken = np.bincount(data.decision_index, minlength=data.classes.size)
@@ -73,6 +95,13 @@ class Maximise:
                 f"{never!r} was never taken in these {data.n} rows.",
                 hint="leave it out of the classes: nothing is known of what it leads to.",
             )
+
+    def _is_decided(self, node: Node, data: LoggedData) -> bool:
+        """Whether a node is a statistic that the new model's decisions change."""
+        if not isinstance(node, Mean) or node.logged:
+            return isinstance(node, Statistic)
+        event = isinstance(node.of, Condition) and impact_of(node, data) is None
+        return not event or uses_decision(node.of)
 
     def loss(self, data: LoggedData, model: Floats | None = None) -> Loss:
         """What of the expression's range is not reached; with a model, with less luck in it and

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from elfair.errors import ConstraintError, InputError, did_you_mean
 from elfair.language import (
     Abs,
-    Derived,
     Expression,
     Max,
     Mean,
@@ -31,9 +30,7 @@ from elfair.language import (
     Sum,
     parse_expression,
     point_at,
-    uses_decision,
 )
-from elfair.language.conditions import Column
 from elfair.language.expressions import as_expression
 from elfair.language.rates import RATES
 from elfair.language.tree import walk
@@ -74,13 +71,18 @@ def read_objective(objective: str | Expression) -> Expression:
             expression.span,
             "name what to make large, as in E[impact].",
         )
-    if not any(_is_of_the_model(mean) for mean in means):
-        raise point_at(
-            f"the objective '{expression}' does not depend on the new model's decisions.",
-            expression.span,
-            "write E[...] for the new model; E_logged[...] is the behaviour model's.",
-        )
+    if all(mean.logged for mean in means):
+        raise of_the_behavior_model(expression)
     return expression
+
+
+def of_the_behavior_model(expression: Expression) -> ConstraintError:
+    """The error for an objective that no new model changes."""
+    return point_at(
+        f"the objective '{expression}' does not depend on the new model's decisions.",
+        expression.span,
+        "write E[...] for the new model; E_logged[...] is the behaviour model's.",
+    )
 
 
 def _expression(objective: object) -> Expression:
@@ -114,10 +116,6 @@ def averages(expression: Expression) -> tuple[Mean, ...]:
     1
     """
     return tuple(dict.fromkeys(node for node in walk(expression) if isinstance(node, Mean)))
-
-
-def _is_of_the_model(mean: Mean) -> bool:
-    return not mean.logged and (isinstance(mean.of, Column | Derived) or uses_decision(mean.of))
 
 
 class Shortfall:

@@ -97,13 +97,14 @@ class Selection:
         """
         self.task.check(data)
         policy = self.task.policy(data)
-        if not plan.statistics and self.task.at(data, None) is self.task:
+        changing = bool(plan.statistics) or self.task.at(data, None) is not self.task
+        if plan.is_settled and not changing:
             return policy, *self._searched(policy, data, plan, n_test, progress, n_error)
         # Points and policies by turns: for given points claims and objective are about averages,
         # and the policy that is found then has points of its own.
         inputs = policy.logged(data)
         theta, evaluations, known = self.task.best(policy, inputs, data), 0, list[Floats]()
-        for _ in range(ROUNDS):
+        for _ in range(ROUNDS if changing else 1):
             free = policy.free(theta, inputs)
             search = replace(self, task=self.task.at(data, free))
             settled = settle(plan, data, free, n_test)

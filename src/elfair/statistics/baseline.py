@@ -8,7 +8,7 @@ and the doubly robust form a regression of the impact on features, groups and de
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -27,11 +27,6 @@ Estimator = Literal["is", "paired", "dr"]
 
 #: A sensitive column with more values than this has no part in the outcome model.
 MOST_GROUPS = 20
-#: Where there are fewer candidate rows than this for each unit of the largest weight, what a long
-#: row costs a finite-sample bound outweighs what a small spread saves it. Measured on impacts in
-#: [0, 1] (benchmarks/beyond_the_mean.py) with weights up to 4, 10 and 50: the mean gives half the
-#: width, or the same, or more than it.
-ROWS_A_WEIGHT = 20
 
 
 @dataclass(frozen=True)
@@ -44,9 +39,9 @@ class Estimation:
         Plain importance sampling, the paired difference, or doubly robust.
     center : {"auto", "range", "mean"}
         The constant of the paired form: the end of the declared range ("range") or the mean of
-        candidate rows ("mean"). "auto" is the second where no range is declared; and, under a
-        finite-sample bound, where the largest weight is declared as well: then both ends of a row
-        are known whatever the constant, and the mean leaves the least spread.
+        candidate rows ("mean"). "auto" is the first where a range is declared and else the second;
+        under a finite-sample bound with the largest weight declared as well, whichever promises the
+        tighter bounds.
     ranges : mapping of str to (float, float)
         The declared range of each impact that has one.
     largest_weight : float
@@ -92,21 +87,22 @@ class Estimation:
 
     def learns_from(self, impact: Impact) -> bool:
         """Whether the baseline of an impact is learnt from rows that are then not tested."""
-        if self.estimator == "dr":
+        if self.estimator == "dr" or self.may_center:
             return True
         return self.estimator == "paired" and not self.at_range_end(impact)
 
     @property
     def may_center(self) -> bool:
-        """Whether a finite-sample bound knows both ends of a row wherever the constant is."""
-        known = self.finite_sample and bool(np.isfinite(self.largest_weight))
-        return known and self.estimator != "is"
+        """Whether there is a choice: a finite-sample bound knows both ends of a row wherever the
+        constant is. See `elfair.centering`.
+        """
+        known = self.finite_sample and bool(self.ranges) and bool(np.isfinite(self.largest_weight))
+        return known and self.center == "auto" and self.estimator == "paired"
 
     def at_range_end(self, impact: Impact) -> bool:
         """Whether the constant sits at an end of the impact's range."""
-        if self.center == "mean" or not np.isfinite(impact.ends(self.ranges)).all():
-            return False
-        return self.center == "range" or not self.may_center
+        known = bool(np.isfinite(impact.ends(self.ranges)).all())
+        return known and self.center != "mean"
 
 
 class Baselines:
@@ -132,7 +128,7 @@ class Baselines:
     def __init__(self, estimation: Estimation, candidate: LoggedData) -> None:
         self.estimation = estimation
         self._candidate = candidate
-        self._means: dict[tuple[Impact, Condition | None], tuple[float, int]] = {}
+        self._means: dict[tuple[Impact, Condition | None], float] = {}
         self._models: dict[Impact, OutcomeModel | QuadraticModel] = {}
 
     def constant(self, impact: Impact, given: Condition | None, sign: float) -> float:
@@ -141,20 +137,19 @@ class Baselines:
         At an end of the range: the low one where a large impact is good (g falls with it), so that
         w (I - k) is never negative and no weight, however large, makes the bound err.
         """
-        ends = impact.ends(self.estimation.ranges)
-        end = float(ends[0] if sign < 0 else ends[1])
         if self.estimation.at_range_end(impact):
-            return end
+            low, high = impact.ends(self.estimation.ranges)
+            return float(low if sign < 0 else high)
         if self.estimation.estimator == "is":
             return 0.0
         if (impact, given) not in self._means:
             values = impact.values(self._candidate)[holds(given, self._candidate)]
-            self._means[impact, given] = float(values.mean()) if values.size else 0.0, values.size
-        mean, size = self._means[impact, given]
-        few = size < ROWS_A_WEIGHT * self.estimation.largest_weight
-        if self.estimation.center == "auto" and few and np.isfinite(ends).all():
-            return end
-        return mean
+            self._means[impact, given] = float(values.mean()) if values.size else 0.0
+        return self._means[impact, given]
+
+    def centred_at(self, center: Literal["range", "mean"]) -> Baselines:
+        """The same with constants in one place."""
+        return Baselines(replace(self.estimation, center=center), self._candidate)
 
     @cached_property
     def encoding(self) -> Encoding:
