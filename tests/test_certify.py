@@ -10,7 +10,14 @@ from scipy.special import stdtrit
 from sklearn.linear_model import LinearRegression
 
 from elfair import LoggedData, certify
-from elfair.errors import BoundError, CertificateWarning, DataError, ElfairError, InputError
+from elfair.errors import (
+    BoundError,
+    CertificateWarning,
+    ConstraintError,
+    DataError,
+    ElfairError,
+    InputError,
+)
 
 NO_WORSE = "E[impact] >= E_logged[impact]"
 
@@ -416,3 +423,22 @@ def test_people_of_whom_nothing_is_known_are_counted():
     missing = [w for w in certificate.warnings if "have no 'race'" in w]
     assert len(missing) == 1
     assert "leaves them out" in missing[0]
+
+
+def test_the_distribution_of_a_cost_is_refused_in_words():
+    n = 40
+    data = LoggedData(
+        np.zeros((n, 1)),
+        np.arange(n) % 2,
+        decision=np.arange(n) // 2 % 2,
+        propensity=np.full(n, 0.5),
+        cost=[[0, 1], [1, 0]],
+    )
+    with pytest.raises(ConstraintError, match=r"(?s)distribution of the cost.*Hint: bound E"):
+        certify(np.full(n, 0.5), data, "median[cost] <= 1")
+
+
+def test_two_rows_leave_none_to_choose_a_point_on():
+    data = LoggedData([[0.0], [1.0]], decision=[0, 1], propensity=[0.5, 0.5], impact=[1.0, 2.0])
+    with pytest.raises(DataError, match="at least 2 are needed"):
+        certify([0.5, 0.5], data, "median[impact] >= 0")

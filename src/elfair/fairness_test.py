@@ -22,6 +22,9 @@ Floats = NDArray[np.float64]
 
 #: Below this many rows of a condition the certificate warns.
 FEW_ROWS = 30
+#: A mean weight below this share, and so many standard errors away from it, says that the rest of
+#: the new model's decisions is nowhere among the tested rows.
+SEEN_SHARE, UNSEEN_ERRORS = 0.9, 4.0
 #: The chance to pass that "about how many rows would be needed" is about.
 PLANNED_POWER = 0.95
 #: By how much folds that learn from each other's rows stretch the width of a bound. Where g hardly
@@ -210,11 +213,20 @@ def _test_claim(
         spread = sqrt(sum((a * tail.spread) ** 2 for a, tail in zip(slopes, tails, strict=True)))
     groups = _groups(compiled.parts, data, free)
     weighted = [group for group in groups if group.mean_weight is not None]
+    unseen = [group for group in weighted if _is_unseen(group, compiled, data)]
+    if unseen:  # their spread is then the spread of what an outcome model says: no evidence
+        upper = inf
     warnings = [
+        f"the weights of '{group.condition}' average {group.mean_weight:.3g} instead of 1: the new "
+        "model decides as hardly anybody was decided about, and what comes of it is not known"
+        for group in unseen
+    ]
+    warnings += [
         f"only {group.n} held-out rows meet '{group.condition}' (below {FEW_ROWS})"
         for group in groups
         if group.n < FEW_ROWS
-    ] + [
+    ]
+    warnings += [
         f"only {size} candidate rows meet '{part.condition}' (below {FEW_ROWS})"
         for part, size in zip(compiled.parts, candidate_sizes, strict=True)
         if size < FEW_ROWS
@@ -237,9 +249,25 @@ def _test_claim(
         ),
         max_weight=max((group.max_weight or 0.0 for group in weighted), default=None),
         groups=tuple(groups),
-        rows_needed=_rows_needed(compiled, tails, estimate, n_all, stretch),
+        rows_needed=None if unseen else _rows_needed(compiled, tails, estimate, n_all, stretch),
         warnings=tuple(dict.fromkeys(warnings)),
     )
+
+
+def _is_unseen(group: GroupRecord, compiled: CompiledClaim, data: LoggedData) -> bool:
+    """Whether the weights of a group show that rows cannot speak for the new model.
+
+    E[w] = 1 whatever the model. Where it decides as hardly anybody was decided about, the rows that
+    would show it (rare, with huge weights) are missing; weights then average far less, rows hardly
+    vary, and a bound that trusts their spread passes whatever an outcome model makes up. A
+    finite-sample bound does not trust it; and where all behaviour probabilities are known, what
+    rows are missing is known as well, and a mean far from 1 speaks of the propensities.
+    """
+    if compiled.tails[0].bound.kind != "asymptotic" or data.behavior is not None:
+        return False
+    assert group.mean_weight is not None
+    assert group.mean_weight_error is not None
+    return group.mean_weight + UNSEEN_ERRORS * group.mean_weight_error < SEEN_SHARE
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ from elfair.language import (
     point_at,
     substitute,
 )
-from elfair.statistics import compile_form, impact_of
+from elfair.statistics import asks_for_cost, compile_form, impact_of
 from elfair.statistics.decisions import decisions_of
 
 Floats = NDArray[np.float64]
@@ -56,8 +56,8 @@ Floats = NDArray[np.float64]
 DIGITS = 6
 #: How many standard errors between a side condition and its limit are looked through.
 MOST_ERRORS = 8.0
-#: What may be left over of numbers that were shared out, as a share of them.
-ROUNDING = 1e-9
+#: What rounding may leave over of numbers that were shared out, as a share of them.
+ROUNDING = 1e-11
 
 
 def settle(plan: Plan, data: LoggedData, free: Floats, n_test: int) -> Plan:
@@ -83,7 +83,7 @@ def settle(plan: Plan, data: LoggedData, free: Floats, n_test: int) -> Plan:
     claims: list[Claim] = []
     for claim in plan.claims:
         if claim.statistics:
-            claims += _Settling(plan, claim, data, free, n_test / data.n).claims()
+            claims += _Settling(plan, claim, data, free, n_test / max(1, data.n)).claims()
         else:
             claims.append(claim)
     if plan.statistics:
@@ -133,9 +133,10 @@ class _Settling:
             for statement in statements
             for each in conjuncts(statement)
         ]
-        size = sum(abs(weight) for weight, _ in whole.form.terms) * max(
-            map(abs, numbers.values()), default=0.0
-        )
+        # Only where numbers add up can rounding leave something over: inside an either/or, a number
+        # of another scale must not hide that none of them is reached.
+        weights = {node: weight for weight, node in whole.form.terms}
+        size = sum(abs(weights.get(s, 0.0) * number) for s, number in numbers.items())
         if not left.terms and left.constant > ROUNDING * size:
             # No numbers within reach say what the claim says: then it cannot pass.
             claims.append(replace(self.claim, conjunct=replace(whole, form=left)))
@@ -237,9 +238,16 @@ class _Settling:
     def _sorted(self, statistic: Statistic) -> tuple[Floats, Floats]:
         """The impacts inside the condition in order, and their weights."""
         if statistic not in self._in_order:
+            mean = Mean(statistic.of, statistic.given)
+            if asks_for_cost(mean, self.data):
+                raise point_at(
+                    f"'{statistic}' asks for the distribution of the cost, of which only the mean "
+                    "is known to be an average.",
+                    statistic.span,
+                    "bound E[cost], or pass the cost that was seen as an impact.",
+                )
             # Says what is missing: rows inside the condition, decisions, propensities.
-            mean = linear_form(Mean(statistic.of, statistic.given))
-            compile_form(mean, self.data, self.plan.baselines, {})
+            compile_form(linear_form(mean), self.data, self.plan.baselines, {})
             weights = decisions_of(self.data).weights(self.free)
             self._in_order[statistic] = in_order(statistic, self.data, weights)
         return self._in_order[statistic]

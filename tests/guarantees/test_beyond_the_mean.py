@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import beyond_the_mean as population  # the script in benchmarks/; see conftest.py
+from elfair import LoggedData, certify
 from elfair.statistics.decisions import decisions_of
 
 FULL = os.environ.get("ELFAIR_GUARANTEES") == "full"
@@ -79,3 +80,23 @@ def test_one_average_at_one_point_beats_a_band() -> None:
     for name, truth in population.TRUTH.items():
         mine, band = (np.mean([pair[k][name] for pair in seen]) for k in (0, 1))
         assert abs(mine - truth()) < abs(band - truth()), name
+
+
+@pytest.mark.parametrize("bound", ["ttest", "betting"])
+def test_an_either_or_of_two_scales_is_not_settled_by_the_larger_one(bound: str) -> None:
+    # What rounding may leave over of a median of 400 million is more than all of a score.
+    passed = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        n = 400
+        income = np.where(rng.random(n) < 0.7, 4e8, 1e8)
+        score = np.where(rng.random(n) < 0.7, 0.4, 0.0)
+        data = LoggedData(
+            np.zeros((n, 1)),
+            decision=rng.integers(0, 2, n),
+            propensity=np.full(n, 0.5),
+            impact={"income": income, "score": score},
+        )
+        text = "median[income] >= 1e9 or median[score] >= 0.5"  # they are 4e8 and 0.4
+        passed.append(certify(np.full(n, 0.5), data, text, bound=bound, delta=DELTA).passed)
+    assert np.mean(passed) <= DELTA

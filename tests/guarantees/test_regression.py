@@ -19,6 +19,7 @@ from elfair.experiments import Dosage, LinearPolicy
 from elfair.fairness_test import learn_from, run_on_sealed
 from elfair.partition import SealedHalf
 from elfair.policies import GaussianPolicy
+from elfair.policies.gaussian import normal_density
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.decisions import thresholds_of
 
@@ -236,3 +237,36 @@ def test_where_no_constraint_binds_the_error_is_that_of_least_squares():
     assert found.mean() >= 0.9 - (0.0 if FULL else 3 * 0.3 / sqrt(seeds))
     assert mse[found].mean() <= 1.1 * best
     assert (found & violated).mean() <= DELTA + noise(seeds)
+
+
+# -- decisions that nobody has seen ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [500, 2_000])
+def test_an_outcome_model_alone_lets_no_model_out(n):
+    # Logged doses are near 0, labels near 4, and the impact falls off a cliff at 3: what the
+    # quadratic model of the impact says of doses of 4 is made up.
+    draws, violated = (100 if FULL else 20), 0
+
+    def impact(rng, dose):
+        return np.where(dose > 3, -3.0, dose) + rng.normal(0, 0.3, dose.size)
+
+    for seed in range(draws):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(n, 1))
+        mean = 0.3 * X[:, 0]
+        dose = mean + rng.normal(size=n)
+        reg = ELFRegressor("E[impact] >= E_logged[impact]", delta=DELTA).fit(
+            X,
+            4 + mean + rng.normal(0, 0.2, n),
+            decision=dose,
+            propensity=normal_density(dose, mean, 1.0),
+            behavior_spread=1.0,
+            impact=impact(rng, dose),
+        )
+        if reg.solution_found_:
+            people = rng.normal(size=(20_000, 1))
+            old = 0.3 * people[:, 0] + rng.normal(size=20_000)
+            new = reg.predict(people, random_state=seed)
+            violated += impact(rng, new).mean() < impact(rng, old).mean()
+    assert violated / draws <= DELTA + noise(draws)

@@ -168,6 +168,7 @@ class TorchPolicy(SoftmaxPolicy):
         flat = self._tensor(self.start[: self._n_weights]).requires_grad_()
         try:
             first, second = self._output(flat, rows), self._output(flat, rows)
+            some = self._output(flat, rows[: (len(rows) + 1) // 2])
         except (RuntimeError, TypeError, IndexError) as error:
             raise InputError(
                 f"the module failed on features of shape {tuple(rows.shape)}, "
@@ -180,6 +181,13 @@ class TorchPolicy(SoftmaxPolicy):
                 "the module must give the same logits for the same rows. Got two different answers "
                 "in evaluation mode.",
                 hint="take what is random out of it: decisions are sampled from its logits.",
+            )
+        if not torch.allclose(some, first[: len(some)], rtol=1e-3, atol=1e-3):
+            raise InputError(
+                "the module must judge each person alone. Got other logits for the same rows among "
+                "fewer others: what is tested would not be what decides.",
+                hint="take out what averages over rows, such as a batch norm without running "
+                "statistics (track_running_stats=False).",
             )
         if not first.requires_grad:
             raise InputError(
