@@ -455,3 +455,13 @@ def test_errors_are_value_errors_too() -> None:
     error = refused("y has 1 rows", y=[1])
     assert isinstance(error, ValueError)
     assert isinstance(error, ElfairError)
+
+
+def test_an_impact_is_no_feature_and_no_group():
+    rows = [[0.0], [1.0]]
+    for logged in (
+        {"impact": {"x0": [1.0, 2.0]}},
+        {"impact": {"T": [1.0, 2.0]}, "sensitive_features": {"T": [0, 1]}},
+    ):
+        with pytest.raises(DataError, match=r"(?s)both an impact and a column.*Hint: rename"):
+            LoggedData(rows, **logged)

@@ -149,3 +149,39 @@ def test_rows_that_do_not_vary_need_another_bound():
     assert result.upper == np.inf
     assert result.rows_needed is None
     assert certify(np.full(500, 0.5), data, "PR <= 0.6", bound="hoeffding").passed
+
+
+def test_a_rare_decision_that_is_to_become_common_leaves_no_normal_average():
+    """Decision 1 was taken twice in a thousand rows; what comes of it is not known, and is bad."""
+    rng = np.random.default_rng(9)
+    decision = (rng.random(600) < 0.002).astype(int)
+    data = LoggedData(
+        rng.normal(size=(600, 1)),
+        decision=decision,
+        propensity=np.where(decision == 1, 0.002, 0.998),
+        impact=rng.normal(size=600) - 5 * decision,
+        classes=[0, 1],
+    )
+
+    def normal(p, **given):
+        record = certify(
+            np.full(600, p), data, "E[impact] >= E_logged[impact] - 0.3", impact_range=(-20, 9),
+            **given,
+        )  # fmt: skip
+        return {a.name: a for a in record.assumptions}.get("normal average")
+
+    rare = normal(0.9)
+    assert rare.status == "violated"
+    assert "hardly anybody got" in rare.evidence
+    assert normal(0.002).status == "declared"
+    assert normal(0.9, bound="betting") is None
+
+
+def test_few_rows_beyond_a_point_are_a_warning_under_the_t_bound_only():
+    data = draw(800, 10)
+    few = certify(np.full(800, 0.5), data, "quantile[impact, 0.02] >= -1")
+    assert any("lie beyond the point of 'impact < -1'" in w for w in few.warnings)
+    finite = certify(np.full(800, 0.5), data, "quantile[impact, 0.02] >= -1", bound="betting")
+    assert not any("beyond the point" in warning for warning in finite.warnings)
+    many = certify(np.full(800, 0.5), data, "median[impact] >= 0.1")
+    assert not any("beyond the point" in warning for warning in many.warnings)

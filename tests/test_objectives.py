@@ -211,3 +211,53 @@ def test_a_tree_is_a_parameter_like_any_other(outreach):
     np.testing.assert_array_equal(copied.predict_proba(outreach.X), probabilities)
     with pytest.raises(DataError, match="y"):
         again.score(outreach.X, None)
+
+
+@pytest.mark.parametrize(
+    ("objective", "measure"),
+    [
+        ("quantile[profit, 0.1]", lambda p: np.quantile(p, 0.1)),
+        ("CVaR[profit, 0.2]", lambda p: np.sort(p)[: p.size // 5].mean()),
+        ("-var[profit]", lambda p: -p.var()),
+        ("median[profit]", np.median),
+        ("P[profit >= 0.9]", lambda p: (p >= 0.9).mean()),
+        ("E[profit] - var[profit]", lambda p: p.mean() - p.var()),
+        ("E[profit] * P[profit >= 0.2]", lambda p: p.mean() * (p >= 0.2).mean()),
+    ],
+)
+def test_what_is_beyond_the_mean_can_be_made_large(objective, measure):
+    """Arm 0 is safe, arm 1 pays more on average and varies more, the more so where x is large."""
+    rng = np.random.default_rng(3)
+
+    def profits(x, arm):
+        noise = rng.normal(size=arm.shape)
+        return np.where(arm == 1, 1 + 0.3 * x + (1 + 0.5 * x) * noise, 0.7 + 0.2 * noise)
+
+    n = 3_000
+    x, arm = rng.choice([-1.0, 1.0], size=n), rng.integers(0, 2, n)
+    sample = {
+        "X": x[:, None],
+        "decision": arm,
+        "propensity": np.full(n, 0.5),
+        "impact": {"profit": profits(x, arm)},
+    }
+    clf = ELFClassifier(objective=objective).fit(**sample)
+    people = np.tile([-1.0, 1.0], 20_000)
+
+    def reached(shares):
+        return measure(profits(people, (rng.random(people.size) < shares).astype(int)))
+
+    best = max(
+        reached(np.where(people < 0, low, high)) for low in (0, 0.5, 1) for high in (0, 0.5, 1)
+    )
+    worst = min(reached(np.full(people.size, share)) for share in (0, 1))
+    found = reached(clf.predict_proba(people[:, None])[:, 1])
+    assert found >= best - 0.1 * (best - worst) - 0.01
+
+
+def test_something_must_depend_on_decisions(outreach):
+    sample = outreach.sample(100, 8)
+    for objective in ("P[race == 'A']", "P[race == 'A'] - E_logged[profit]"):
+        with pytest.raises(elfair.ConstraintError, match="does not depend on the new model"):
+            ELFClassifier(objective=objective).fit(**sample)
+    assert ELFClassifier(objective="P[profit >= 1]").fit(**sample).solution_found_

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from elfair.constraints import Plan, Tail
 from elfair.data import LoggedData
+from elfair.statistics import impact_of
 
 Floats = NDArray[np.float64]
 
@@ -40,10 +41,13 @@ def centred(plan: Plan, data: LoggedData, free: Floats, n_test: int) -> Plan:
     Plan
         The same plan where there is nothing to choose.
     """
-    if not plan.baselines.estimation.may_center:
+    means = [mean for claim in plan.claims for mean in claim.means]
+    weighted = any(impact_of(mean, data) is not None for mean in means)
+    if not (weighted and plan.baselines.estimation.may_center):
         return plan
     options = [plan.centred_at("range"), plan.centred_at("mean")]
-    return min(options, key=lambda option: _width(option, data, free, n_test / data.n))
+    ratio = n_test / max(1, data.n)
+    return min(options, key=lambda option: _width(option, data, free, ratio))
 
 
 def _width(plan: Plan, data: LoggedData, free: Floats, ratio: float) -> float:

@@ -243,6 +243,12 @@ class LoggedData:
         impacts = {}
         for name, column in named_columns(values, "impact", default="impact").items():
             check_length(column, self.n, f"impact '{name}'")
+            if name in self.names:
+                raise DataError(
+                    f"'{name}' is both an impact and a column that conditions can name.",
+                    hint="rename one of them; an impact is not known when a decision is taken, and "
+                    "is no feature.",
+                )
             impacts[name] = as_floats(column, f"impact '{name}'")
             missing, infinite = np.isnan(impacts[name]), np.isinf(impacts[name])
             if missing.any():

@@ -321,3 +321,11 @@ def test_the_text_of_a_form() -> None:
     assert str(Linear(0.0, ((1.0, PR()),))) == "PR"
     assert str(Linear(-1.0, ())) == "-1"
     assert str(Linear(0.0, ())) == "0"
+
+
+def test_among_those_decided_in_one_way():
+    (one,) = conjuncts("P[label == 1 | decision == 1 and race == 'A'] >= 0.7")
+    assert one.form.is_linear
+    assert one.text == (
+        "P[decision == 1 and label == 1 | race == 'A'] >= 0.7 * P[decision == 1 | race == 'A']"
+    )

@@ -169,7 +169,7 @@ def test_trees_and_text_are_the_same():
         ("2 * 3", "holds no statistic"),
         (0.5, "holds no statistic"),
         ("E_logged[impact]", "does not depend on the new model"),
-        ("E_logged[impact] + P[label == 1]", "does not depend on the new model"),
+        ("E_logged[impact] + E_logged[decision == 1]", "does not depend on the new model"),
         ("profit", r"made large by 'E\[profit\]'"),
         ("logloss", "did you mean 'log_loss'"),
         ("acuracy", "did you mean 'accuracy'"),

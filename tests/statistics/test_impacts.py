@@ -59,10 +59,6 @@ def test_other_averages():
     assert impact_of(Mean(shortfall), data) == Impact("gain", shortfall)
     for text in ("PR", "accuracy", "P[T == 1]", "P[x0 < 0.3]", "P[decision == 1 and label == 0]"):
         assert impact_of(mean_of(text), data) is None
-    # A feature or a group of that name comes first.
-    named = make(sensitive_features={"gain": np.arange(N)})
-    assert impact_of(mean_of("P[gain < 0.3]"), named) is None
-    assert impact_of(mean_of("E[gain]"), named) == Impact("gain")
 
 
 @pytest.mark.parametrize("text", ["P[gain == 3] <= 1", "P[gain < 3 and decision == 1] <= 1",

@@ -98,7 +98,7 @@ def event_of(mean: Mean) -> Condition:
 
 
 def _is_impact(column: Operand, op: str, value: object, data: LoggedData) -> bool:
-    """Whether a comparison asks for the impact: a feature of the same name comes first."""
+    """Whether a comparison asks for the impact (and not for a column called ``impact``)."""
     assert isinstance(column, Column)
     number = isinstance(value, int | float) and op in _MIRRORED
     return number and column.name in data.impact_names and column.name not in data.names
