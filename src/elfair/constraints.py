@@ -27,7 +27,7 @@ from elfair.language import (
 )
 from elfair.language.tree import walk
 from elfair.recipes import Recipe
-from elfair.statistics import Baselines, Part, compile_form, logged_average
+from elfair.statistics import Baselines, Part, compile_form, is_decided, logged_average
 
 Floats = NDArray[np.float64]
 Constraint: TypeAlias = str | Statement | Recipe
@@ -129,7 +129,32 @@ def read_constraints(
                 claim.conjunct.source,
                 hint="compare E[...] with E_logged[...], or with a number.",
             )
+    _check_not_exact(claims)
     return claims
+
+
+def _check_not_exact(claims: Sequence[Claim]) -> None:
+    """Refuse an equality that is spelled out as two inequalities."""
+    forms = {claim.conjunct.form for claim in claims}
+    for claim in claims:
+        if claim.conjunct.form.terms and -claim.conjunct.form in forms:
+            raise point_at(
+                f"'{claim.conjunct.text}' is asked for together with its opposite: exact equality "
+                "can never be certified.",
+                claim.conjunct.source,
+                hint="allow some tolerance, as in abs(E[impact] - E_logged[impact]) <= 0.1.",
+            )
+
+
+def _check_decided(claim: Claim, data: LoggedData) -> None:
+    """Refuse a statement about people alone, which no model changes."""
+    new = [mean for mean in claim.means if not mean.logged]
+    if new and not claim.statistics and not any(is_decided(mean, data) for mean in new):
+        raise point_at(
+            f"'{claim.conjunct.text}' does not depend on what a model decides.",
+            claim.conjunct.source,
+            hint="ask for an impact, a rate such as PR, or an event of the decision.",
+        )
 
 
 def _items(value: Any) -> list[Any] | None:
@@ -163,7 +188,9 @@ class Plan:
     def make(
         cls, claims: tuple[Claim, ...], bound: Bound, baselines: Baselines, everyone: LoggedData
     ) -> Plan:
-        """Fix the plan; ``everyone`` is read for the paper's tau alone."""
+        """Fix the plan; of ``everyone`` only the paper's tau and the names of columns are read."""
+        for claim in claims:
+            _check_decided(claim, everyone)
         averages: dict[Mean, float] = {}
         if baselines.estimation.estimator == "is":
             averages = {
@@ -210,6 +237,13 @@ class Plan:
     def _tail(self, claim: Claim, data: LoggedData) -> Tail:
         form = claim.conjunct.form
         parts = compile_form(form, data, self.baselines, self.logged_averages)
+        if sum(part.rows.low for part in parts) > 0:
+            raise point_at(
+                f"'{claim.conjunct.text}' can never hold: {form} is above 0 whatever the model "
+                "decides.",
+                claim.conjunct.source,
+                hint="check the number and the direction; a rate is a number between 0 and 1.",
+            )
         tail = Tail(form, claim.delta, parts, self.bound)
         tail.check_bound(self.baselines.estimation.estimator)
         return tail

@@ -145,7 +145,7 @@ class LoggedData:
         """The column that an impact's name stands for."""
         if name in self.impacts:
             return name
-        if name == "impact" and len(self.impacts) == 1:
+        if name in self.impact_names:
             return next(iter(self.impacts))
         if not self.impacts:
             raise DataError(
@@ -161,7 +161,8 @@ class LoggedData:
     def impact_names(self) -> list[str]:
         """The names under which impacts can be asked for."""
         names = list(self.impacts)
-        return [*names, "impact"] if len(names) == 1 and names != ["impact"] else names
+        alone = len(names) == 1 and "impact" not in (*names, *self.names)
+        return [*names, "impact"] if alone else names
 
     # -- parts of the table ---------------------------------------------------------------------
 

@@ -134,7 +134,9 @@ class _Outcome(ABC):
         strength = float(np.mean(evidence))
         kept = max(least, 1 - 1 / strength) if strength > 0 else least
         shares = [
-            min(1.0, (direct + kept**2 * residual) / weighted) if weighted > 0 else 1.0
+            float(np.clip((direct + kept**2 * residual) / weighted, 0.0, 1.0))
+            if weighted > 0
+            else 1.0
             for direct, residual, weighted in parts
         ]
         believed = Rows(

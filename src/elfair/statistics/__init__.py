@@ -8,7 +8,7 @@ from elfair.statistics.compiled import (
     mean_part,
     require_rows,
 )
-from elfair.statistics.impacts import Impact, asks_for_cost, impact_of
+from elfair.statistics.impacts import Impact, asks_for_cost, impact_of, is_decided
 from elfair.statistics.rows import Rows
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "asks_for_cost",
     "compile_form",
     "impact_of",
+    "is_decided",
     "logged_average",
     "mean_part",
     "require_rows",

@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from elfair.columns import Array
+from elfair.columns import Array, listed
 from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
 from elfair.errors import ConstraintError, DataError
@@ -199,6 +199,7 @@ class Classes:
                 mean.span,
                 hint="ask for a rate, such as P[decision == 1] or accuracy, or use ELFRegressor.",
             )
+        check_values(mean.of, data)
         if not uses_decision(mean.of):
             return np.tile(holds(mean.of, data).astype(np.float64), (data.classes.size, 1))
         return np.array([holds(mean.of, data, decision=name) for name in data.classes], np.float64)
@@ -315,6 +316,38 @@ def _known(column: Array | None) -> Floats:
     """A column that was asked for before (by ``needed``)."""
     assert column is not None
     return column
+
+
+def check_values(event: Condition, data: LoggedData) -> None:
+    """Raise, pointing at the text, for a class that does not exist and for an impact in an event
+    that is more than one comparison.
+    """
+    for node in walk(event):
+        if (
+            isinstance(node, Column)
+            and node.name in data.impact_names
+            and node.name not in data.names
+        ):
+            raise point_at(
+                f"'{node}' is an impact; an event takes one comparison of an impact with a number "
+                "(<, <=, > or >=), and nothing else beside it.",
+                node.span,
+                hint=f"write P[{node} >= 1 | ...], or bound several such probabilities.",
+            )
+        if isinstance(node, Compare) and node.op in ("==", "!="):
+            sides: tuple[Operand, ...] = (node.left, node.right)
+        elif isinstance(node, Member):
+            sides = (node.left, *node.values)
+        else:
+            continue
+        if any(isinstance(side, Decision | Label) for side in sides):
+            for side in sides:
+                if isinstance(side, Literal) and not any(side.value == k for k in data.classes):
+                    raise point_at(
+                        f"no class {side}; classes: {listed(data.classes)}.",
+                        side.span,
+                        hint="compare with a class; text and numbers are different things.",
+                    )
 
 
 def thresholds_of(means: Iterable[Mean]) -> tuple[float, ...]:

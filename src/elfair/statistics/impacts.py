@@ -21,6 +21,7 @@ from elfair.language import (
     Operand,
     Threshold,
     point_at,
+    uses_decision,
 )
 
 Floats = NDArray[np.float64]
@@ -84,6 +85,20 @@ def impact_of(mean: Mean, data: LoggedData) -> Impact | None:
         case Compare(Literal(value), op, Column() as column) if _is_impact(column, op, value, data):
             return Impact(_name(column, data), Threshold(column, float(value), _MIRRORED[op]))
     return None
+
+
+def is_decided(mean: Mean, data: LoggedData) -> bool:
+    """Whether the new model's decisions change an average.
+
+    Examples
+    --------
+    >>> from elfair.language import P, PR, col
+    >>> data = LoggedData([[0.0], [1.0]], [0, 1])
+    >>> is_decided(PR(), data), is_decided(P(col("x0") > 0), data)
+    (True, False)
+    """
+    event = isinstance(mean.of, Condition) and impact_of(mean, data) is None
+    return not mean.logged and (not event or uses_decision(mean.of))
 
 
 def asks_for_cost(mean: Mean, data: LoggedData) -> bool:
