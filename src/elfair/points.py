@@ -42,12 +42,18 @@ from elfair.language import (
     Tail,
     Threshold,
     conjuncts,
-    holds,
     linear_form,
     point_at,
     substitute,
 )
-from elfair.statistics import asks_for_cost, compile_form, impact_of
+from elfair.statistics import (
+    Baselines,
+    Estimation,
+    asks_for_cost,
+    compile_form,
+    impact_of,
+    mean_part,
+)
 from elfair.statistics.decisions import decisions_of
 
 Floats = NDArray[np.float64]
@@ -238,18 +244,7 @@ class _Settling:
     def _sorted(self, statistic: Statistic) -> tuple[Floats, Floats]:
         """The impacts inside the condition in order, and their weights."""
         if statistic not in self._in_order:
-            mean = Mean(statistic.of, statistic.given)
-            if asks_for_cost(mean, self.data):
-                raise point_at(
-                    f"'{statistic}' asks for the distribution of the cost, of which only the mean "
-                    "is known to be an average.",
-                    statistic.span,
-                    "bound E[cost], or pass the cost that was seen as an impact.",
-                )
-            # Says what is missing: rows inside the condition, decisions, propensities.
-            compile_form(linear_form(mean), self.data, self.plan.baselines, {})
-            weights = decisions_of(self.data).weights(self.free)
-            self._in_order[statistic] = in_order(statistic, self.data, weights)
+            self._in_order[statistic] = in_order(statistic, self.data, self.free)
         return self._in_order[statistic]
 
     @cached_property
@@ -294,22 +289,42 @@ class _Settling:
         return {s: _rounded(number + each / weights[s], 12) for s, number in numbers.items()}
 
 
-def in_order(statistic: Statistic, data: LoggedData, weights: Floats) -> tuple[Floats, Floats]:
-    """The impacts that a statistic is about, in order, and the weights of their rows.
+def in_order(statistic: Statistic, data: LoggedData, free: Floats | None) -> tuple[Floats, Floats]:
+    """The impacts that a statistic is about, in order, and the importance weights of their rows.
+
+    Parameters
+    ----------
+    statistic : Statistic
+        What is asked of an impact.
+    data : LoggedData
+        The rows.
+    free : ndarray of shape (channels, n), optional
+        The policy; the behaviour model where it is None.
 
     Examples
     --------
     >>> from elfair.language import col, median
-    >>> data = LoggedData([[1.0], [2.0], [1.0]], impact=[3.0, 1.0, 2.0])
-    >>> in_order(median("impact", given=col("x0") == 1), data, np.array([0.5, 1.0, 2.0]))
-    (array([2., 3.]), array([2. , 0.5]))
+    >>> data = LoggedData([[1.0], [2.0], [1.0]], decision=[0, 1, 1], propensity=[0.5, 0.5, 0.5],
+    ...                   impact=[3.0, 1.0, 2.0])
+    >>> in_order(median("impact", given=col("x0") == 1), data, np.array([[0.75, 0.5, 0.75]]))
+    (array([2., 3.]), array([1.5, 0.5]))
     """
-    inside = holds(statistic.given, data)
-    impact = impact_of(Mean(statistic.of, statistic.given), data)
+    mean = Mean(statistic.of, statistic.given, span=statistic.span)
+    if asks_for_cost(mean, data):
+        raise point_at(
+            f"'{statistic}' asks for the distribution of the cost, of which only the mean is known "
+            "to be an average.",
+            statistic.span,
+            "ask for E[cost], or pass the cost that was seen as an impact.",
+        )
+    # Says what is missing: rows inside the condition, decisions, propensities.
+    index = mean_part(mean, data, Baselines(Estimation(), data)).rows.index
+    impact = impact_of(mean, data)
     assert impact is not None
-    values = impact.values(data)[inside]
+    values = impact.values(data)[index]
+    weights = np.ones(data.n) if free is None else decisions_of(data).weights(free)
     order = np.argsort(values, kind="stable")
-    return values[order], weights[inside][order]
+    return values[order], weights[index][order]
 
 
 def _rounded(value: float, digits: int = DIGITS) -> float:

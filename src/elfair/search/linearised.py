@@ -25,7 +25,6 @@ from elfair.language import (
 )
 from elfair.language.tree import walk
 from elfair.points import in_order
-from elfair.statistics.decisions import decisions_of
 
 Floats = NDArray[np.float64]
 
@@ -48,13 +47,12 @@ def linearised(expression: Expression, data: LoggedData, free: Floats | None) ->
     found = dict.fromkeys(node for node in walk(expression) if isinstance(node, Statistic))
     if not found:
         return expression
-    weights = np.ones(data.n) if free is None else decisions_of(data).weights(free)
-    return substitute(expression, {each: _averages(each, data, weights) for each in found})
+    return substitute(expression, {each: _averages(each, data, free) for each in found})
 
 
-def _averages(statistic: Statistic, data: LoggedData, weights: Floats) -> Expression:
+def _averages(statistic: Statistic, data: LoggedData, free: Floats | None) -> Expression:
     of, given = statistic.of, statistic.given
-    values, weights = in_order(statistic, data, weights)
+    values, weights = in_order(statistic, data, free)
     reached = np.cumsum(weights) / (float(weights.sum()) or 1.0)
 
     def at(share: float) -> float:
