@@ -65,7 +65,9 @@ def test_other_averages():
                                   "P[gain < 'a'] <= 1", "P[gain in [1, 2]] <= 1"])  # fmt: skip
 def test_events_that_are_not_one_threshold_are_errors(text):
     (conjunct,) = conjuncts(text)
-    with pytest.raises(ConstraintError, match=r"(?s)no column 'gain'.*\^\^\^\^.*Hint: "):
+    with pytest.raises(
+        ConstraintError, match=r"(?s)'gain' is an impact; .*\^\^\^\^.*Hint: "
+    ):
         compile_form(conjunct.form, make(), Baselines(Estimation(), make()), {})
 
 

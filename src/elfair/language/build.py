@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
+from numbers import Real
 from operator import and_
 from typing import Any, NoReturn
 
@@ -193,7 +194,7 @@ def quantile(of: str, share: float, *, given: Condition | None = None) -> Quanti
     >>> print(quantile("impact", 0.1) >= 2)
     quantile[impact, 0.1] >= 2
     """
-    return Quantile(_column(of), _optional(given), share=float(share))
+    return Quantile(_column(of), _optional(given), share=_number(share))
 
 
 def median(of: str, *, given: Condition | None = None) -> Quantile:
@@ -215,7 +216,7 @@ def cvar(of: str, share: float, *, given: Condition | None = None) -> CVaR:
     >>> print(cvar("impact", 0.1) >= 1)
     CVaR[impact, 0.1] >= 1
     """
-    return CVaR(_column(of), _optional(given), share=float(share))
+    return CVaR(_column(of), _optional(given), share=_number(share))
 
 
 def variance(of: str, *, given: Condition | None = None) -> Variance:
@@ -239,6 +240,7 @@ def interquantile_range(
     >>> print(interquantile_range("impact") <= 3)
     quantile[impact, 0.75] - quantile[impact, 0.25] <= 3
     """
+    low, high = _number(low), _number(high)
     if not low < high:
         raise ConstraintError(
             f"the shares of an inter-quantile range must be in order. Got {low:g} and {high:g}.",
@@ -312,6 +314,15 @@ def _column(name: object) -> Column:
     raise ConstraintError(
         f"a column is named by a text that is not empty. Got {name!r} instead.",
         hint="write col('race').",
+    )
+
+
+def _number(share: object) -> float:
+    if isinstance(share, Real) and not isinstance(share, bool):
+        return float(share)
+    raise ConstraintError(
+        f"a share of people is a number between 0 and 1. Got {share!r} instead.",
+        hint="the lowest tenth is quantile('impact', 0.1).",
     )
 
 
