@@ -32,14 +32,14 @@ from elfair.intervals import ABOVE, Formula, needs
 from elfair.language import (
     AtMost,
     CVaR,
+    Deficit,
     Expression,
+    LowerTail,
     Mean,
     Number,
     Quantile,
-    Shortfall,
     Squared,
     Statistic,
-    Tail,
     Threshold,
     conjuncts,
     linear_form,
@@ -175,7 +175,7 @@ class _Settling:
         if isinstance(statistic, CVaR):
             reached = int(np.searchsorted(np.cumsum(weights), statistic.share * total))
             point = _rounded(float(values[min(reached, values.size - 1)]))
-            return _Stood(point - Mean(Shortfall(of, point), given) / statistic.share)
+            return _Stood(point - Mean(Deficit(of, point), given) / statistic.share)
         point = _rounded(float(values @ weights) / total)
         square: Expression = Mean(Squared(of, point), given)
         if self._sides[statistic] != ABOVE:
@@ -197,7 +197,7 @@ class _Settling:
             Number(number),
             (
                 Mean(Threshold(of, point, ">"), given) <= most,
-                Mean(Tail(of, point, number), given) <= 0,
+                Mean(LowerTail(of, point, number), given) <= 0,
             ),
         )
 

@@ -46,7 +46,7 @@ from elfair.language.conditions import (
     Positive,
 )
 from elfair.language.conjunction import Conjunct, Linear, conjuncts, linear_form
-from elfair.language.derived import Derived, Shortfall, Squared, Tail, Threshold
+from elfair.language.derived import Deficit, Derived, LowerTail, Squared, Threshold
 from elfair.language.disjoint import are_disjoint
 from elfair.language.distribution import CVaR, Quantile, Variance
 from elfair.language.evaluation import Table, holds
@@ -88,6 +88,7 @@ __all__ = [
     "Condition",
     "Conjunct",
     "Decision",
+    "Deficit",
     "Derived",
     "E",
     "E_logged",
@@ -95,6 +96,7 @@ __all__ = [
     "Label",
     "Linear",
     "Literal",
+    "LowerTail",
     "Max",
     "Mean",
     "Member",
@@ -110,7 +112,6 @@ __all__ = [
     "Quantile",
     "Quotient",
     "Scaled",
-    "Shortfall",
     "Span",
     "Squared",
     "SquaredError",
@@ -118,7 +119,6 @@ __all__ = [
     "Statistic",
     "Sum",
     "Table",
-    "Tail",
     "Threshold",
     "Variance",
     "accuracy",

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from elfair.data import LoggedData
 from elfair.language import (
     CVaR,
+    Deficit,
     Expression,
     Mean,
     Quantile,
-    Shortfall,
     Squared,
     Statistic,
     Threshold,
@@ -67,6 +67,6 @@ def _averages(statistic: Statistic, data: LoggedData, free: Floats | None) -> Ex
             return point - slope * (Mean(Threshold(of, point, "<"), given) - share)
         case CVaR(share=share):
             point = at(share)
-            return point - Mean(Shortfall(of, point), given) / share
+            return point - Mean(Deficit(of, point), given) / share
     mean = float(values @ weights) / (float(weights.sum()) or 1.0)
     return Mean(Squared(of, mean), given)
