@@ -31,7 +31,7 @@ from elfair.data import LoggedData
 from elfair.intervals import ABOVE, Formula, needs
 from elfair.language import (
     AtMost,
-    CVaR,
+    ConditionalValueAtRisk,
     Deficit,
     Expression,
     LowerTail,
@@ -163,7 +163,8 @@ class _Settling:
 
     def _is_traded(self, statistic: Statistic) -> bool:
         from_above = self._sides[statistic] == ABOVE
-        return isinstance(statistic, Quantile) or (isinstance(statistic, CVaR) and from_above)
+        cvar = isinstance(statistic, ConditionalValueAtRisk)
+        return isinstance(statistic, Quantile) or (cvar and from_above)
 
     # -- what stands in -------------------------------------------------------------------------
 
@@ -172,7 +173,7 @@ class _Settling:
         of, given = statistic.of, statistic.given
         values, weights = self._sorted(statistic)
         total = float(weights.sum()) or 1.0
-        if isinstance(statistic, CVaR):
+        if isinstance(statistic, ConditionalValueAtRisk):
             reached = int(np.searchsorted(np.cumsum(weights), statistic.share * total))
             point = _rounded(float(values[min(reached, values.size - 1)]))
             return _Stood(point - Mean(Deficit(of, point), given) / statistic.share)
@@ -185,7 +186,7 @@ class _Settling:
     def _beside(self, statistic: Statistic, number: float, errors: float = 0.0) -> _Stood:
         """A number, and the conditions under which the statistic is on its side of it."""
         of, given = statistic.of, statistic.given
-        assert isinstance(statistic, Quantile | CVaR)
+        assert isinstance(statistic, Quantile | ConditionalValueAtRisk)
         if self._sides[statistic] != ABOVE:
             below = Mean(Threshold(of, number, "<"), given)
             return _Stood(Number(number), (below <= statistic.share,))
@@ -223,7 +224,7 @@ class _Settling:
 
     def _edge(self, statistic: Statistic, errors: float) -> float:
         """The same for the quantile that a statistic is about."""
-        assert isinstance(statistic, Quantile | CVaR)
+        assert isinstance(statistic, Quantile | ConditionalValueAtRisk)
         values, weights = self._sorted(statistic)
         n, share = values.size, statistic.share
         if self._sides[statistic] == ABOVE:

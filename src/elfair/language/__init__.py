@@ -12,24 +12,24 @@ from __future__ import annotations
 from elfair.language.build import (
     FNR,
     FPR,
+    IQR,
     PR,
     TNR,
     TPR,
+    CVaR,
     E,
     E_logged,
     P,
     accuracy,
     col,
-    cvar,
     decision,
-    interquantile_range,
     label,
     maximum,
     median,
     minimum,
     mse,
     quantile,
-    variance,
+    var,
 )
 from elfair.language.conditions import (
     And,
@@ -48,7 +48,7 @@ from elfair.language.conditions import (
 from elfair.language.conjunction import Conjunct, Linear, conjuncts, linear_form
 from elfair.language.derived import Deficit, Derived, LowerTail, Squared, Threshold
 from elfair.language.disjoint import are_disjoint
-from elfair.language.distribution import CVaR, Quantile, Variance
+from elfair.language.distribution import ConditionalValueAtRisk, Quantile, Variance
 from elfair.language.evaluation import Table, holds
 from elfair.language.expressions import (
     Abs,
@@ -74,6 +74,7 @@ from elfair.language.tree import Node, Span, point_at
 __all__ = [
     "FNR",
     "FPR",
+    "IQR",
     "PR",
     "TNR",
     "TPR",
@@ -86,6 +87,7 @@ __all__ = [
     "Column",
     "Compare",
     "Condition",
+    "ConditionalValueAtRisk",
     "Conjunct",
     "Decision",
     "Deficit",
@@ -126,11 +128,9 @@ __all__ = [
     "col",
     "columns_used",
     "conjuncts",
-    "cvar",
     "decision",
     "holds",
     "impacts_used",
-    "interquantile_range",
     "label",
     "linear_form",
     "maximum",
@@ -146,5 +146,5 @@ __all__ = [
     "substitute",
     "uses_decision",
     "uses_label",
-    "variance",
+    "var",
 ]

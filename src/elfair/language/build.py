@@ -32,7 +32,7 @@ from elfair.language.conditions import (
     as_condition,
     parts_of,
 )
-from elfair.language.distribution import CVaR, Quantile, Variance
+from elfair.language.distribution import ConditionalValueAtRisk, Quantile, Variance
 from elfair.language.expressions import Expression, Max, Mean, Min, Number, as_expression
 from elfair.language.rates import spelled_out
 from elfair.language.tree import walk
@@ -208,23 +208,23 @@ def median(of: str, *, given: Condition | None = None) -> Quantile:
     return quantile(of, 0.5, given=given)
 
 
-def cvar(of: str, share: float, *, given: Condition | None = None) -> CVaR:
-    """The mean impact of the worst share of people; ``CVaR`` in text.
+def cvar(of: str, share: float, *, given: Condition | None = None) -> ConditionalValueAtRisk:
+    """The mean impact of the worst share of people; also called ``CVaR``.
 
     Examples
     --------
-    >>> print(cvar("impact", 0.1) >= 1)
+    >>> print(CVaR("impact", 0.1) >= 1)
     CVaR[impact, 0.1] >= 1
     """
-    return CVaR(_column(of), _optional(given), share=_number(share))
+    return ConditionalValueAtRisk(_column(of), _optional(given), share=_number(share))
 
 
 def variance(of: str, *, given: Condition | None = None) -> Variance:
-    """The variance of an impact; ``var`` in text.
+    """The variance of an impact; also called ``var``.
 
     Examples
     --------
-    >>> print(variance("impact") <= 4)
+    >>> print(var("impact") <= 4)
     var[impact] <= 4
     """
     return Variance(_column(of), _optional(given))
@@ -233,11 +233,11 @@ def variance(of: str, *, given: Condition | None = None) -> Variance:
 def interquantile_range(
     of: str, low: float = 0.25, high: float = 0.75, *, given: Condition | None = None
 ) -> Expression:
-    """The distance between two quantiles of an impact; ``IQR`` in text.
+    """The distance between two quantiles of an impact; also called ``IQR``.
 
     Examples
     --------
-    >>> print(interquantile_range("impact") <= 3)
+    >>> print(IQR("impact") <= 3)
     quantile[impact, 0.75] - quantile[impact, 0.25] <= 3
     """
     low, high = _number(low), _number(high)
@@ -274,6 +274,9 @@ def minimum(*parts: Expression | float) -> Expression:
 E = expectation
 E_logged = logged_expectation
 P = probability
+CVaR = cvar
+var = variance
+IQR = interquantile_range
 label = Reference(Label())
 decision = Reference(Decision())
 accuracy = Rate("accuracy")

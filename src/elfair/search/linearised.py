@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from elfair.data import LoggedData
 from elfair.language import (
-    CVaR,
+    ConditionalValueAtRisk,
     Deficit,
     Expression,
     Mean,
@@ -65,7 +65,7 @@ def _averages(statistic: Statistic, data: LoggedData, free: Floats | None) -> Ex
             # Where many impacts are equal, the quantile does not move at all: any direction counts.
             slope = width / (2 * half) or 1.0
             return point - slope * (Mean(Threshold(of, point, "<"), given) - share)
-        case CVaR(share=share):
+        case ConditionalValueAtRisk(share=share):
             point = at(share)
             return point - Mean(Deficit(of, point), given) / share
     mean = float(values @ weights) / (float(weights.sum()) or 1.0)
