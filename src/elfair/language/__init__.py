@@ -63,13 +63,13 @@ from elfair.language.expressions import (
     Statistic,
     Sum,
 )
-from elfair.language.names import columns_used, impacts_used, means_in, uses_decision, uses_label
+from elfair.language.names import columns_used, impacts_used, uses_decision, uses_label
 from elfair.language.parsing import parse, parse_expression
 from elfair.language.rates import SquaredError
 from elfair.language.signs import sign_of
 from elfair.language.statements import All, AnyOf, AtMost, Statement
 from elfair.language.substitution import substitute
-from elfair.language.tree import Node, Span, point_at
+from elfair.language.tree import Node, Span, find, point_at
 
 __all__ = [
     "FNR",
@@ -129,12 +129,12 @@ __all__ = [
     "columns_used",
     "conjuncts",
     "decision",
+    "find",
     "holds",
     "impacts_used",
     "label",
     "linear_form",
     "maximum",
-    "means_in",
     "median",
     "minimum",
     "mse",

@@ -21,9 +21,9 @@ from elfair.language import (
     Squared,
     Statistic,
     Threshold,
+    find,
     substitute,
 )
-from elfair.language.tree import walk
 from elfair.points import in_order
 
 Floats = NDArray[np.float64]
@@ -44,7 +44,7 @@ def linearised(expression: Expression, data: LoggedData, free: Floats | None) ->
     free : ndarray of shape (channels, n), optional
         The policy to which the averages belong; the behaviour model where it is None.
     """
-    found = dict.fromkeys(node for node in walk(expression) if isinstance(node, Statistic))
+    found = find(expression, Statistic)
     if not found:
         return expression
     return substitute(expression, {each: _averages(each, data, free) for each in found})
