@@ -205,6 +205,7 @@ def test_a_group_too_small_for_the_sealed_half_is_an_error_before_it_is_opened()
         (lambda: elfair.no_worse("T", []), "must be 1 or more, .*Got none"),
         (lambda: elfair.no_worse(["T", "S"], ["A"]), "one value for each of T, S"),
         (lambda: elfair.parity("T", tolerance=0.1).expand(), "not known without data"),
+        (lambda: elfair.parity(3, tolerance=0.1), "name of a column, or several. Got 3"),
     ],
 )
 def test_what_makes_no_sense_is_refused(make, message):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from sklearn.base import clone
 
 import elfair
 from elfair import Certificate, ELFClassifier
-from elfair.errors import DataError
+from elfair.errors import ConstraintError, DataError, InputError
 
 B_NO_WORSE = "E[health | race == 'B'] >= E_logged[health | race == 'B']"
 
@@ -261,3 +262,26 @@ def test_something_must_depend_on_decisions(outreach):
         with pytest.raises(elfair.ConstraintError, match="does not depend on the new model"):
             ELFClassifier(objective=objective).fit(**sample)
     assert ELFClassifier(objective="P[profit >= 1]").fit(**sample).solution_found_
+
+
+@pytest.mark.parametrize(
+    ("objective", "left_out", "message"),
+    [
+        ("median[profit | race == 'X']", (), "'race == 'X'' is met by 0 of"),
+        ("var[profit]", ("propensity",), "'E[profit]' needs propensity"),
+        ("var[profit]", ("propensity", "decision"), "'E[profit]' needs decision"),
+    ],
+)
+def test_an_objective_beyond_the_mean_says_what_it_lacks(outreach, objective, left_out, message):
+    sample = outreach.sample(400, 0)
+    sample |= {"y": sample["decision"]} | dict.fromkeys(left_out)
+    with pytest.raises(InputError, match=re.escape(message)) as caught:
+        ELFClassifier(objective=objective).fit(**sample)
+    assert "Hint:" in str(caught.value)
+
+
+def test_the_distribution_of_a_cost_is_no_objective(outreach):
+    sample = outreach.sample(400, 0)
+    sample |= {"y": sample["decision"]}
+    with pytest.raises(ConstraintError, match="only the mean is known"):
+        ELFClassifier(objective="CVaR[cost, 0.1]", cost=np.eye(3)).fit(**sample)

@@ -16,7 +16,7 @@ from elfair.language import (
     AtMost,
     Column,
     Compare,
-    CVaR,
+    ConditionalValueAtRisk,
     Decision,
     Derived,
     Max,
@@ -107,7 +107,7 @@ class World:
                 return chosen
             case Quantile(share=a):
                 return self.values[np.searchsorted(law.cumsum(), a - 1e-12)]
-            case CVaR(share=a):
+            case ConditionalValueAtRisk(share=a):
                 reached = np.minimum(law.cumsum(), a)
                 return float(np.diff(reached, prepend=0.0) @ self.values) / a
             case Variance():

@@ -13,6 +13,7 @@ from elfair.errors import (
     ElfairError,
     FeatureTypeError,
     InputError,
+    MissingPackageError,
     NoSolutionFoundError,
 )
 from elfair.fairness import (
@@ -30,9 +31,11 @@ from elfair.fairness import (
 from elfair.language import (
     FNR,
     FPR,
+    IQR,
     PR,
     TNR,
     TPR,
+    CVaR,
     E,
     E_logged,
     P,
@@ -41,8 +44,11 @@ from elfair.language import (
     decision,
     label,
     maximum,
+    median,
     minimum,
     mse,
+    quantile,
+    var,
 )
 from elfair.recipes import Recipe
 from elfair.regressor import ELFRegressor
@@ -50,10 +56,12 @@ from elfair.regressor import ELFRegressor
 __all__ = [
     "FNR",
     "FPR",
+    "IQR",
     "PR",
     "TNR",
     "TPR",
     "BoundError",
+    "CVaR",
     "Certificate",
     "CertificateWarning",
     "ConstraintError",
@@ -66,6 +74,7 @@ __all__ = [
     "FeatureTypeError",
     "InputError",
     "LoggedData",
+    "MissingPackageError",
     "NoSolutionFoundError",
     "P",
     "Recipe",
@@ -82,10 +91,13 @@ __all__ = [
     "improvement",
     "label",
     "maximum",
+    "median",
     "minimum",
     "mse",
     "no_worse",
     "parity",
     "predictive_equality",
+    "quantile",
     "stagnation",
+    "var",
 ]

@@ -187,8 +187,9 @@ def certify(
     classes : sequence, optional
         The order of the columns of ``probabilities``, where it is not the sorted one.
     nuisance_fraction : float, default 0.2
-        The share of rows that is set aside, and not tested, where constants or an outcome model
-        must be learnt (not where the declared range gives the constant).
+        The share of rows that is set aside, and not tested, where constants, the points of a
+        quantile and the like, or an outcome model must be learnt (not where the declared range
+        gives the constant).
     random_state : int, default 0
         Seed of the order of rows and of the choice of those set aside.
 

@@ -82,8 +82,8 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
     center : {"auto", "range", "mean"}, default "auto"
         The constant of the paired form: the end of the declared range, or the mean of candidate
         rows, which the t bound takes, and others if a ``propensity_floor`` is declared as well.
-        "auto" is the range where one is declared; under a finite-sample bound with a floor, the
-        mean where there are enough candidate rows for the largest weight.
+        "auto" is the range where one is declared; under a finite-sample bound with a floor, the one
+        that promises the tighter bounds on candidate rows.
     outcome_model : scikit-learn regressor, optional
         What ``estimator="dr"`` fits on the candidate half; ridge regression unless given.
     classes : sequence, optional

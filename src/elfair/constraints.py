@@ -22,10 +22,9 @@ from elfair.language import (
     Statistic,
     are_disjoint,
     conjuncts,
-    means_in,
+    find,
     point_at,
 )
-from elfair.language.tree import walk
 from elfair.recipes import Recipe
 from elfair.statistics import Baselines, Part, compile_form, is_decided, logged_average
 
@@ -51,14 +50,12 @@ class Claim:
     @property
     def means(self) -> tuple[Mean, ...]:
         """The averages that it speaks of."""
-        return means_in(self.conjunct.form)
+        return find(self.conjunct.form.expression, Mean)
 
     @property
     def statistics(self) -> tuple[Statistic, ...]:
         """What it asks of an impact beyond averages."""
-        terms = self.conjunct.form.terms
-        found = (each for _, node in terms for each in walk(node) if isinstance(each, Statistic))
-        return tuple(dict.fromkeys(found))
+        return find(self.conjunct.form.expression, Statistic)
 
     @property
     def conditions(self) -> tuple[Condition | None, ...]:

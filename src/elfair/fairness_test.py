@@ -14,8 +14,7 @@ from elfair.bounds import Sample
 from elfair.certificate import ConstraintResult, GroupRecord
 from elfair.constraints import CompiledClaim, Plan, Tail
 from elfair.data import LoggedData
-from elfair.language import Shortfall, Threshold
-from elfair.language import Tail as TailOf
+from elfair.language import Deficit, LowerTail, Threshold
 from elfair.partition import SealedHalf
 from elfair.statistics import Impact, Part, Rows
 from elfair.statistics.decisions import decisions_of
@@ -27,7 +26,7 @@ FEW_ROWS = 30
 #: A mean weight below this share, and so many standard errors away from it, says that the rest of
 #: the new model's decisions is nowhere among the tested rows.
 SEEN_SHARE, UNSEEN_ERRORS = 0.9, 4.0
-#: Where fewer tested rows lie beyond the point of a quantile or of a shortfall, the t bound on it
+#: Where fewer tested rows lie beyond the point of a quantile or of a deficit, the t bound on it
 #: passes too often (.15 instead of .1 for 20 rows of 400, .12 for 80 of 1,600).
 FEW_BEYOND = 50
 #: The chance to pass that "about how many rows would be needed" is about.
@@ -286,7 +285,7 @@ def _is_unseen(group: GroupRecord, compiled: CompiledClaim, data: LoggedData) ->
 
 def _rows_beyond(impact: Impact, part: Part, data: LoggedData) -> float:
     """How many rows the average of a function of an impact turns on."""
-    if not isinstance(impact.derived, Threshold | Shortfall | TailOf):
+    if not isinstance(impact.derived, Threshold | Deficit | LowerTail):
         return inf
     beyond = int(np.count_nonzero(impact.values(data)[part.rows.index]))
     if isinstance(impact.derived, Threshold):

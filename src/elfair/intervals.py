@@ -133,8 +133,9 @@ class Formula:
         for variable, side in needs(self.form):
             if not isinstance(variable, Linear):
                 raise point_at(
-                    f"'{variable}' must stand for itself before it can be bounded.",
+                    f"'{variable}' is no average: only averages can be bounded.",
                     variable.span,
+                    "elfair.points.settle brings it back to averages.",
                 )
             found[variable if side == ABOVE else -variable] = None
         return tuple(found)

@@ -31,23 +31,29 @@ from elfair.data import LoggedData
 from elfair.intervals import ABOVE, Formula, needs
 from elfair.language import (
     AtMost,
-    CVaR,
+    ConditionalValueAtRisk,
+    Deficit,
     Expression,
+    LowerTail,
     Mean,
     Number,
     Quantile,
-    Shortfall,
     Squared,
     Statistic,
-    Tail,
     Threshold,
     conjuncts,
-    holds,
     linear_form,
     point_at,
     substitute,
 )
-from elfair.statistics import asks_for_cost, compile_form, impact_of
+from elfair.statistics import (
+    Baselines,
+    Estimation,
+    asks_for_cost,
+    compile_form,
+    impact_of,
+    mean_part,
+)
 from elfair.statistics.decisions import decisions_of
 
 Floats = NDArray[np.float64]
@@ -157,7 +163,8 @@ class _Settling:
 
     def _is_traded(self, statistic: Statistic) -> bool:
         from_above = self._sides[statistic] == ABOVE
-        return isinstance(statistic, Quantile) or (isinstance(statistic, CVaR) and from_above)
+        cvar = isinstance(statistic, ConditionalValueAtRisk)
+        return isinstance(statistic, Quantile) or (cvar and from_above)
 
     # -- what stands in -------------------------------------------------------------------------
 
@@ -166,10 +173,10 @@ class _Settling:
         of, given = statistic.of, statistic.given
         values, weights = self._sorted(statistic)
         total = float(weights.sum()) or 1.0
-        if isinstance(statistic, CVaR):
+        if isinstance(statistic, ConditionalValueAtRisk):
             reached = int(np.searchsorted(np.cumsum(weights), statistic.share * total))
             point = _rounded(float(values[min(reached, values.size - 1)]))
-            return _Stood(point - Mean(Shortfall(of, point), given) / statistic.share)
+            return _Stood(point - Mean(Deficit(of, point), given) / statistic.share)
         point = _rounded(float(values @ weights) / total)
         square: Expression = Mean(Squared(of, point), given)
         if self._sides[statistic] != ABOVE:
@@ -179,7 +186,7 @@ class _Settling:
     def _beside(self, statistic: Statistic, number: float, errors: float = 0.0) -> _Stood:
         """A number, and the conditions under which the statistic is on its side of it."""
         of, given = statistic.of, statistic.given
-        assert isinstance(statistic, Quantile | CVaR)
+        assert isinstance(statistic, Quantile | ConditionalValueAtRisk)
         if self._sides[statistic] != ABOVE:
             below = Mean(Threshold(of, number, "<"), given)
             return _Stood(Number(number), (below <= statistic.share,))
@@ -191,7 +198,7 @@ class _Settling:
             Number(number),
             (
                 Mean(Threshold(of, point, ">"), given) <= most,
-                Mean(Tail(of, point, number), given) <= 0,
+                Mean(LowerTail(of, point, number), given) <= 0,
             ),
         )
 
@@ -217,7 +224,7 @@ class _Settling:
 
     def _edge(self, statistic: Statistic, errors: float) -> float:
         """The same for the quantile that a statistic is about."""
-        assert isinstance(statistic, Quantile | CVaR)
+        assert isinstance(statistic, Quantile | ConditionalValueAtRisk)
         values, weights = self._sorted(statistic)
         n, share = values.size, statistic.share
         if self._sides[statistic] == ABOVE:
@@ -238,18 +245,7 @@ class _Settling:
     def _sorted(self, statistic: Statistic) -> tuple[Floats, Floats]:
         """The impacts inside the condition in order, and their weights."""
         if statistic not in self._in_order:
-            mean = Mean(statistic.of, statistic.given)
-            if asks_for_cost(mean, self.data):
-                raise point_at(
-                    f"'{statistic}' asks for the distribution of the cost, of which only the mean "
-                    "is known to be an average.",
-                    statistic.span,
-                    "bound E[cost], or pass the cost that was seen as an impact.",
-                )
-            # Says what is missing: rows inside the condition, decisions, propensities.
-            compile_form(linear_form(mean), self.data, self.plan.baselines, {})
-            weights = decisions_of(self.data).weights(self.free)
-            self._in_order[statistic] = in_order(statistic, self.data, weights)
+            self._in_order[statistic] = in_order(statistic, self.data, self.free)
         return self._in_order[statistic]
 
     @cached_property
@@ -294,22 +290,42 @@ class _Settling:
         return {s: _rounded(number + each / weights[s], 12) for s, number in numbers.items()}
 
 
-def in_order(statistic: Statistic, data: LoggedData, weights: Floats) -> tuple[Floats, Floats]:
-    """The impacts that a statistic is about, in order, and the weights of their rows.
+def in_order(statistic: Statistic, data: LoggedData, free: Floats | None) -> tuple[Floats, Floats]:
+    """The impacts that a statistic is about, in order, and the importance weights of their rows.
+
+    Parameters
+    ----------
+    statistic : Statistic
+        What is asked of an impact.
+    data : LoggedData
+        The rows.
+    free : ndarray of shape (channels, n), optional
+        The policy; the behaviour model where it is None.
 
     Examples
     --------
     >>> from elfair.language import col, median
-    >>> data = LoggedData([[1.0], [2.0], [1.0]], impact=[3.0, 1.0, 2.0])
-    >>> in_order(median("impact", given=col("x0") == 1), data, np.array([0.5, 1.0, 2.0]))
-    (array([2., 3.]), array([2. , 0.5]))
+    >>> data = LoggedData([[1.0], [2.0], [1.0]], decision=[0, 1, 1], propensity=[0.5, 0.5, 0.5],
+    ...                   impact=[3.0, 1.0, 2.0])
+    >>> in_order(median("impact", given=col("x0") == 1), data, np.array([[0.75, 0.5, 0.75]]))
+    (array([2., 3.]), array([1.5, 0.5]))
     """
-    inside = holds(statistic.given, data)
-    impact = impact_of(Mean(statistic.of, statistic.given), data)
+    mean = Mean(statistic.of, statistic.given, span=statistic.span)
+    if asks_for_cost(mean, data):
+        raise point_at(
+            f"'{statistic}' asks for the distribution of the cost, of which only the mean is known "
+            "to be an average.",
+            statistic.span,
+            "ask for E[cost], or pass the cost that was seen as an impact.",
+        )
+    # Says what is missing: rows inside the condition, decisions, propensities.
+    index = mean_part(mean, data, Baselines(Estimation(), data)).rows.index
+    impact = impact_of(mean, data)
     assert impact is not None
-    values = impact.values(data)[inside]
+    values = impact.values(data)[index]
+    weights = np.ones(data.n) if free is None else decisions_of(data).weights(free)
     order = np.argsort(values, kind="stable")
-    return values[order], weights[inside][order]
+    return values[order], weights[index][order]
 
 
 def _rounded(value: float, digits: int = DIGITS) -> float:

@@ -206,7 +206,7 @@ def make_recipe(
     **amount: float,
 ) -> Recipe:
     """Check what a helper was given, and write it down."""
-    columns = (by,) if isinstance(by, str) else tuple(by)
+    columns = tuple(by) if isinstance(by, Iterable) and not isinstance(by, str) else (by,)
     if not columns or not all(isinstance(column, str) and column for column in columns):
         raise InputError(
             f"'{name}' takes the name of a column, or several. Got {by!r} instead.",

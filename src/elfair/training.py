@@ -116,11 +116,11 @@ def train(
     claims : tuple of Claim
         What must hold; without any, all rows are for the search.
     parameters : mapping
-        Those of `ELFClassifier`.
+        Those of the estimator.
     seed : int
         Seed of the split and of the search.
-    task : Task
-        What the search is for.
+    task : callable
+        From parameters and a seed to what the search is for.
     """
     if parameters["split"] not in ("random", "stratified", "crossfit"):
         raise InputError(

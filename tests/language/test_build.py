@@ -12,9 +12,11 @@ import pytest
 
 from elfair.errors import ConstraintError
 from elfair.language import (
+    IQR,
     PR,
     AtMost,
     Condition,
+    CVaR,
     E,
     Literal,
     Number,
@@ -23,15 +25,13 @@ from elfair.language import (
     are_disjoint,
     col,
     conjuncts,
-    cvar,
     decision,
-    interquantile_range,
     label,
     maximum,
     median,
     minimum,
     quantile,
-    variance,
+    var,
 )
 from elfair.language.tree import walk
 
@@ -125,10 +125,14 @@ def test_python_cannot_drop_half_of_a_statement(use: Callable[[], object]) -> No
         (lambda: PR > 0.5, "strict"),
         (lambda: PR / (0 * accuracy), "division by zero"),
         (lambda: quantile("i", 1.0), "strictly between 0 and 1. Got 1 instead"),
-        (lambda: cvar("i", 0), "strictly between 0 and 1. Got 0 instead"),
+        (lambda: CVaR("i", 0), "strictly between 0 and 1. Got 0 instead"),
         (lambda: quantile("i", float("nan")), "Got nan instead"),
-        (lambda: interquantile_range("i", 0.75, 0.25), "in order. Got 0.75 and 0.25"),
-        (lambda: variance(""), "a column is named by a text"),
+        (lambda: quantile("i", "0.1"), "is a number between 0 and 1. Got '0.1' instead"),
+        (lambda: quantile("i", True), "is a number between 0 and 1. Got True instead"),
+        (lambda: CVaR("i", None), "is a number between 0 and 1. Got None instead"),
+        (lambda: IQR("i", "a", 0.5), "between 0 and 1. Got 'a' instead"),
+        (lambda: IQR("i", 0.75, 0.25), "in order. Got 0.75 and 0.25"),
+        (lambda: var(""), "a column is named by a text"),
         (lambda: median("i", given=True), "a condition was expected. Got True"),
         (lambda: (PR <= 1) | A, "can only be joined with a statement"),
         (lambda: (PR <= 1) | True, "can only be joined with a statement. Got True"),

@@ -30,8 +30,8 @@ from elfair.language import (
     accuracy,
     col,
     conjuncts,
+    find,
     linear_form,
-    means_in,
     median,
     parse,
 )
@@ -251,7 +251,7 @@ def test_the_linear_part_of_an_expression_and_the_rest() -> None:
     assert form.means == ((1.75, PR()),)
     assert not form.is_linear
     assert linear_form(PR - TPR).is_linear
-    assert means_in(form) == (PR(), FPR(), A, E("i"), TPR())
+    assert find(form.expression, Mean) == (PR(), FPR(), A, E("i"), TPR())
     negated = -form
     assert negated != form
     assert -negated == form

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elfair.language import Column, Shortfall, Squared, Tail, Threshold
+from elfair.language import Column, Deficit, LowerTail, Squared, Threshold
 
 I = Column("impact")  # noqa: E741
 numbers = st.floats(-10, 10).map(lambda x: round(x, 3))
 kinds = st.sampled_from(
     [
-        lambda point: Shortfall(I, point),
-        lambda point: Tail(I, point, 0.0),
-        lambda point: Tail(I, point, 1.5),
-        lambda point: Tail(I, point, -3.0),
+        lambda point: Deficit(I, point),
+        lambda point: LowerTail(I, point, 0.0),
+        lambda point: LowerTail(I, point, 1.5),
+        lambda point: LowerTail(I, point, -3.0),
         lambda point: Squared(I, point),
         lambda point: Threshold(I, point, "<"),
         lambda point: Threshold(I, point, "<="),
@@ -40,7 +40,7 @@ def test_no_value_leaves_the_ends_and_each_end_is_reached(kind, point, one, othe
     if isinstance(derived, Threshold):
         assert (least, most) == (0, 1)
         assert set(np.unique(found)) <= {0.0, 1.0}
-    elif not isinstance(derived, Tail) or low <= point:
+    elif not isinstance(derived, LowerTail) or low <= point:
         assert found.min() == pytest.approx(least, abs=1e-9)
         assert found.max() == pytest.approx(most, abs=1e-9)
 
@@ -52,9 +52,9 @@ def test_no_value_leaves_the_ends_and_each_end_is_reached(kind, point, one, othe
         (Threshold(I, 2.0, "<="), [1, 1, 0], "impact <= 2"),
         (Threshold(I, 2.0, ">"), [0, 0, 1], "impact > 2"),
         (Threshold(I, 2.0, ">="), [0, 1, 1], "impact >= 2"),
-        (Shortfall(I, 2.0), [3, 0, 0], "max(2 - impact, 0)"),
-        (Tail(I, 2.0, 0.5), [-1.5, 1.5, 0], "(impact - 0.5) * (impact <= 2)"),
-        (Tail(I, 2.0, -0.5), [-0.5, 2.5, 0], "(impact + 0.5) * (impact <= 2)"),
+        (Deficit(I, 2.0), [3, 0, 0], "max(2 - impact, 0)"),
+        (LowerTail(I, 2.0, 0.5), [-1.5, 1.5, 0], "(impact - 0.5) * (impact <= 2)"),
+        (LowerTail(I, 2.0, -0.5), [-0.5, 2.5, 0], "(impact + 0.5) * (impact <= 2)"),
         (Squared(I, 2.0), [9, 0, 2.25], "(impact - 2)^2"),
         (Squared(I, -2.0), [1, 16, 30.25], "(impact + 2)^2"),
     ],
@@ -65,8 +65,8 @@ def test_what_they_say(derived, expected, text):
 
 
 def test_without_a_declared_range_there_are_no_more_ends_than_the_function_has():
-    assert Shortfall(I, 2.0).ends(-np.inf, np.inf) == (0, np.inf)
-    assert Tail(I, 2.0, 0.5).ends(-np.inf, np.inf) == (-np.inf, 1.5)
-    assert Tail(I, 2.0, 3.0).ends(-np.inf, np.inf) == (-np.inf, 0.0)
+    assert Deficit(I, 2.0).ends(-np.inf, np.inf) == (0, np.inf)
+    assert LowerTail(I, 2.0, 0.5).ends(-np.inf, np.inf) == (-np.inf, 1.5)
+    assert LowerTail(I, 2.0, 3.0).ends(-np.inf, np.inf) == (-np.inf, 0.0)
     assert Squared(I, 2.0).ends(-np.inf, np.inf) == (0, np.inf)
     assert Threshold(I, 2.0, "<").ends(-np.inf, np.inf) == (0, 1)

@@ -9,6 +9,7 @@ import pytest
 from elfair.language import (
     FNR,
     FPR,
+    IQR,
     PR,
     TNR,
     TPR,
@@ -16,6 +17,7 @@ from elfair.language import (
     AtMost,
     Column,
     Compare,
+    CVaR,
     Decision,
     E,
     E_logged,
@@ -31,16 +33,14 @@ from elfair.language import (
     Statement,
     accuracy,
     col,
-    cvar,
     decision,
-    interquantile_range,
     label,
     maximum,
     median,
     minimum,
     parse,
     quantile,
-    variance,
+    var,
 )
 from elfair.language.tree import walk
 
@@ -89,10 +89,10 @@ B = col("race") == "B"
         ("VaR[i, .1 | race == 'A'] >= 2", quantile("i", 0.1, given=A) >= 2),
         ("median[i | race == 'A'] >= median[i]", median("i", given=A) >= median("i")),
         ("quantile[i, 0.5] >= 0", median("i") >= 0),
-        ("CVaR[i, 0.05] >= 0.8 * CVaR[i, 0.5]", cvar("i", 0.05) >= 0.8 * cvar("i", 0.5)),
-        ("var[i] <= 2", variance("i") <= 2),
-        ("IQR[i] <= 2", interquantile_range("i") <= 2),
-        ("IQR[i, 0.1, 0.9 | race == 'A'] <= 2", interquantile_range("i", 0.1, 0.9, given=A) <= 2),
+        ("CVaR[i, 0.05] >= 0.8 * CVaR[i, 0.5]", CVaR("i", 0.05) >= 0.8 * CVaR("i", 0.5)),
+        ("var[i] <= 2", var("i") <= 2),
+        ("IQR[i] <= 2", IQR("i") <= 2),
+        ("IQR[i, 0.1, 0.9 | race == 'A'] <= 2", IQR("i", 0.1, 0.9, given=A) <= 2),
         ("median[`zip code`] <= 2", median("zip code") <= 2),
         ("PR <= 1 or TPR >= 0", (PR <= 1) | (TPR >= 0)),
         ("PR <= 1 or TPR >= 0 and FPR <= 1", (PR <= 1) | ((TPR >= 0) & (FPR <= 1))),
@@ -174,7 +174,7 @@ def test_products_and_quotients_know_their_place() -> None:
     places = {type(n).__name__: n.span.excerpt for n in walk(statement) if n.span is not None}
     assert places["Product"] == "2 * PR * PR[a == 1]"
     assert places["Quotient"] == "E[i] / (FPR + CVaR[i, 0.1])"
-    assert places["CVaR"] == "CVaR[i, 0.1]"
+    assert places["ConditionalValueAtRisk"] == "CVaR[i, 0.1]"
     assert places["Quantile"] == "median[i]"
     assert places["Variance"] == "var[i]"
     assert places["AnyOf"] == text

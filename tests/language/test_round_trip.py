@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 from elfair.language import (
     FNR,
     FPR,
+    IQR,
     PR,
     TNR,
     TPR,
     Condition,
+    CVaR,
     E,
     E_logged,
     Expression,
@@ -22,16 +24,14 @@ from elfair.language import (
     Statement,
     accuracy,
     col,
-    cvar,
     decision,
-    interquantile_range,
     label,
     maximum,
     median,
     minimum,
     parse,
     quantile,
-    variance,
+    var,
 )
 
 names = st.one_of(
@@ -99,10 +99,10 @@ def divided(top: Expression | float, bottom: Expression) -> Expression:
 shares = st.floats(min_value=0, max_value=1, exclude_min=True, exclude_max=True)
 statistics = st.one_of(
     st.builds(lambda of, share, given: quantile(of, share, given=given), names, shares, maybe),
-    st.builds(lambda of, share, given: cvar(of, share, given=given), names, shares, maybe),
+    st.builds(lambda of, share, given: CVaR(of, share, given=given), names, shares, maybe),
     st.builds(lambda of, given: median(of, given=given), names, maybe),
-    st.builds(lambda of, given: variance(of, given=given), names, maybe),
-    st.builds(lambda of, given: interquantile_range(of, 0.1, 0.7, given=given), names, maybe),
+    st.builds(lambda of, given: var(of, given=given), names, maybe),
+    st.builds(lambda of, given: IQR(of, 0.1, 0.7, given=given), names, maybe),
 )
 expressions = st.recursive(
     means | statistics,

@@ -13,9 +13,12 @@ from elfair.language import (
     TPR,
     Abs,
     Column,
+    CVaR,
+    Deficit,
     E,
     E_logged,
     Expression,
+    LowerTail,
     Max,
     Mean,
     Min,
@@ -23,18 +26,15 @@ from elfair.language import (
     Product,
     Quotient,
     Scaled,
-    Shortfall,
     Squared,
     Sum,
-    Tail,
     Threshold,
     col,
-    cvar,
     maximum,
     median,
     minimum,
     sign_of,
-    variance,
+    var,
 )
 
 I = Column("i")  # noqa: E741
@@ -42,12 +42,12 @@ NOT_NEGATIVE = [
     PR(),
     TPR(),
     E(col("a") == 1),
-    variance("i"),
-    Mean(Shortfall(I, 1.0)),
+    var("i"),
+    Mean(Deficit(I, 1.0)),
     Mean(Squared(I, 1.0)),
     Mean(Threshold(I, 1.0, "<")),
 ]
-ANYTHING = [E("i"), E_logged("i"), median("i"), cvar("i", 0.1), Mean(Tail(I, 1.0, 0.0))]
+ANYTHING = [E("i"), E_logged("i"), median("i"), CVaR("i", 0.1), Mean(LowerTail(I, 1.0, 0.0))]
 
 leaves = st.sampled_from([*NOT_NEGATIVE, *ANYTHING])
 numbers = st.sampled_from([-2.0, -0.5, 0.5, 2.0])

@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 from elfair.language import (
     PR,
     TPR,
+    CVaR,
     E,
     Number,
-    cvar,
     maximum,
     median,
     minimum,
     parse,
     substitute,
-    variance,
+    var,
 )
 
-M, V = median("i"), variance("i")
+M, V = median("i"), var("i")
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ M, V = median("i"), variance("i")
         (3 * (M + PR), {M: TPR() - 1}, 3 * (TPR - 1 + PR)),
         (M * M, {M: E("i") - 1}, (E("i") - 1) * (E("i") - 1)),
         (median("i") - median("j"), {M: Number(1.0)}, 1 - median("j")),
-        (cvar("i", 0.1) - cvar("i", 0.2), {cvar("i", 0.2): PR()}, cvar("i", 0.1) - PR),
+        (CVaR("i", 0.1) - CVaR("i", 0.2), {CVaR("i", 0.2): PR()}, CVaR("i", 0.1) - PR),
         (PR + 1, {M: Number(1.0)}, PR + 1),
         (E("i") * PR, {E("i") * PR: Number(2.0)}, Number(2.0)),
     ],

@@ -7,7 +7,7 @@ import pytest
 
 from elfair import LoggedData
 from elfair.errors import ConstraintError
-from elfair.language import Column, Mean, Shortfall, Squared, Threshold, conjuncts, parse
+from elfair.language import Column, Deficit, Mean, Squared, Threshold, conjuncts, parse
 from elfair.statistics import Baselines, Estimation, compile_form
 from elfair.statistics.decisions import decisions_of
 from elfair.statistics.impacts import Impact, impact_of
@@ -55,8 +55,8 @@ def test_other_averages():
     data = make()
     assert impact_of(mean_of("E[gain]"), data) == Impact("gain")
     assert impact_of(mean_of("E[impact]"), data) == Impact("gain")
-    shortfall = Shortfall(Column("impact"), 1.0)
-    assert impact_of(Mean(shortfall), data) == Impact("gain", shortfall)
+    deficit = Deficit(Column("impact"), 1.0)
+    assert impact_of(Mean(deficit), data) == Impact("gain", deficit)
     for text in ("PR", "accuracy", "P[T == 1]", "P[x0 < 0.3]", "P[decision == 1 and label == 0]"):
         assert impact_of(mean_of(text), data) is None
 
@@ -65,7 +65,7 @@ def test_other_averages():
                                   "P[gain < 'a'] <= 1", "P[gain in [1, 2]] <= 1"])  # fmt: skip
 def test_events_that_are_not_one_threshold_are_errors(text):
     (conjunct,) = conjuncts(text)
-    with pytest.raises(ConstraintError, match=r"(?s)no column 'gain'.*\^\^\^\^.*Hint: "):
+    with pytest.raises(ConstraintError, match=r"(?s)'gain' is an impact; .*\^\^\^\^.*Hint: "):
         compile_form(conjunct.form, make(), Baselines(Estimation(), make()), {})
 
 
@@ -93,8 +93,8 @@ def test_functions_have_ends_of_their_own():
     assert Impact("gain", Squared(Column("gain"), 3.0)).ends({"gain": (0.0, 2.0)}) == (1.0, 9.0)
     assert Impact("gain", Threshold(Column("gain"), 3.0, "<")).ends({}) == (0.0, 1.0)
     estimation = Estimation(ranges={"gain": (0.0, 2.0)})
-    assert not estimation.learns_from(Impact("gain", Shortfall(Column("gain"), 1.0)))
-    assert Estimation().learns_from(Impact("gain", Shortfall(Column("gain"), 1.0)))
+    assert not estimation.learns_from(Impact("gain", Deficit(Column("gain"), 1.0)))
+    assert Estimation().learns_from(Impact("gain", Deficit(Column("gain"), 1.0)))
     assert not Estimation().learns_from(Impact("gain", Threshold(Column("gain"), 1.0, "<")))
 
 

@@ -12,24 +12,24 @@ from __future__ import annotations
 from elfair.language.build import (
     FNR,
     FPR,
+    IQR,
     PR,
     TNR,
     TPR,
+    CVaR,
     E,
     E_logged,
     P,
     accuracy,
     col,
-    cvar,
     decision,
-    interquantile_range,
     label,
     maximum,
     median,
     minimum,
     mse,
     quantile,
-    variance,
+    var,
 )
 from elfair.language.conditions import (
     And,
@@ -46,9 +46,9 @@ from elfair.language.conditions import (
     Positive,
 )
 from elfair.language.conjunction import Conjunct, Linear, conjuncts, linear_form
-from elfair.language.derived import Derived, Shortfall, Squared, Tail, Threshold
+from elfair.language.derived import Deficit, Derived, LowerTail, Squared, Threshold
 from elfair.language.disjoint import are_disjoint
-from elfair.language.distribution import CVaR, Quantile, Variance
+from elfair.language.distribution import ConditionalValueAtRisk, Quantile, Variance
 from elfair.language.evaluation import Table, holds
 from elfair.language.expressions import (
     Abs,
@@ -63,17 +63,18 @@ from elfair.language.expressions import (
     Statistic,
     Sum,
 )
-from elfair.language.names import columns_used, impacts_used, means_in, uses_decision, uses_label
+from elfair.language.names import columns_used, impacts_used, uses_decision, uses_label
 from elfair.language.parsing import parse, parse_expression
 from elfair.language.rates import SquaredError
 from elfair.language.signs import sign_of
 from elfair.language.statements import All, AnyOf, AtMost, Statement
 from elfair.language.substitution import substitute
-from elfair.language.tree import Node, Span, point_at
+from elfair.language.tree import Node, Span, find, point_at
 
 __all__ = [
     "FNR",
     "FPR",
+    "IQR",
     "PR",
     "TNR",
     "TPR",
@@ -86,8 +87,10 @@ __all__ = [
     "Column",
     "Compare",
     "Condition",
+    "ConditionalValueAtRisk",
     "Conjunct",
     "Decision",
+    "Deficit",
     "Derived",
     "E",
     "E_logged",
@@ -95,6 +98,7 @@ __all__ = [
     "Label",
     "Linear",
     "Literal",
+    "LowerTail",
     "Max",
     "Mean",
     "Member",
@@ -110,7 +114,6 @@ __all__ = [
     "Quantile",
     "Quotient",
     "Scaled",
-    "Shortfall",
     "Span",
     "Squared",
     "SquaredError",
@@ -118,7 +121,6 @@ __all__ = [
     "Statistic",
     "Sum",
     "Table",
-    "Tail",
     "Threshold",
     "Variance",
     "accuracy",
@@ -126,15 +128,13 @@ __all__ = [
     "col",
     "columns_used",
     "conjuncts",
-    "cvar",
     "decision",
+    "find",
     "holds",
     "impacts_used",
-    "interquantile_range",
     "label",
     "linear_form",
     "maximum",
-    "means_in",
     "median",
     "minimum",
     "mse",
@@ -146,5 +146,5 @@ __all__ = [
     "substitute",
     "uses_decision",
     "uses_label",
-    "variance",
+    "var",
 ]

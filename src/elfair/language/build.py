@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
+from numbers import Real
 from operator import and_
 from typing import Any, NoReturn
 
@@ -31,7 +32,7 @@ from elfair.language.conditions import (
     as_condition,
     parts_of,
 )
-from elfair.language.distribution import CVaR, Quantile, Variance
+from elfair.language.distribution import ConditionalValueAtRisk, Quantile, Variance
 from elfair.language.expressions import Expression, Max, Mean, Min, Number, as_expression
 from elfair.language.rates import spelled_out
 from elfair.language.tree import walk
@@ -193,7 +194,7 @@ def quantile(of: str, share: float, *, given: Condition | None = None) -> Quanti
     >>> print(quantile("impact", 0.1) >= 2)
     quantile[impact, 0.1] >= 2
     """
-    return Quantile(_column(of), _optional(given), share=float(share))
+    return Quantile(_column(of), _optional(given), share=_number(share))
 
 
 def median(of: str, *, given: Condition | None = None) -> Quantile:
@@ -207,23 +208,23 @@ def median(of: str, *, given: Condition | None = None) -> Quantile:
     return quantile(of, 0.5, given=given)
 
 
-def cvar(of: str, share: float, *, given: Condition | None = None) -> CVaR:
-    """The mean impact of the worst share of people; ``CVaR`` in text.
+def cvar(of: str, share: float, *, given: Condition | None = None) -> ConditionalValueAtRisk:
+    """The mean impact of the worst share of people; also called ``CVaR``.
 
     Examples
     --------
-    >>> print(cvar("impact", 0.1) >= 1)
+    >>> print(CVaR("impact", 0.1) >= 1)
     CVaR[impact, 0.1] >= 1
     """
-    return CVaR(_column(of), _optional(given), share=float(share))
+    return ConditionalValueAtRisk(_column(of), _optional(given), share=_number(share))
 
 
 def variance(of: str, *, given: Condition | None = None) -> Variance:
-    """The variance of an impact; ``var`` in text.
+    """The variance of an impact; also called ``var``.
 
     Examples
     --------
-    >>> print(variance("impact") <= 4)
+    >>> print(var("impact") <= 4)
     var[impact] <= 4
     """
     return Variance(_column(of), _optional(given))
@@ -232,13 +233,14 @@ def variance(of: str, *, given: Condition | None = None) -> Variance:
 def interquantile_range(
     of: str, low: float = 0.25, high: float = 0.75, *, given: Condition | None = None
 ) -> Expression:
-    """The distance between two quantiles of an impact; ``IQR`` in text.
+    """The distance between two quantiles of an impact; also called ``IQR``.
 
     Examples
     --------
-    >>> print(interquantile_range("impact") <= 3)
+    >>> print(IQR("impact") <= 3)
     quantile[impact, 0.75] - quantile[impact, 0.25] <= 3
     """
+    low, high = _number(low), _number(high)
     if not low < high:
         raise ConstraintError(
             f"the shares of an inter-quantile range must be in order. Got {low:g} and {high:g}.",
@@ -272,6 +274,9 @@ def minimum(*parts: Expression | float) -> Expression:
 E = expectation
 E_logged = logged_expectation
 P = probability
+CVaR = cvar
+var = variance
+IQR = interquantile_range
 label = Reference(Label())
 decision = Reference(Decision())
 accuracy = Rate("accuracy")
@@ -312,6 +317,15 @@ def _column(name: object) -> Column:
     raise ConstraintError(
         f"a column is named by a text that is not empty. Got {name!r} instead.",
         hint="write col('race').",
+    )
+
+
+def _number(share: object) -> float:
+    if isinstance(share, Real) and not isinstance(share, bool):
+        return float(share)
+    raise ConstraintError(
+        f"a share of people is a number between 0 and 1. Got {share!r} instead.",
+        hint="the lowest tenth is quantile('impact', 0.1).",
     )
 
 

@@ -74,12 +74,12 @@ class Threshold(Derived):
 
 
 @dataclass(frozen=True)
-class Shortfall(Derived):
+class Deficit(Derived):
     """By how much the impact is below a point; 0 above it.
 
     Examples
     --------
-    >>> Shortfall(Column("impact"), 3.0).of(np.array([1.0, 4.0]))
+    >>> Deficit(Column("impact"), 3.0).of(np.array([1.0, 4.0]))
     array([2., 0.])
     """
 
@@ -88,7 +88,7 @@ class Shortfall(Derived):
         return np.maximum(self.point - values, 0.0)
 
     def ends(self, low: float, high: float) -> tuple[float, float]:
-        """From 0 to the shortfall of the lowest impact."""
+        """From 0 to the deficit of the lowest impact."""
         return max(self.point - high, 0.0), max(self.point - low, 0.0)
 
     def __str__(self) -> str:
@@ -96,12 +96,12 @@ class Shortfall(Derived):
 
 
 @dataclass(frozen=True)
-class Tail(Derived):
+class LowerTail(Derived):
     """By how much the impact is above a number, where it is at most a point; 0 above the point.
 
     Examples
     --------
-    >>> tail = Tail(Column("impact"), 3.0, 0.5)
+    >>> tail = LowerTail(Column("impact"), 3.0, 0.5)
     >>> print(tail)
     (impact - 0.5) * (impact <= 3)
     >>> tail.of(np.array([1.0, 4.0]))

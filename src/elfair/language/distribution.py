@@ -31,13 +31,13 @@ class Quantile(Statistic):
 
 
 @dataclass(frozen=True)
-class CVaR(Statistic):
+class ConditionalValueAtRisk(Statistic):
     """The mean impact of the worst ``share`` of people.
 
     Examples
     --------
     >>> from elfair.language import Column
-    >>> print(CVaR(Column("impact"), share=0.1))
+    >>> print(ConditionalValueAtRisk(Column("impact"), share=0.1))
     CVaR[impact, 0.1]
     """
 

@@ -90,7 +90,7 @@ def holds(condition: Condition | None, table: Table, decision: object = None) ->
     table : Table
         The rows.
     decision : object, optional
-        The class that ``decision`` stands for, where the condition is an event.
+        What ``decision`` stands for, where the condition is an event: a class, or an array.
 
     Returns
     -------

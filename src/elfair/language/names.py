@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from elfair.language.conditions import Column, Condition, Decision, Label
-from elfair.language.conjunction import Linear
 from elfair.language.derived import Derived
 from elfair.language.expressions import Mean, Statistic
 from elfair.language.tree import Node, children, walk
@@ -59,16 +58,3 @@ def impacts_used(node: Node) -> set[str]:
     of = (each.of for each in walk(node) if isinstance(each, Mean | Statistic))
     named = (each.impact if isinstance(each, Derived) else each for each in of)
     return {each.name for each in named if isinstance(each, Column)}
-
-
-def means_in(form: Linear) -> tuple[Mean, ...]:
-    """The averages of a form, those inside its products, quotients and so on included.
-
-    Examples
-    --------
-    >>> from elfair.language import E, PR, linear_form
-    >>> [str(mean) for mean in means_in(linear_form(E("gain") * PR() + PR()))]
-    ['E[gain]', 'PR']
-    """
-    found = (each for _, node in form.terms for each in walk(node) if isinstance(each, Mean))
-    return tuple(dict.fromkeys(found))

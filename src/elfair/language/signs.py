@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from elfair.language.conditions import Column, Decision
-from elfair.language.derived import Tail
+from elfair.language.derived import LowerTail
 from elfair.language.distribution import Variance
 from elfair.language.expressions import (
     Abs,
@@ -31,8 +31,8 @@ def sign_of(node: Expression) -> int:
     match node:
         case Number(value):
             return 1 if value >= 0 else -1
-        case Mean(of):  # probabilities, shortfalls and squares are not negative
-            return 0 if isinstance(of, Column | Decision | Tail) else 1
+        case Mean(of):  # probabilities, deficits and squares are not negative
+            return 0 if isinstance(of, Column | Decision | LowerTail) else 1
         case Variance() | Abs():
             return 1
         case Scaled(factor, part):

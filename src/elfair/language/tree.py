@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from elfair.errors import ConstraintError
 
@@ -85,6 +85,9 @@ class Node:
         )
 
 
+Found = TypeVar("Found", bound=Node)
+
+
 def children(node: Node) -> Iterator[Node]:
     """The nodes that a node is made of."""
     for each in fields(node):
@@ -106,6 +109,18 @@ def walk(node: Node) -> Iterator[Node]:
     yield node
     for child in children(node):
         yield from walk(child)
+
+
+def find(node: Node, kind: type[Found]) -> tuple[Found, ...]:
+    """All nodes of one kind in a tree, each once.
+
+    Examples
+    --------
+    >>> from elfair.language import E, Mean, PR
+    >>> [str(mean) for mean in find(E("gain") * PR() + PR(), Mean)]
+    ['E[gain]', 'PR']
+    """
+    return tuple(dict.fromkeys(each for each in walk(node) if isinstance(each, kind)))
 
 
 def covering(*nodes: Node) -> Span | None:

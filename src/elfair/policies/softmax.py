@@ -1,4 +1,4 @@
-"""Stochastic linear classifiers, and their mixtures with the behaviour model."""
+"""Stochastic classifiers by softmax, and their mixtures with the behaviour model."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def forecast_means(
         What is averaged.
     data : LoggedData
         The candidate rows.
-    policies : sequence of ndarray of shape (classes - 1, n)
+    policies : sequence of ndarray of shape (channels, n)
         As for `forecast`; without any, the outcome model is believed.
     """
     baselines = Baselines(Estimation(), data)

@@ -91,7 +91,7 @@ class _Search:
         return seen
 
     def is_stuck(self, best: Candidate) -> bool:
-        """Whether a step led so far out that the softmax hardly changes any more.
+        """Whether a step led so far out that the policy hardly changes any more.
 
         For certain if the best policy leaves room to every constraint and yet others have a smaller
         loss; perhaps if no policy meets its target.

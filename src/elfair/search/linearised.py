@@ -13,19 +13,18 @@ from numpy.typing import NDArray
 
 from elfair.data import LoggedData
 from elfair.language import (
-    CVaR,
+    ConditionalValueAtRisk,
+    Deficit,
     Expression,
     Mean,
     Quantile,
-    Shortfall,
     Squared,
     Statistic,
     Threshold,
+    find,
     substitute,
 )
-from elfair.language.tree import walk
 from elfair.points import in_order
-from elfair.statistics.decisions import decisions_of
 
 Floats = NDArray[np.float64]
 
@@ -45,16 +44,15 @@ def linearised(expression: Expression, data: LoggedData, free: Floats | None) ->
     free : ndarray of shape (channels, n), optional
         The policy to which the averages belong; the behaviour model where it is None.
     """
-    found = dict.fromkeys(node for node in walk(expression) if isinstance(node, Statistic))
+    found = find(expression, Statistic)
     if not found:
         return expression
-    weights = np.ones(data.n) if free is None else decisions_of(data).weights(free)
-    return substitute(expression, {each: _averages(each, data, weights) for each in found})
+    return substitute(expression, {each: _averages(each, data, free) for each in found})
 
 
-def _averages(statistic: Statistic, data: LoggedData, weights: Floats) -> Expression:
+def _averages(statistic: Statistic, data: LoggedData, free: Floats | None) -> Expression:
     of, given = statistic.of, statistic.given
-    values, weights = in_order(statistic, data, weights)
+    values, weights = in_order(statistic, data, free)
     reached = np.cumsum(weights) / (float(weights.sum()) or 1.0)
 
     def at(share: float) -> float:
@@ -67,8 +65,8 @@ def _averages(statistic: Statistic, data: LoggedData, weights: Floats) -> Expres
             # Where many impacts are equal, the quantile does not move at all: any direction counts.
             slope = width / (2 * half) or 1.0
             return point - slope * (Mean(Threshold(of, point, "<"), given) - share)
-        case CVaR(share=share):
+        case ConditionalValueAtRisk(share=share):
             point = at(share)
-            return point - Mean(Shortfall(of, point), given) / share
+            return point - Mean(Deficit(of, point), given) / share
     mean = float(values @ weights) / (float(weights.sum()) or 1.0)
     return Mean(Squared(of, mean), given)

@@ -1,4 +1,4 @@
-"""What the search makes small: the objective, as a function of the free probabilities."""
+"""What the search makes small: the objective, as a function of the free numbers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Loss(Protocol):
         """The loss; leading axes of ``free`` are policies."""
 
     def gradient(self, free: Floats) -> Floats:
-        """Its derivative by the free probabilities of one policy."""
+        """Its derivative by the free numbers of one policy."""
 
 
 class ErrorRate:

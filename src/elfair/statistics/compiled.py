@@ -106,7 +106,7 @@ def compile_form(
 
 
 def mean_part(mean: Mean, data: LoggedData, baselines: Baselines, *, direct: bool = False) -> Part:
-    """The rows of one average; see `compile_conjunct`."""
+    """The rows of one average; see `compile_form`."""
     return _part(mean.given, [(1.0, mean)], 0.0, data, baselines, direct)
 
 

@@ -106,7 +106,7 @@ def decisions_of(data: LoggedData) -> LoggedDecisions:
 
 
 class Classes:
-    """LoggedDecisions that are classes."""
+    """Logged decisions that are classes."""
 
     needed: ClassVar[dict[str, str]] = {
         "decision": "the decision that was taken",
@@ -217,7 +217,7 @@ class Classes:
 
 
 class Numbers:
-    """LoggedDecisions that are numbers."""
+    """Logged decisions that are numbers."""
 
     needed: ClassVar[dict[str, str]] = {
         "decision": "the decision that was taken",

@@ -18,11 +18,11 @@ from elfair.language import (
     Derived,
     Literal,
     Mean,
-    Operand,
     Threshold,
     point_at,
     uses_decision,
 )
+from elfair.language.tree import walk
 
 Floats = NDArray[np.float64]
 
@@ -84,6 +84,8 @@ def impact_of(mean: Mean, data: LoggedData) -> Impact | None:
             return Impact(_name(column, data), Threshold(column, float(value), op))
         case Compare(Literal(value), op, Column() as column) if _is_impact(column, op, value, data):
             return Impact(_name(column, data), Threshold(column, float(value), _MIRRORED[op]))
+        case Condition():
+            _refuse_impacts(mean.of, data)
     return None
 
 
@@ -106,17 +108,23 @@ def asks_for_cost(mean: Mean, data: LoggedData) -> bool:
     return data.cost is not None and mean.of == Column(COST)
 
 
-def event_of(mean: Mean) -> Condition:
-    """The event that an average is of, where `impact_of` says that it is of one."""
-    assert isinstance(mean.of, Condition)
-    return mean.of
-
-
-def _is_impact(column: Operand, op: str, value: object, data: LoggedData) -> bool:
+def _is_impact(column: Column, op: str, value: object, data: LoggedData) -> bool:
     """Whether a comparison asks for the impact (and not for a column called ``impact``)."""
-    assert isinstance(column, Column)
     number = isinstance(value, int | float) and op in _MIRRORED
     return number and column.name in data.impact_names and column.name not in data.names
+
+
+def _refuse_impacts(event: Condition, data: LoggedData) -> None:
+    """Of an event that is not one of an impact alone, no function of the impact is known."""
+    for node in walk(event):
+        if isinstance(node, Column) and node.name in {*data.impact_names} - {*data.names}:
+            raise point_at(
+                f"'{node.name}' is an impact; an event of it is one comparison with a number, by "
+                f"<, <=, > or >=. Got '{event}' instead.",
+                node.span,
+                hint=f"write P[{node.name} < 3 | race == 'A'], with what else must hold after the "
+                "bar.",
+            )
 
 
 def _name(column: Column, data: LoggedData) -> str:

@@ -16,11 +16,11 @@ ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of one statistic: z_i = offset_i + sum_a slope_ai * pi(a | x_i).
+    """The rows of one statistic: z_i = offset_i + sum_k slope_ki * free_ki.
 
-    Probabilities sum to 1, so those of all classes but the first say everything; ``slope`` has one
-    line for each of these *free* probabilities. Where decisions are numbers, it has one for each of
-    the policy's free numbers: see `elfair.statistics.decisions`.
+    The *free* numbers of a policy say everything about it on a row. Of a classifier, they are the
+    probabilities of all classes but the first, as probabilities sum to 1; where decisions are
+    numbers, see `elfair.statistics.decisions`.
 
     Parameters
     ----------
@@ -28,8 +28,8 @@ class Rows:
         Which rows of the data set meet the condition.
     offset : ndarray of shape (m,)
         The part of each row that no policy changes.
-    slope : ndarray of shape (classes - 1, m)
-        What each free probability adds.
+    slope : ndarray of shape (channels, m)
+        What each free number adds.
     low, high : float
         Ends that no row can leave whatever the policy does, by declaration and never by
         observation.
@@ -52,17 +52,17 @@ class Rows:
 
         Parameters
         ----------
-        free : ndarray of shape (..., classes - 1, n)
-            The free probabilities of every row of the data set.
+        free : ndarray of shape (..., channels, n)
+            The free numbers of every row of the data set.
         """
         return self.values_inside(self.inside(free))
 
     def inside(self, free: Floats) -> Floats:
-        """The free probabilities of the rows that meet the condition."""
+        """The free numbers of the rows that meet the condition."""
         return free if self.index.size == free.shape[-1] else free[..., self.index]
 
     def values_inside(self, inside: Floats) -> Floats:
-        """The rows, from the free probabilities of those that meet the condition."""
+        """The rows, from the free numbers of those that meet the condition."""
         values: Floats = inside[..., 0, :] * self.slope[0]
         for k in range(1, len(self.slope)):
             values += inside[..., k, :] * self.slope[k]
@@ -90,14 +90,14 @@ class Rows:
         size = np.abs(self.offset) + np.sum(terms, axis=-2)
         return np.where(np.abs(values) <= ROUNDING * size, 0.0, values)
 
-    def scatter(self, by_probability: Floats, n: int) -> Floats:
-        """Derivatives by the free probabilities of the rows inside, as derivatives by all."""
+    def scatter(self, by_free: Floats, n: int) -> Floats:
+        """Derivatives by the free numbers of the rows inside, as derivatives by all."""
         if self.index.size == n:
-            return by_probability
+            return by_free
         gradient = np.zeros((len(self.slope), n))
-        gradient[:, self.index] = by_probability
+        gradient[:, self.index] = by_free
         return gradient
 
     def pull_back(self, weights: Floats, n: int) -> Floats:
-        """The derivative by the free probabilities, from the derivative by the rows."""
+        """The derivative by the free numbers, from the derivative by the rows."""
         return self.scatter(self.slope * weights, n)
