@@ -41,6 +41,7 @@ def test_the_list_of_a_weighted_statement():
     assert found == {
         "halves independent": "declared",
         "mean weight near 1": "checked",
+        "propensities fit the decisions": "checked",
         "support": "checked",
         "decisions unconfounded": "declared",
         "same effect": "declared",

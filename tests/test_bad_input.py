@@ -72,7 +72,7 @@ def test_a_warning_turned_into_an_error_leaves_it_unfitted_too():
 
 
 def test_wrong_propensities_warn_the_caller_of_fit():
-    with pytest.warns(CertificateWarning, match="mean importance weight") as caught:
+    with pytest.warns(CertificateWarning, match="mean weight near 1") as caught:
         ELFClassifier(NO_WORSE).fit(X, Y, **{**LOGGED, "propensity": np.full(1500, 0.3)})
     assert caught[0].filename == __file__
 
@@ -231,3 +231,45 @@ def test_impact_needs_all_three_and_says_which_is_missing(missing, estimator):
     with pytest.raises(ElfairError, match=f"{missing}.*was not given") as caught:
         ELFClassifier(NO_WORSE, estimator=estimator).fit(X, Y, **given)
     assert f"pass {missing}=" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("constraint", "words"),
+    [
+        ("P[decision == 2] <= 0.1", "no class 2; classes: 0, 1"),
+        ("P[decision in [0, 2]] >= 0.1", "no class 2"),
+        ("P[label == 3 and decision == 1] <= 0.1", "no class 3"),
+        ("accuracy >= 75", "can never hold"),
+        ("PR <= -0.1", "can never hold"),
+        ("P[T == 0] >= 0.1", "does not depend on what a model decides"),
+        ("P[label == 1] >= 0.1", "does not depend on what a model decides"),
+        ("abs(E[impact] - E_logged[impact]) <= 0", "exact equality can never be certified"),
+        ("E_logged[impact] <= E[impact] <= E_logged[impact]", "exact equality can never"),
+        (
+            ["E[impact] >= E_logged[impact]", "E[impact] <= E_logged[impact]"],
+            "exact equality can never",
+        ),
+    ],
+)
+def test_what_no_model_can_change_or_meet_is_no_missing_solution(constraint, words):
+    rng = np.random.default_rng(0)
+    decision = rng.integers(0, 2, 200)
+    with pytest.raises(ConstraintError, match=words) as caught:
+        ELFClassifier(constraint).fit(
+            rng.normal(size=(200, 1)),
+            rng.integers(0, 2, 200),
+            sensitive_features={"T": rng.integers(0, 2, 200)},
+            decision=decision,
+            propensity=np.full(200, 0.5),
+            impact=decision + rng.normal(size=200),
+        )
+    assert str(caught.value).count("Hint: ") == 1
+
+
+def test_rows_that_were_shuffled_apart_are_noticed():
+    frame = pd.DataFrame({"x": np.arange(20.0), "y": np.arange(20) % 2})
+    with pytest.raises(DataError, match=r"(?s)rows of y are those of X in another order.*Hint"):
+        ELFClassifier().fit(frame[["x"]], frame["y"].sample(frac=1, random_state=0))
+    # By position, or with labels of their own: as everywhere in scikit-learn.
+    ELFClassifier().fit(frame[["x"]], frame["y"].sample(frac=1, random_state=0).to_numpy())
+    ELFClassifier().fit(frame[["x"]], frame["y"].set_axis(np.arange(100, 120)))

@@ -237,7 +237,7 @@ def test_finite_sample_bounds_are_wider_than_t_and_say_what_they_are(bound):
 
 def test_wrong_propensities_raise_a_warning_and_violate_an_assumption():
     data = draw(propensity=np.where(np.arange(400) % 2, 0.5, 0.3))
-    with pytest.warns(CertificateWarning, match="mean importance weight") as caught:
+    with pytest.warns(CertificateWarning, match="mean weight near 1") as caught:
         record = certify(mostly_one(), data, NO_WORSE)
     assert caught[0].filename == __file__
     assert {a.name: a.status for a in record.assumptions}["mean weight near 1"] == "violated"

@@ -308,7 +308,7 @@ def test_bounds_that_are_refused_are_bound_errors():
 
 
 def test_wrong_densities_are_noticed():
-    with pytest.warns(CertificateWarning, match="mean importance weight") as caught:
+    with pytest.warns(CertificateWarning, match="mean weight near 1") as caught:
         reg = fit(given={"propensity": DRAW.propensity / 2})
     assert caught[0].filename == __file__
     status = {a.name: a.status for a in reg.certificate_.assumptions}

@@ -6,14 +6,17 @@ from elfair.certificate import Assumption, ConstraintResult, Status
 from elfair.constraints import Plan
 from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
-from elfair.fairness_test import SHARED_ROWS
+from elfair.fairness_test import SEEN_SHARE, SHARED_ROWS
 from elfair.language import uses_label
 from elfair.statistics import asks_for_cost
+from elfair.support import misfit
 
 #: A mean weight this many standard errors from 1 says that the propensities are wrong.
 WEIGHT_ERRORS = 4.0
 #: The name of the assumption that this tests.
 MEAN_WEIGHT = "mean weight near 1"
+#: The name of another one, which does not depend on the new model.
+PROPENSITIES_FIT = "propensities fit the decisions"
 #: The standard error of a mean weight, known from the behaviour model, above which a few rows that
 #: are not there may change everything.
 LARGEST_ERROR = 0.25
@@ -61,7 +64,7 @@ def list_assumptions(
             )
         )
     if weighted:
-        found += [_weights(results, data, split), _support(data), *_OF_WEIGHTS]
+        found += [_weights(results, data, split), *_fit(data), _support(data), *_OF_WEIGHTS]
         if isinstance(data, ContinuousData):
             found.append(_spread(data))
     if label:
@@ -160,8 +163,8 @@ def _split(split: str) -> Assumption:
 def _weights(results: tuple[ConstraintResult, ...], data: LoggedData, split: str) -> Assumption:
     """E[w | group] = 1 when the propensities are right: the cheapest test of them.
 
-    Where not all behaviour probabilities are known, a mean below 1 may be a rare decision that
-    happens not to be among the rows; only a mean above 1 then tells. Folds whose models have seen
+    Where not all behaviour probabilities are known, a mean a little below 1 may be a rare decision
+    that happens not to be among the rows. Folds whose models have seen
     each other's rows err together.
     """
     errors = WEIGHT_ERRORS * (SHARED_ROWS if split == "crossfit" else 1.0)
@@ -175,7 +178,8 @@ def _weights(results: tuple[ConstraintResult, ...], data: LoggedData, split: str
         shown.append(f"{group.condition}: {group.mean_weight:.3f} +- {group.mean_weight_error:.3f}")
         # A policy equal to the behaviour model has weights of exactly 1, up to rounding.
         off = group.mean_weight - 1
-        off = abs(off) if data.behavior is not None else off
+        below = data.behavior is not None or group.mean_weight < SEEN_SHARE
+        off = abs(off) if below else off
         if off > errors * group.mean_weight_error + 1e-9:
             status = "violated"
     return Assumption(
@@ -185,6 +189,24 @@ def _weights(results: tuple[ConstraintResult, ...], data: LoggedData, split: str
         status,
         "; ".join(shown),
     )
+
+
+def _fit(data: LoggedData) -> list[Assumption]:
+    """Decisions are drawn with their propensities: shares and features show it, whatever the new
+    model is.
+    """
+    if (found := misfit(data)) is None:
+        return []
+    largest, limit = found
+    return [
+        Assumption(
+            PROPENSITIES_FIT,
+            "Decisions were drawn with the logged probabilities, given the features.",
+            "checked" if largest <= limit else "violated",
+            f"shares and features are at most {largest:.1f} standard errors off (chance: "
+            f"{limit:.1f})",
+        )
+    ]
 
 
 def _support(data: LoggedData) -> Assumption:

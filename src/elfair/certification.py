@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elfair._version import __version__
-from elfair.assumptions import MEAN_WEIGHT, list_assumptions
+from elfair.assumptions import MEAN_WEIGHT, PROPENSITIES_FIT, list_assumptions
 from elfair.bounds import get_bound
 from elfair.certificate import (
     SCHEMA,
@@ -123,10 +123,16 @@ def _is_behavior_model(results: Sequence[ConstraintResult]) -> bool:
 
 def warn_reader(certificate: Certificate, *, level: int = 2) -> None:
     """Warn whoever called so many calls above of what makes a whole certificate worthless."""
-    if any(a.name == MEAN_WEIGHT and a.status == "violated" for a in certificate.assumptions):
+    wrong = [
+        a
+        for a in certificate.assumptions
+        if a.name in (MEAN_WEIGHT, PROPENSITIES_FIT) and a.status == "violated"
+    ]
+    if wrong:
         warnings.warn(
-            "the mean importance weight of some group is not near 1: the propensities are wrong, "
-            "and no bound computed with them means anything. See certificate.assumptions.",
+            f"'{wrong[0].name}' does not hold ({wrong[0].evidence}): the propensities are wrong, "
+            "or the new model decides as hardly anybody was decided about. Then no bound computed "
+            "with them means anything. See certificate.assumptions.",
             CertificateWarning,
             stacklevel=level + 1,
         )

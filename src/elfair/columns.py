@@ -192,6 +192,36 @@ def positions(column: Array, values: Array) -> NDArray[np.intp]:
         return np.full(column.shape, -1, dtype=np.intp)
 
 
+def check_order(X: Any, **columns: Any) -> None:
+    """Raise where pandas rows have the same labels as X in another order.
+
+    Rows belong together by position, as everywhere in scikit-learn; but rows that were shuffled
+    apart are not meant to.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> check_order(pd.DataFrame({"x": [1, 2]}), y=pd.Series([0, 1], index=[1, 0]))
+    Traceback (most recent call last):
+        ...
+    elfair.errors.DataError: the rows of y are those of X in another order (by their index).
+    Hint: align them: y.loc[X.index]; or pass y.to_numpy() if rows belong together by position.
+    """
+    own = getattr(X, "index", None)
+    if own is None or not hasattr(own, "equals"):
+        return
+    for name, column in columns.items():
+        index: Any = getattr(column, "index", None)
+        if not hasattr(index, "equals") or len(index) != len(own) or own.equals(index):
+            continue
+        if own.is_unique and index.is_unique and own.isin(index).all():
+            raise DataError(
+                f"the rows of {name} are those of X in another order (by their index).",
+                hint=f"align them: {name}.loc[X.index]; or pass {name}.to_numpy() if rows belong "
+                "together by position.",
+            )
+
+
 def check_length(column: Array, n: int, what: str) -> None:
     """Raise unless a column has as many rows as X.
 

@@ -26,7 +26,15 @@ from elfair.language import (
     point_at,
 )
 from elfair.recipes import Recipe
-from elfair.statistics import Baselines, Part, compile_form, is_decided, logged_average
+from elfair.statistics import (
+    Baselines,
+    Part,
+    compile_form,
+    impact_of,
+    is_decided,
+    logged_average,
+)
+from elfair.support import require_taken
 
 Floats = NDArray[np.float64]
 Constraint: TypeAlias = str | Statement | Recipe
@@ -154,6 +162,11 @@ def _check_decided(claim: Claim, data: LoggedData) -> None:
         )
 
 
+def _is_weighted(claim: Claim, data: LoggedData) -> bool:
+    new = (mean for mean in claim.means if not mean.logged)
+    return bool(claim.statistics) or any(impact_of(mean, data) is not None for mean in new)
+
+
 def _items(value: Any) -> list[Any] | None:
     """What a sequence holds; None for a text, a tree, a number, or what is none of these."""
     plain = isinstance(value, str | Mapping) or not isinstance(value, Iterable)
@@ -188,6 +201,8 @@ class Plan:
         """Fix the plan; of ``everyone`` only the paper's tau and the names of columns are read."""
         for claim in claims:
             _check_decided(claim, everyone)
+        if any(_is_weighted(claim, everyone) for claim in claims):
+            require_taken(everyone)
         averages: dict[Mean, float] = {}
         if baselines.estimation.estimator == "is":
             averages = {
@@ -219,7 +234,15 @@ class Plan:
     def _compiled(self, claim: Claim, data: LoggedData) -> CompiledClaim:
         conjunct = claim.conjunct
         if conjunct.form.is_linear:
-            return CompiledClaim(claim, (self._tail(claim, data),))
+            tail = self._tail(claim, data)
+            if sum(part.rows.low for part in tail.parts) > 0:
+                raise point_at(
+                    f"'{conjunct.text}' can never hold: {conjunct.form} is above 0 whatever the "
+                    "model decides.",
+                    conjunct.source,
+                    hint="check the number and the direction; a rate is between 0 and 1.",
+                )
+            return CompiledClaim(claim, (tail,))
         formula = Formula(conjunct.form)
         if not formula.tails:
             raise point_at(
@@ -234,13 +257,6 @@ class Plan:
     def _tail(self, claim: Claim, data: LoggedData) -> Tail:
         form = claim.conjunct.form
         parts = compile_form(form, data, self.baselines, self.logged_averages)
-        if sum(part.rows.low for part in parts) > 0:
-            raise point_at(
-                f"'{claim.conjunct.text}' can never hold: {form} is above 0 whatever the model "
-                "decides.",
-                claim.conjunct.source,
-                hint="check the number and the direction; a rate is a number between 0 and 1.",
-            )
         tail = Tail(form, claim.delta, parts, self.bound)
         tail.check_bound(self.baselines.estimation.estimator)
         return tail

@@ -25,6 +25,7 @@ from elfair.columns import (
     Columns,
     as_floats,
     check_length,
+    check_order,
     distinct,
     is_missing,
     listed,
@@ -101,6 +102,15 @@ class LoggedData:
         positive: Any = None,
         cost: Any = None,
     ) -> None:
+        check_order(
+            X,
+            y=y,
+            sensitive_features=sensitive_features,
+            decision=decision,
+            propensity=propensity,
+            impact=impact,
+            row_id=row_id,
+        )
         self.features, self.feature_names = read_features(X)
         self.n = self.features.shape[0]
         self.label = None if y is None else self._complete(y, "y")

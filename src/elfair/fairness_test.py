@@ -14,21 +14,16 @@ from elfair.bounds import Sample
 from elfair.certificate import ConstraintResult, GroupRecord
 from elfair.constraints import CompiledClaim, Plan, Tail
 from elfair.data import LoggedData
-from elfair.language import Deficit, LowerTail, Threshold
 from elfair.partition import SealedHalf
-from elfair.statistics import Impact, Part, Rows
+from elfair.remarks import FEW_ROWS, remarks
+from elfair.statistics import Part, Rows
 from elfair.statistics.decisions import decisions_of
 
 Floats = NDArray[np.float64]
 
-#: Below this many rows of a condition the certificate warns.
-FEW_ROWS = 30
 #: A mean weight below this share, and so many standard errors away from it, says that the rest of
 #: the new model's decisions is nowhere among the tested rows.
 SEEN_SHARE, UNSEEN_ERRORS = 0.9, 4.0
-#: Where fewer tested rows lie beyond the point of a quantile or of a deficit, the t bound on it
-#: passes too often (.15 instead of .1 for 20 rows of 400, .12 for 80 of 1,600).
-FEW_BEYOND = 50
 #: The chance to pass that "about how many rows would be needed" is about.
 PLANNED_POWER = 0.95
 #: By how much folds that learn from each other's rows stretch the width of a bound. Where g hardly
@@ -220,30 +215,7 @@ def _test_claim(
     unseen = [group for group in weighted if _is_unseen(group, compiled, data)]
     if unseen:  # their spread is then the spread of what an outcome model says: no evidence
         upper = inf
-    warnings = [
-        f"the weights of '{group.condition}' average {group.mean_weight:.3g} +- "
-        f"{group.mean_weight_error:.2g} instead of 1: the new model decides as hardly anybody was "
-        "decided about, and what comes of it is not known"
-        for group in unseen
-    ]
-    if compiled.tails[0].bound.kind == "asymptotic":
-        warnings += [
-            f"only {beyond} held-out rows lie beyond the point of '{impact.derived}' (below "
-            f"{FEW_BEYOND}): the t bound passes too often there, a finite-sample bound does not"
-            for part in compiled.parts
-            for impact in part.impacts
-            if (beyond := _rows_beyond(impact, part, data)) < FEW_BEYOND
-        ]
-    warnings += [
-        f"only {group.n} held-out rows meet '{group.condition}' (below {FEW_ROWS})"
-        for group in groups
-        if group.n < FEW_ROWS
-    ]
-    warnings += [
-        f"only {size} candidate rows meet '{part.condition}' (below {FEW_ROWS})"
-        for part, size in zip(compiled.parts, candidate_sizes, strict=True)
-        if size < FEW_ROWS
-    ]
+    warnings = remarks(compiled, groups, unseen, candidate_sizes, data)
     return ConstraintResult(
         constraint=claim.conjunct.parent,
         statement=claim.conjunct.text,
@@ -263,7 +235,7 @@ def _test_claim(
         max_weight=max((group.max_weight or 0.0 for group in weighted), default=None),
         groups=tuple(groups),
         rows_needed=None if unseen else _rows_needed(compiled, tails, estimate, n_all, stretch),
-        warnings=tuple(dict.fromkeys(warnings)),
+        warnings=warnings,
     )
 
 
@@ -281,16 +253,6 @@ def _is_unseen(group: GroupRecord, compiled: CompiledClaim, data: LoggedData) ->
     assert group.mean_weight is not None
     assert group.mean_weight_error is not None
     return group.mean_weight + UNSEEN_ERRORS * group.mean_weight_error < SEEN_SHARE
-
-
-def _rows_beyond(impact: Impact, part: Part, data: LoggedData) -> float:
-    """How many rows the average of a function of an impact turns on."""
-    if not isinstance(impact.derived, Threshold | Deficit | LowerTail):
-        return inf
-    beyond = int(np.count_nonzero(impact.values(data)[part.rows.index]))
-    if isinstance(impact.derived, Threshold):
-        return min(beyond, part.rows.index.size - beyond)
-    return beyond
 
 
 @dataclass(frozen=True)

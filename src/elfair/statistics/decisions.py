@@ -22,9 +22,11 @@ from elfair.language import (
     Compare,
     Condition,
     Decision,
+    Label,
     Literal,
     Mean,
     Member,
+    Operand,
     SquaredError,
     holds,
     point_at,
@@ -319,21 +321,8 @@ def _known(column: Array | None) -> Floats:
 
 
 def check_values(event: Condition, data: LoggedData) -> None:
-    """Raise, pointing at the text, for a class that does not exist and for an impact in an event
-    that is more than one comparison.
-    """
+    """Raise, pointing at the text, for a class that does not exist."""
     for node in walk(event):
-        if (
-            isinstance(node, Column)
-            and node.name in data.impact_names
-            and node.name not in data.names
-        ):
-            raise point_at(
-                f"'{node}' is an impact; an event takes one comparison of an impact with a number "
-                "(<, <=, > or >=), and nothing else beside it.",
-                node.span,
-                hint=f"write P[{node} >= 1 | ...], or bound several such probabilities.",
-            )
         if isinstance(node, Compare) and node.op in ("==", "!="):
             sides: tuple[Operand, ...] = (node.left, node.right)
         elif isinstance(node, Member):

@@ -1,0 +1,80 @@
+"""Whether a log can be what its propensities say: decisions drawn with these probabilities."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from elfair.columns import listed
+from elfair.data import LoggedData
+from elfair.errors import DataError
+
+Floats = NDArray[np.float64]
+
+#: A decision that should have been taken more often than this, and never was, is not bad luck.
+EXPECTED = 10.0
+#: The chance with which right propensities are said not to fit.
+FALSE_ALARM = 1e-6
+
+
+def require_taken(data: LoggedData) -> None:
+    """Raise where the log does not show a decision that the new model may take.
+
+    Examples
+    --------
+    >>> log = {"decision": [1] * 40, "propensity": [0.5] * 40, "classes": [0, 1]}
+    >>> require_taken(LoggedData([[0.0]] * 40, **log))
+    Traceback (most recent call last):
+        ...
+    elfair.errors.DataError: decision 0 was never taken in 40 rows; by the propensities it ...
+    Hint: if the log holds only people who got some decision, add the others: ...
+    """
+    if data.decision_index is None:  # asked for, pointing at the text, where it is needed
+        return
+    taken = np.bincount(data.decision_index, minlength=data.classes.size)
+    for a in np.flatnonzero(taken == 0):
+        name = listed([data.classes[a]])
+        if data.behavior is None:
+            raise DataError(
+                f"decision {name} was never taken in {data.n} rows, so that nothing is known of "
+                "what comes of it.",
+                hint="leave it out of the classes, or log more decisions.",
+            )
+        expected = float(data.behavior[:, a].sum())
+        if expected > EXPECTED:
+            raise DataError(
+                f"decision {name} was never taken in {data.n} rows; by the propensities it should "
+                f"have been taken about {expected:.0f} times.",
+                hint="if the log holds only people who got some decision, add the others: what is "
+                "not logged cannot be weighted.",
+            )
+
+
+def misfit(data: LoggedData) -> tuple[float, float] | None:
+    """How far decisions are from their probabilities, and how far they may be by chance.
+
+    The share of each decision, and its covariance with each feature, in standard errors: the
+    largest, and the largest to be expected of right propensities. None where not all behaviour
+    probabilities are known.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x, decision = rng.normal(size=(500, 1)), rng.integers(0, 2, 500)
+    >>> right = LoggedData(x, decision=decision, propensity=np.full(500, 0.5))
+    >>> wrong = LoggedData(x, decision=decision, propensity=np.where(decision == 1, 0.8, 0.2))
+    >>> [largest <= limit for largest, limit in (misfit(right), misfit(wrong))]
+    [True, False]
+    """
+    if data.behavior is None or data.decision_index is None:
+        return None
+    away = data.features - data.features.mean(axis=0)
+    directions = np.column_stack([np.ones(data.n), away])
+    taken = np.arange(data.classes.size) == data.decision_index[:, None]
+    surprise = directions.T @ (taken - data.behavior)
+    variance = (directions**2).T @ (data.behavior * (1 - data.behavior))
+    known = variance > 0
+    z = np.abs(surprise[known]) / np.sqrt(variance[known])
+    limit = -float(ndtri(FALSE_ALARM / (2 * max(1, z.size))))
+    return float(z.max(initial=0.0)), limit

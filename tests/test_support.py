@@ -1,0 +1,85 @@
+"""A log must be what its propensities say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from elfair import CertificateWarning, ELFClassifier, LoggedData, certify
+from elfair.errors import DataError
+from elfair.support import misfit, require_taken
+
+NO_WORSE = "E[impact] >= E_logged[impact]"
+
+
+def draw(n, seed):
+    """A behaviour model that decides by the feature."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    p = 0.15 + 0.7 / (1 + np.exp(-x))
+    decision = (rng.random(n) < p).astype(int)
+    return x, p, decision, decision + rng.normal(size=n)
+
+
+def logged(x, p, decision, impact, **changed):
+    propensity = np.where(decision == 1, p, 1 - p)
+    known = {"decision": decision, "propensity": propensity, "impact": impact, **changed}
+    return LoggedData(x[:, None], classes=[0, 1], **known)
+
+
+def test_right_propensities_are_hardly_ever_said_not_to_fit():
+    found = np.array([misfit(logged(*draw(400, seed))) for seed in range(300)])
+    assert (found[:, 0] <= found[:, 1]).all()
+    # In standard errors: of four of them (two decisions, which say the same) the largest.
+    assert 0.8 < np.median(found[:, 0]) < 1.6
+
+
+@pytest.mark.parametrize("mistake", ["constant", "of decision 1", "halved"])
+def test_wrong_propensities_do_not_fit(mistake):
+    x, p, decision, impact = draw(3_000, 1)
+    propensity = {"constant": np.full(3_000, 0.5), "of decision 1": p, "halved": p / 2}[mistake]
+    data = logged(x, p, decision, impact, propensity=propensity)
+    largest, limit = misfit(data)
+    assert largest > limit
+    with pytest.warns(CertificateWarning, match="propensities"):
+        record = certify(np.full(3_000, 0.5), data, NO_WORSE)
+    status = {a.name: a.status for a in record.assumptions}
+    assert status["propensities fit the decisions"] == "violated"
+
+
+def test_where_not_all_probabilities_are_known_nothing_is_said():
+    rng = np.random.default_rng(2)
+    decision = rng.integers(0, 3, 60)
+    data = LoggedData(np.zeros((60, 1)), decision=decision, propensity=np.full(60, 1 / 3))
+    assert misfit(data) is None
+
+
+def test_a_log_of_those_who_were_approved_is_an_error():
+    x, p, decision, impact = (column[draw(2_000, 3)[2] == 1] for column in draw(2_000, 3))
+    data = logged(x, p, decision, impact)
+    with pytest.raises(DataError, match=r"(?s)decision 0 was never taken.*about.*times.*Hint"):
+        certify(np.full(data.n, 0.5), data, NO_WORSE)
+    label = (x > 0).astype(int)
+    for how in ({}, {"objective": "E[impact]"}):
+        constraints = () if how else NO_WORSE
+        with pytest.raises(DataError, match="decision 0 was never taken"):
+            ELFClassifier(constraints, **how).fit(
+                x[:, None], label, decision=decision, propensity=p, impact=impact
+            )
+    # Nothing is weighted: then it does not matter what was never taken.
+    assert certify(np.full(data.n, 0.5), data, "PR <= 0.8").constraints
+
+
+def test_bad_luck_and_impossible_decisions_are_no_errors():
+    x, p, decision, impact = (column[:40] for column in draw(40, 4))
+    rare = np.full(40, 0.99)
+    require_taken(logged(x, p, np.ones(40, dtype=int), impact, propensity=rare))
+    with pytest.raises(DataError, match=r"(?s)'c' was never taken in 40 rows, so that nothing"):
+        require_taken(
+            LoggedData(
+                x[:, None],
+                decision=np.array(["a", "b"])[decision],
+                propensity=np.full(40, 0.5),
+                classes=["a", "b", "c"],
+            )
+        )
