@@ -148,8 +148,6 @@ class Shortfall:
     0.5
     """
 
-    maximum = 1.0
-
     def __init__(
         self,
         expression: Expression,
@@ -161,6 +159,8 @@ class Shortfall:
         self._expression = expression
         self._means = averages(expression)
         self._rows = rows
+        # Ends that were given may be left; what is worse by a whole range is not planned for.
+        self.maximum = 1.0 if ends is None else 2.0
         if ends is None:
             ends = [_average_ends(each) for each in rows]
         low, self._high = _ends(expression, dict(zip(self._means, ends, strict=True)))
