@@ -47,8 +47,8 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
     objective : "mse", str or Expression, default "mse"
         What the search makes good: a small mean squared error of the decision that is drawn; or
         an expression to make large, such as ``"E[impact]"`` or ``"E[profit] - 0.1 * E[decision]"``.
-        An impact is made large only where logged decisions reach: within two standard deviations
-        of what the behaviour model usually decides about such a person.
+        An impact is made large only within the reach of logged decisions: no mean is further from
+        what was usual for such a person than one in forty was on that side (and 20 rows).
     estimator : {"dr", "paired", "is"}, default "dr"
         How the impact of a new model is estimated. "dr" fits a ridge regression of the impact that
         is quadratic in the decision, and needs ``bound="ttest"``. It keeps the level of that bound

@@ -13,6 +13,7 @@ import pytest
 from scipy.optimize import minimize
 
 from elfair import ELFRegressor
+from elfair.experiments import Dosage, LinearPolicy
 from elfair.policies.gaussian import normal_density
 
 FULL = os.environ.get("ELFAIR_GUARANTEES") == "full"
@@ -121,6 +122,33 @@ def test_no_group_is_worse_off_although_the_other_would_gain():
     policy, spread, _ = found("E[impact | T == 0]", 8_000, 0)
     assert value(policy, 1, spread) < before - 0.1, "the constraint must bind"
     assert value(USUAL, 0, 1.0) + 0.5 < gained[0] < gained[1] < value(policy, 0, spread)
+
+
+@pytest.mark.parametrize("n", [300, 1_000])
+def test_doses_as_far_out_as_they_may_be_still_pass(n):
+    """Impacts rise with the dose, further than any logged one: the test has to be kept in mind."""
+    population, seeds = Dosage(), 200 if FULL else 30
+    passed, violated = 0, 0
+    for seed in range(seeds):
+        draw = population.sample(n, seed)
+        reg = ELFRegressor(population.constraints, delta=DELTA, objective="E[impact]")
+        reg.fit(
+            draw.features,
+            sensitive_features={"T": draw.group},
+            decision=draw.decision,
+            propensity=draw.propensity,
+            behavior_spread=population.spread,
+            impact=draw.impact,
+        )
+        (model,) = reg._trained.models
+        means, spread = model.policy.moments(model.theta, np.vstack([np.zeros(3), np.eye(3)]))
+        policy = LinearPolicy(float(means[0]), means[1:] - means[0], spread)
+        harmed = max(population.violation(policy, t) for t in (0, 1)) > 0
+        assert population.impact(policy, 1) > population.impact(population.behavior, 1) + 0.4
+        passed += reg.solution_found_
+        violated += reg.solution_found_ and harmed
+    assert passed / seeds >= 0.8
+    assert violated / seeds <= DELTA + 4 * sqrt(DELTA * (1 - DELTA) / seeds)
 
 
 def test_failures_are_rare_where_candidates_lie_at_the_edge():

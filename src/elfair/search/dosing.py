@@ -7,6 +7,7 @@ promises anything. The search therefore stays where logged decisions reach.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +26,15 @@ from elfair.statistics.decisions import MEAN
 
 Floats = NDArray[np.float64]
 
-#: How far from what is usual for a person a mean decision may be, in spreads of the behaviour
-#: model: of 20 people like them, one was decided about as differently.
-REACH = 2.0
+#: A mean decision is out of reach where fewer rows than this share, or this number, were decided
+#: about as far from what is usual for such a person, on that side.
+OUTER_SHARE, OUTER_ROWS = 0.025, 20
+#: Where nothing is weighted: how far policies are looked at, in standard deviations of the label.
+LOOKED_AT = 2.0
 #: What it costs to be a whole spread further away about everyone, in ranges of the objective.
 PRICE = 20.0
-#: Shifts of the usual decision, as shares of the reach, among which a search looks for its start.
-SHIFTS = np.linspace(-1, 1, 9)
+#: Among how many shifts of the usual decision a search looks for its start.
+SHIFTS = 9
 
 
 def task_of(objective: str | Expression, spread: tuple[float, float]) -> Regression:
@@ -56,6 +59,37 @@ def task_of(objective: str | Expression, spread: tuple[float, float]) -> Regress
     return Dosing(text, spread, Maximise(text, expression))
 
 
+class Reach(NamedTuple):
+    """How far decisions go that something is known of.
+
+    Parameters
+    ----------
+    spread : ndarray of shape (n,)
+        The unit of the ends for each row: the behaviour model's standard deviation.
+    low, high : float
+        How far from the usual decision.
+    """
+
+    spread: Floats
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, decision: Floats, usual: Floats, spread: Floats) -> Reach:
+        """As far as enough logged decisions are.
+
+        Examples
+        --------
+        >>> decision = np.linspace(-1, 1, 401)  # 20 of them are below -0.9, and 20 above 0.9
+        >>> reach = Reach.of(decision, np.zeros(401), np.full(401, 0.5))
+        >>> round(reach.low, 2), round(reach.high, 2)
+        (-1.8, 1.8)
+        """
+        outside = min(0.25, max(OUTER_SHARE, OUTER_ROWS / decision.size))
+        low, high = np.quantile((decision - usual) / spread, [outside, 1 - outside])
+        return cls(spread, float(low), float(high))
+
+
 class NearLogged:
     """A loss, and what it costs to decide as hardly anybody was decided about.
 
@@ -63,23 +97,25 @@ class NearLogged:
     ----------
     loss : Loss
         The loss.
-    usual, spread : ndarray of shape (n,)
-        The mean and the standard deviation of the behaviour model's decision about each row.
+    usual : ndarray of shape (n,)
+        The mean of the behaviour model's decision about each row.
+    reach : Reach
+        How far from it logged decisions are.
 
     Examples
     --------
     >>> from elfair.search.regression import SquaredLoss
     >>> plain = SquaredLoss(np.array([0.0, 2.0]))
-    >>> near = NearLogged(plain, np.array([0.0, 1.0]), np.ones(2))
+    >>> near = NearLogged(plain, np.array([0.0, 1.0]), Reach(np.ones(2), -2, 2))
     >>> free = np.array([[0, 0], [1, 4], [1, 16]])  # the second mean is a spread too far away
     >>> float(near.value(free) - plain.value(free))
     10.0
     """
 
-    def __init__(self, loss: Loss, usual: Floats, spread: Floats) -> None:
+    def __init__(self, loss: Loss, usual: Floats, reach: Reach) -> None:
         self._loss = loss
         self._usual = usual
-        self._spread = spread
+        self._reach = reach
         self.maximum = loss.maximum
 
     def value(self, free: Floats) -> Floats:
@@ -90,13 +126,14 @@ class NearLogged:
     def gradient(self, free: Floats) -> Floats:
         """Its derivative by the free numbers of one policy."""
         gradient = np.array(self._loss.gradient(free))
-        gradient[MEAN] += 2 * PRICE * self._beyond(free) / (self._spread * free.shape[-1])
+        gradient[MEAN] += 2 * PRICE * self._beyond(free) / (self._reach.spread * free.shape[-1])
         return gradient
 
     def _beyond(self, free: Floats) -> Floats:
         """By how many spreads each mean is out of reach, with its sign."""
-        away = (free[..., MEAN, :] - self._usual) / self._spread
-        return np.asarray(away - np.clip(away, -REACH, REACH))
+        spread, low, high = self._reach
+        away = (free[..., MEAN, :] - self._usual) / spread
+        return np.asarray(away - np.clip(away, low, high))
 
 
 @dataclass(frozen=True)
@@ -135,16 +172,13 @@ class Dosing(Regression):
 
     def loss(self, data: LoggedData, model: Floats | None = None) -> Loss:
         """What is not reached of the range that policies near the logged decisions have."""
-        assert isinstance(data, ContinuousData)
         policy = self.policy(data)
         inputs = policy.logged(data)
-        shifted = self._shifted(policy, inputs, data)
+        shifted, reach = self._shifted(policy, inputs, data)
         loss = self.goal.loss(data, model, policy.free(shifted, inputs))
         if not impacts_used(self.goal.expression):
             return loss  # known whatever is decided
-        assert data.behavior_spread is not None
-        usual, _ = policy.moments(shifted[SHIFTS.size // 2], data.features)
-        return NearLogged(loss, usual, data.behavior_spread)
+        return NearLogged(loss, policy.moments(shifted[0], data.features)[0], reach)
 
     def at(self, data: LoggedData, free: Floats | None) -> Dosing:
         """With the goal as it is there."""
@@ -153,20 +187,23 @@ class Dosing(Regression):
 
     def best(self, policy: GaussianPolicy, inputs: GaussianInputs, data: LoggedData) -> Floats:
         """The best of some shifts of what is usual."""
-        shifted = self._shifted(policy, inputs, data)
+        shifted, _ = self._shifted(policy, inputs, data)
         free = policy.free(shifted, inputs)
-        loss = self.at(data, None).loss(data, free[SHIFTS.size // 2])
+        loss = self.at(data, None).loss(data, free[0])
         return np.asarray(shifted[int(loss.value(free).argmin())])
 
     def _shifted(
         self, policy: GaussianPolicy, inputs: GaussianInputs, data: LoggedData
-    ) -> Floats:
-        """Policies that shift what is usual (without a log, the label) for everyone alike."""
+    ) -> tuple[Floats, Reach]:
+        """What is usual (without a log, the label); after it, shifts of it for everyone alike."""
         assert isinstance(data, ContinuousData)
-        usual = data.label if data.decision is None else data.decision
-        shifted = np.tile(imitation(policy, inputs, usual, spread=FINENESS), (SHIFTS.size, 1))
-        spread = FINENESS  # of labels
-        if data.behavior_spread is not None:
-            spread = float(data.behavior_spread.mean()) / policy.unit
-        shifted[:, 0] += SHIFTS * REACH * spread
-        return shifted
+        known = data.label if data.decision is None else data.decision
+        usual = imitation(policy, inputs, known, spread=FINENESS)
+        reach = Reach(np.array([policy.unit * FINENESS]), -LOOKED_AT, LOOKED_AT)
+        if data.decision is not None and data.behavior_spread is not None:
+            mean, _ = policy.moments(usual, data.features)
+            reach = Reach.of(data.decision, mean, data.behavior_spread)
+        shifted = np.tile(usual, (1 + SHIFTS, 1))
+        shifts = np.linspace(reach.low, reach.high, SHIFTS)
+        shifted[1:, 0] += shifts * float(reach.spread.mean()) / policy.unit
+        return shifted, reach

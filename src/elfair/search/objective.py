@@ -48,9 +48,7 @@ ALIKE = 1e6
 SMALLEST_BOTTOM = 0.05
 
 
-def read_objective(
-    objective: str | Expression, named: Sequence[str] = OBJECTIVES
-) -> Expression:
+def read_objective(objective: str | Expression, named: Sequence[str] = OBJECTIVES) -> Expression:
     """The expression to maximise, checked to be one that a new model can change.
 
     Parameters

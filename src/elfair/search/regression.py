@@ -176,9 +176,7 @@ def least_squares(design: Floats, target: Floats) -> Floats:
     return np.asarray(np.linalg.lstsq(design.T, target, rcond=None)[0])
 
 
-def imitation(
-    policy: GaussianPolicy, inputs: GaussianInputs, target: Any, spread: float
-) -> Floats:
+def imitation(policy: GaussianPolicy, inputs: GaussianInputs, target: Any, spread: float) -> Floats:
     """The policy whose mean is nearest to some numbers, with a spread from 0 to FINENESS."""
     coefficients = least_squares(inputs.design, (target - policy.level) / policy.unit)
     return np.append(np.clip(coefficients, -LARGEST_PARAMETER, LARGEST_PARAMETER), spread)
