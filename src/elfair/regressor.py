@@ -18,9 +18,9 @@ from elfair.data import LoggedData, read_features
 from elfair.decisions import Decisions, seeded
 from elfair.errors import BoundError, DataError
 from elfair.estimator import ELFEstimator, weighted_average
-from elfair.language import Decision, SquaredError
+from elfair.language import Decision, Expression, SquaredError
 from elfair.policies.gaussian import normal_density
-from elfair.search.regression import Regression
+from elfair.search.dosing import task_of
 from elfair.statistics import impact_of
 from elfair.statistics.decisions import thresholds_of
 from elfair.training import Trained, train
@@ -44,8 +44,11 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         rows, and nothing is tested.
     delta : float or sequence of float, default 0.1
         The probability with which a constraint may be violated although a model is returned.
-    objective : {"mse"}, default "mse"
-        What the search makes good: the mean squared error of the decision that is drawn.
+    objective : "mse", str or Expression, default "mse"
+        What the search makes good: a small mean squared error of the decision that is drawn; or
+        an expression to make large, such as ``"E[impact]"`` or ``"E[profit] - 0.1 * E[decision]"``.
+        An impact is made large only within the reach of logged decisions: no mean is further from
+        what was usual for such a person than one in forty was on that side (and 20 rows).
     estimator : {"dr", "paired", "is"}, default "dr"
         How the impact of a new model is estimated. "dr" fits a ridge regression of the impact that
         is quadratic in the decision, and needs ``bound="ttest"``. It keeps the level of that bound
@@ -60,7 +63,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
     spread : (float, float), default (0.2, 0.9)
         The smallest and the largest standard deviation of a decision, as shares of the smallest
         ``behavior_spread``; below 1, or importance weights would have no bound. Without a
-        ``behavior_spread``, shares of how far labels are from a linear model.
+        ``behavior_spread``, shares of how far labels (or else decisions) are from a linear model.
     power, inflation, xi, candidate_fraction, split, folds, impact_range, center
         As for `ELFClassifier`.
     candidate_tuning, random_state
@@ -71,7 +74,8 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
     solution_found_ : bool
         Whether a model was let out.
     certificate_ : Certificate
-        The record of the test. Its loss is the squared error as a share of the labels' variance.
+        The record of the test. Its loss is the squared error as a share of the labels' variance;
+        of an expression, the share of its range that is not reached.
     spread_ : float
         The standard deviation of a decision around its mean: the next round's ``behavior_spread``.
         After ``split="crossfit"``, that of the model that spreads furthest.
@@ -98,7 +102,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         constraints: Constraint | Sequence[Constraint] = (),
         *,
         delta: float | Sequence[float] = 0.1,
-        objective: str = "mse",
+        objective: str | Expression = "mse",
         estimator: str = "dr",
         bound: str = "ttest",
         search: str = "gradient",
@@ -135,7 +139,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         sensitive_features: Any = None,
         decision: Any = None,
@@ -150,8 +154,9 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         ----------
         X : array or data frame of shape (n, d)
             Features.
-        y : array of shape (n,)
-            Labels: what the best decision would have been.
+        y : array of shape (n,), optional
+            Labels: what the best decision would have been. Not needed where neither the objective
+            nor a constraint speaks of them.
         sensitive_features, impact, row_id
             See `LoggedData`; asked for only where a constraint needs them.
         decision : array of shape (n,), optional
@@ -177,16 +182,19 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         return self._fit(X, y, logged)
 
     def _train(self, X: Any, y: Any, logged: Mapping[str, Any]) -> tuple[LoggedData, Trained]:
-        if y is None:
+        task = task_of(self.objective, self.spread)  # what is wrong with these is said first
+        if y is None and task.needs_label:
             raise DataError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None.",
-                hint="pass the labels.",
+                f"{type(self).__name__} requires y to be passed, but the target y is None: "
+                f"objective='{self.objective}' needs labels.",
+                hint="pass the labels, or an objective that needs none, such as 'E[impact]'.",
             )
-        task = Regression(self.objective, self.spread)  # what is wrong with these is said first
         self._check_columns(X, reset=True)
-        data = ContinuousData(X, _measurements(y), **logged)
+        data = ContinuousData(X, None if y is None else _measurements(y), **logged)
         claims = read_constraints(self.constraints, self.delta, data)
-        data.thresholds = thresholds_of(mean for claim in claims for mean in claim.means)
+        means = [mean for claim in claims for mean in claim.means]
+        data.thresholds = thresholds_of([*means, *task.means])
+        task.check(data)
         self._check_bound(claims, data)
         return data, train(data, claims, self.get_params(deep=False), self._seed(), lambda *_: task)
 

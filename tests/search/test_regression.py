@@ -137,11 +137,6 @@ def test_shares_that_make_no_sense(spread):
     assert "\nHint: " in str(caught.value)
 
 
-def test_an_unknown_objective():
-    with pytest.raises(InputError, match=r"objective must be 'mse'\. Got 'accuracy'"):
-        Regression("accuracy", (0.1, 0.9))
-
-
 # -- the search's view -------------------------------------------------------------------------
 
 

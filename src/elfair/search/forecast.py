@@ -87,7 +87,7 @@ def forecast_means(
     policies : sequence of ndarray of shape (channels, n)
         As for `forecast`; without any, the outcome model is believed.
     """
-    baselines = Baselines(Estimation(), data)
+    baselines = Baselines(Estimation(), data, personal=True)
     parts = [mean_part(mean, data, baselines) for mean in means]
     if not any(part.weighted for part in parts):
         return [part.rows for part in parts]
@@ -219,7 +219,7 @@ class _OfNumbers(_Outcome):
         return total
 
     def _inputs(self, model: QuadraticModel, first: Floats, second: Floats) -> Floats:
-        inputs = model.inputs(model.encoding, self._known, first, second)
+        inputs = model.inputs(self._known, first, second)
         return np.column_stack([np.ones(self.data.n), inputs])
 
     def _noise(self, model: QuadraticModel, impact: Impact, taken: Floats) -> float:

@@ -29,6 +29,7 @@ from elfair.search.objective import (
     SOFTNESS,
     Shortfall,
     averages,
+    ends_among,
     of_the_behavior_model,
     read_objective,
 )
@@ -103,17 +104,24 @@ class Maximise:
         event = isinstance(node.of, Condition) and impact_of(node, data) is None
         return not event or uses_decision(node.of)
 
-    def loss(self, data: LoggedData, model: Floats | None = None) -> Loss:
+    def loss(
+        self, data: LoggedData, model: Floats | None = None, among: Floats | None = None
+    ) -> Loss:
         """What of the expression's range is not reached; with a model, with less luck in it and
         without kinks.
+
+        ``among`` holds the free numbers of policies whose averages, as an outcome model expects
+        them, span the range: needed where free numbers are no probabilities.
         """
-        means = averages(self.expression)
+        means, ends = averages(self.expression), None
+        if among is not None:
+            ends = [ends_among(rows, among) for rows in forecast_means(means, data, [])]
         if model is None:
             baselines = Baselines(Estimation(), data)
             rows = [mean_part(mean, data, baselines).rows for mean in means]
-            return Shortfall(self.expression, rows)
+            return Shortfall(self.expression, rows, ends=ends)
         rows = forecast_means(means, data, [model])
-        return Shortfall(self.expression, rows, softness=SOFTNESS)
+        return Shortfall(self.expression, rows, ends=ends, softness=SOFTNESS)
 
     def at(self, data: LoggedData, free: Floats | None) -> Maximise:
         """The same to first order, in averages alone."""

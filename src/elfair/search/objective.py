@@ -48,20 +48,22 @@ ALIKE = 1e6
 SMALLEST_BOTTOM = 0.05
 
 
-def read_objective(objective: str | Expression) -> Expression:
+def read_objective(objective: str | Expression, named: Sequence[str] = OBJECTIVES) -> Expression:
     """The expression to maximise, checked to be one that a new model can change.
 
     Parameters
     ----------
     objective : str or Expression
         Text, or a tree built in Python.
+    named : sequence of str
+        Objectives that go by a name, for what is said of a name that is none of them.
 
     Examples
     --------
     >>> print(read_objective("E[profit] - 2 * PR"))
     E[profit] - 2 * PR
     """
-    expression = _expression(objective)
+    expression = _expression(objective, named)
     means = averages(expression)
     if any(isinstance(node, Statistic) for node in walk(expression)):
         return expression  # it is one of the new model
@@ -85,15 +87,15 @@ def of_the_behavior_model(expression: Expression) -> ConstraintError:
     )
 
 
-def _expression(objective: object) -> Expression:
+def _expression(objective: object, named: Sequence[str]) -> Expression:
     if isinstance(objective, str):
         if objective.isidentifier() and objective not in RATES:
             raise InputError(
-                "objective must be 'accuracy', 'log_loss' or an expression to maximise, such as "
-                f"'E[impact]'. Got {objective!r} instead.",
+                f"objective must be {', '.join(map(repr, named))} or an expression to maximise, "
+                f"such as 'E[impact]'. Got {objective!r} instead.",
                 hint=did_you_mean(
                     objective,
-                    (*OBJECTIVES, *RATES),
+                    (*named, *RATES),
                     f"an impact is made large by 'E[{objective}]'.",
                 ),
             )
@@ -121,8 +123,9 @@ def averages(expression: Expression) -> tuple[Mean, ...]:
 class Shortfall:
     """How much of an expression's range a policy leaves unreached: 0 is the best there can be.
 
-    In shares of the range, so that a search treats money like accuracy; the range is that of
-    policies which decide about each row as is best, or worst, for each average.
+    In shares of the range, so that a search treats money like accuracy. Where free numbers are
+    probabilities, the range is that of policies which decide about each row as is best, or worst,
+    for each average; numbers of other kinds need the ends to be given.
 
     Parameters
     ----------
@@ -130,6 +133,8 @@ class Shortfall:
         What to make large.
     rows : sequence of Rows
         For each of `averages`, rows whose average is taken for it.
+    ends : sequence of (float, float), optional
+        The least and the greatest that each of them is expected to be.
     softness : float, default 0
         Over what share of the range kinks are rounded off.
 
@@ -141,16 +146,22 @@ class Shortfall:
     0.5
     """
 
-    maximum = 1.0
-
     def __init__(
-        self, expression: Expression, rows: Sequence[Rows], *, softness: float = 0.0
+        self,
+        expression: Expression,
+        rows: Sequence[Rows],
+        *,
+        ends: Sequence[Ends] | None = None,
+        softness: float = 0.0,
     ) -> None:
         self._expression = expression
         self._means = averages(expression)
         self._rows = rows
-        ends = {mean: _average_ends(each) for mean, each in zip(self._means, rows, strict=True)}
-        low, self._high = _ends(expression, ends)
+        # Ends that were given may be left; what is worse by a whole range is not planned for.
+        self.maximum = 1.0 if ends is None else 2.0
+        if ends is None:
+            ends = [_average_ends(each) for each in rows]
+        low, self._high = _ends(expression, dict(zip(self._means, ends, strict=True)))
         self._range = (self._high - low) or 1.0
         self._softness = softness * self._range
 
@@ -274,6 +285,19 @@ def _unsupported(node: Expression) -> ConstraintError:
         node.span,
         "an objective is made of statistics and numbers by +, -, *, /, abs, min and max.",
     )
+
+
+def ends_among(rows: Rows, free: Floats) -> Ends:
+    """The least and the greatest average among some policies.
+
+    Examples
+    --------
+    >>> rows = Rows(np.arange(2), np.zeros(2), np.ones((1, 2)), 0, 1)
+    >>> ends_among(rows, np.array([[[1.0, 2.0]], [[3.0, 5.0]]]))
+    (1.5, 4.0)
+    """
+    values = _average(rows, free)
+    return float(values.min()), float(values.max())
 
 
 def _average(rows: Rows, free: Floats) -> Floats:

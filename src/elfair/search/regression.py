@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,10 @@ from elfair.certificate import Assumption
 from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
 from elfair.errors import DataError, InputError
+from elfair.language import Mean
 from elfair.policies import GaussianPolicy
 from elfair.policies.gaussian import FINENESS, LARGEST_PARAMETER, GaussianInputs
+from elfair.search.loss import Loss
 from elfair.statistics.decisions import MEAN, SQUARE
 
 Floats = NDArray[np.float64]
@@ -68,8 +70,8 @@ class Regression:
 
     Parameters
     ----------
-    objective : {"mse"}
-        What to make good.
+    objective : str
+        What to make good, as the user wrote it: "mse", or what `Dosing` is for.
     spread : (float, float)
         The smallest and largest spread of a decision, as shares of the behaviour model's.
     """
@@ -78,11 +80,6 @@ class Regression:
     spread: tuple[float, float]
 
     def __post_init__(self) -> None:
-        if self.objective != "mse":
-            raise InputError(
-                f"objective must be 'mse'. Got {self.objective!r} instead.",
-                hint="'mse' is the mean squared error of the stochastic decision.",
-            )
         try:
             floor, ceiling = (float(share) for share in self.spread)
         except (TypeError, ValueError):
@@ -103,33 +100,45 @@ class Regression:
         """As they are."""
         return data
 
+    @property
+    def needs_label(self) -> bool:
+        """Without labels there is nothing to come near to."""
+        return True
+
+    @property
+    def means(self) -> tuple[Mean, ...]:
+        """The averages that it speaks of, beside the squared error."""
+        return ()
+
     def check(self, data: LoggedData) -> None:
-        """Labels are needed."""
-        if data.label is None:
-            raise DataError("objective='mse' needs labels; y was not given.", hint="pass y.")
+        """Labels may be needed."""
+        if self.needs_label and data.label is None:
+            raise DataError(
+                f"objective='{self.objective}' needs labels; y was not given.",
+                hint="pass the labels, or an objective that needs none, such as 'E[impact]'.",
+            )
 
     def policy(self, data: LoggedData) -> GaussianPolicy:
         """A linear mean, and a spread within its shares of the behaviour model's.
 
-        Where no constraint weighs decisions, the behaviour model may be unknown: the shares are
-        then of how far labels are from a linear model.
+        Where nothing weighs decisions, the behaviour model may be unknown: the shares are then of
+        how far labels (without any, logged decisions) are from a linear model.
         """
         assert isinstance(data, ContinuousData)
-        assert data.label is not None
-        plain = GaussianPolicy.standardised(data.features, data.label, smallest=1.0, largest=1.0)
+        known = data.decision if data.label is None else data.label
+        assert known is not None
+        plain = GaussianPolicy.standardised(data.features, known, smallest=1.0, largest=1.0)
         if data.behavior_spread is not None:
             whole = float(data.behavior_spread.min())
         else:
             design = plain.design(data.features)
-            missed = (data.label - plain.level) / plain.unit
+            missed = (known - plain.level) / plain.unit
             missed = missed - least_squares(design, missed) @ design
             whole = plain.unit * max(LEAST_SHARE * FINENESS, float(missed.std()))
         smallest, largest = (whole * share for share in self.spread)
-        return GaussianPolicy.standardised(
-            data.features, data.label, smallest=smallest, largest=largest
-        )
+        return replace(plain, smallest=smallest, largest=largest)
 
-    def loss(self, data: LoggedData, model: Floats | None = None) -> SquaredLoss:
+    def loss(self, data: LoggedData, model: Floats | None = None) -> Loss:
         """The mean squared error. Smoothing would change nothing: what labels have beyond a linear
         model is orthogonal to every linear mean.
         """
@@ -142,17 +151,17 @@ class Regression:
 
     def best(self, policy: GaussianPolicy, inputs: GaussianInputs, data: LoggedData) -> Floats:
         """Least squares, with as little spread as is allowed."""
-        return _near(policy, inputs, data.label, spread=0.0)
+        return imitation(policy, inputs, data.label, spread=0.0)
 
     def starts(
         self, policy: GaussianPolicy, inputs: GaussianInputs, data: LoggedData, best: Floats
     ) -> Sequence[Floats]:
-        """Least squares; one that imitates the behaviour model, with as much spread as is allowed;
-        and their middle.
+        """The best policy; one that imitates the behaviour model, with as much spread as is
+        allowed; and their middle.
         """
         if data.decision is None:
             return [best]
-        familiar = _near(policy, inputs, data.decision, spread=FINENESS)
+        familiar = imitation(policy, inputs, data.decision, spread=FINENESS)
         return [best, (best + familiar) / 2, familiar]
 
 
@@ -167,6 +176,7 @@ def least_squares(design: Floats, target: Floats) -> Floats:
     return np.asarray(np.linalg.lstsq(design.T, target, rcond=None)[0])
 
 
-def _near(policy: GaussianPolicy, inputs: GaussianInputs, target: Any, spread: float) -> Floats:
+def imitation(policy: GaussianPolicy, inputs: GaussianInputs, target: Any, spread: float) -> Floats:
+    """The policy whose mean is nearest to some numbers, with a spread from 0 to FINENESS."""
     coefficients = least_squares(inputs.design, (target - policy.level) / policy.unit)
     return np.append(np.clip(coefficients, -LARGEST_PARAMETER, LARGEST_PARAMETER), spread)

@@ -114,6 +114,8 @@ class Baselines:
         How impacts are estimated.
     candidate : LoggedData
         Rows that are not tested.
+    personal : bool, default False
+        See `QuadraticModel`.
 
     Examples
     --------
@@ -125,8 +127,11 @@ class Baselines:
     0.0
     """
 
-    def __init__(self, estimation: Estimation, candidate: LoggedData) -> None:
+    def __init__(
+        self, estimation: Estimation, candidate: LoggedData, *, personal: bool = False
+    ) -> None:
         self.estimation = estimation
+        self._personal = personal
         self._candidate = candidate
         self._means: dict[tuple[Impact, Condition | None], float] = {}
         self._models: dict[Impact, OutcomeModel | QuadraticModel] = {}
@@ -175,7 +180,7 @@ class Baselines:
                 f"Got {regressor!r}.",
                 hint="leave it out for a quadratic ridge regression.",
             )
-        return QuadraticModel.fit(data, impact, self.encoding)
+        return QuadraticModel.fit(data, impact, self.encoding, self._personal)
 
 
 @dataclass(frozen=True)
@@ -229,22 +234,27 @@ class QuadraticModel:
     Of such a function the expectation under any policy is affine in the policy's mean and mean
     square, and so are the rows of the doubly robust form. f_0 is linear in features and groups, f_1
     and f_2 in groups alone: with all features in each of them a few hundred rows are fitted too
-    well, and the search trusts residuals that are too small.
+    well, and the search trusts residuals that are too small. Only where the question is which
+    decision is best for whom, f_1 has to be linear in features too (``personal``).
     """
 
     encoding: Encoding
     center: float
     scale: float
     regression: Ridge
+    personal: bool = False
 
     @classmethod
-    def fit(cls, data: ContinuousData, impact: Impact, encoding: Encoding) -> QuadraticModel:
+    def fit(
+        cls, data: ContinuousData, impact: Impact, encoding: Encoding, personal: bool = False
+    ) -> QuadraticModel:
         """Fit on candidate rows, by ridge regression on the decision standardised."""
         assert data.decision is not None
         center, scale = float(data.decision.mean()), float(data.decision.std()) or 1.0
         powers = cls.powers(data.decision, center, scale)
-        inputs = cls.inputs(encoding, encoding.of(data), *powers)
-        return cls(encoding, center, scale, Ridge.fit(inputs, impact.values(data)))
+        inputs = np.column_stack(cls.blocks(encoding, encoding.of(data), *powers, personal))
+        regression = Ridge.fit(inputs, impact.values(data))
+        return cls(encoding, center, scale, regression, personal)
 
     @staticmethod
     def powers(decision: Floats, center: float, scale: float) -> tuple[Floats, Floats]:
@@ -253,21 +263,29 @@ class QuadraticModel:
         return away, away**2
 
     @staticmethod
-    def inputs(encoding: Encoding, known: Floats, first: Floats, second: Floats) -> Floats:
-        """The design matrix, from what is known of people and the powers of the decision: linear in
-        the latter, so that it also takes their expectations.
+    def blocks(
+        encoding: Encoding, known: Floats, first: Floats, second: Floats, personal: bool
+    ) -> tuple[Floats, Floats, Floats]:
+        """The design matrix, from what is known of people and the powers of the decision, cut by
+        power: linear in the powers, so that it also takes their expectations.
         """
         groups = encoding.groups_in(known)
-        return np.column_stack([known, first[:, None] * groups, second[:, None] * groups])
+        people = np.column_stack([np.ones(len(known)), known]) if personal else groups
+        return known, first[:, None] * people, second[:, None] * groups
+
+    def inputs(self, known: Floats, first: Floats, second: Floats) -> Floats:
+        """The design matrix of this model."""
+        return np.column_stack(self.blocks(self.encoding, known, first, second, self.personal))
 
     def of(self, data: LoggedData) -> Floats:
         """The coefficients f_0, f_1 and f_2 of each row, of shape (3, n)."""
-        known = self.encoding.of(data)
-        groups = self.encoding.groups_in(known)
-        ends = np.cumsum([known.shape[1], groups.shape[1]])
+        one = np.ones(data.n)
+        blocks = self.blocks(self.encoding, self.encoding.of(data), one, one, self.personal)
+        ends = np.cumsum([block.shape[1] for block in blocks[:-1]])
         by = np.split(self.regression.coefficients, ends)
-        zeroth = self.regression.intercept + known @ by[0]
-        first, second = groups @ by[1] / self.scale, groups @ by[2] / self.scale**2
+        zeroth, first, second = (block @ each for block, each in zip(blocks, by, strict=True))
+        zeroth = self.regression.intercept + zeroth
+        first, second = first / self.scale, second / self.scale**2
         return np.array(
             [
                 zeroth - self.center * first + self.center**2 * second,
