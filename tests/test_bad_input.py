@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
 import elfair.training
 from elfair import ElfairError, ELFClassifier
-from elfair.errors import CertificateWarning, DataError, InputError
+from elfair.errors import CertificateWarning, ConstraintError, DataError, InputError
 from elfair.experiments import FosterCare
 
 NO_WORSE = "E[impact] >= E_logged[impact]"

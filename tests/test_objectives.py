@@ -187,7 +187,7 @@ def test_labels_and_decisions_that_are_missing(outreach):
 def test_a_class_that_never_occurs(outreach):
     sample = outreach.sample(400, 7)
     every = ["call", "none", "sms", "visit"]
-    with pytest.raises(DataError, match="'sms' was never taken in these 400 rows"):
+    with pytest.raises(DataError, match="'sms' was never taken in 400 rows"):
         ELFClassifier(objective="E[profit]", classes=every).fit(**sample)
     # Where nothing but the decision is asked for, it may be taken.
     clf = ELFClassifier(objective="P[decision == 'sms']", classes=every).fit(**sample)

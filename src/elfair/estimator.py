@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from elfair.certificate import Certificate
 from elfair.certification import warn_reader
-from elfair.columns import as_floats, check_length, one_column
+from elfair.columns import as_floats, check_length, check_order, one_column
 from elfair.data import LoggedData
 from elfair.decisions import seeded
 from elfair.errors import DataError, FeatureTypeError, NoSolutionFoundError
@@ -36,6 +36,7 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, X: Any, y: Any, logged: Mapping[str, Any]) -> Self:
         try:
+            check_order(X, y=y)
             data, self._trained = self._train(X, y, logged)
             self._remember(data)
             self.tuned_ = self._trained.tuned

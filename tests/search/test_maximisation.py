@@ -236,7 +236,7 @@ class Contrary(Maximise):
 def test_what_was_never_taken_is_not_known(outreach):
     sample = outreach.sample(200, 5)
     data = LoggedData(**sample, classes=["call", "none", "sms", "visit"])
-    with pytest.raises(DataError, match=r"(?s)'sms' was never taken in these 200 rows.*Hint"):
+    with pytest.raises(DataError, match=r"(?s)'sms' was never taken in 200 rows.*Hint"):
         goal_of("E[profit]").check_decisions(data)
     goal_of("P[decision == 'sms']").check_decisions(data)  # nothing but the decision is asked for
     goal_of("accuracy").check_decisions(data)

@@ -8,19 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elfair.data import LoggedData
-from elfair.errors import DataError
-from elfair.language import (
-    Condition,
-    Expression,
-    Mean,
-    Node,
-    Statistic,
-    accuracy,
-    impacts_used,
-    uses_decision,
-    uses_label,
-)
-from elfair.language.tree import walk
+from elfair.language import Expression, Mean, Statistic, accuracy, impacts_used, uses_label
+from elfair.language.tree import find
 from elfair.search.forecast import forecast_means
 from elfair.search.linearised import linearised
 from elfair.search.loss import OBJECTIVES, Loss
@@ -34,7 +23,8 @@ from elfair.search.objective import (
     read_objective,
 )
 from elfair.search.task import Goal, PredictLabel, Wanted
-from elfair.statistics import Baselines, Estimation, impact_of, mean_part
+from elfair.statistics import Baselines, Estimation, is_decided, mean_part
+from elfair.support import require_taken
 
 Floats = NDArray[np.float64]
 
@@ -82,27 +72,12 @@ class Maximise:
         """The impact of a decision that was never taken is anybody's guess; and something must
         depend on decisions at all.
         """
-        if not any(self._is_decided(node, data) for node in walk(self.expression)):
+        means = find(self.expression, Mean)
+        decided = any(is_decided(mean, data) for mean in means)
+        if not decided and not find(self.expression, Statistic):
             raise of_the_behavior_model(self.expression)
-        if not impacts_used(self.expression) or data.decision_index is None:
-            return  # what a mean lacks is said, pointing at it, when it is compiled
-        taken = np.bincount(data.decision_index, minlength=data.classes.size)
-        if data.behavior is not None:
-            taken = taken + (data.behavior > 0).sum(axis=0)
-        if (taken == 0).any():
-            never = data.classes[int(np.argmin(taken))]
-            raise DataError(
-                f"objective='{self.objective}' asks for the impact of every decision, and "
-                f"{never!r} was never taken in these {data.n} rows.",
-                hint="leave it out of the classes: nothing is known of what it leads to.",
-            )
-
-    def _is_decided(self, node: Node, data: LoggedData) -> bool:
-        """Whether a node is a statistic that the new model's decisions change."""
-        if not isinstance(node, Mean) or node.logged:
-            return isinstance(node, Statistic)
-        event = isinstance(node.of, Condition) and impact_of(node, data) is None
-        return not event or uses_decision(node.of)
+        if impacts_used(self.expression):
+            require_taken(data)
 
     def loss(
         self, data: LoggedData, model: Floats | None = None, among: Floats | None = None
