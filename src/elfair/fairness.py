@@ -1,6 +1,6 @@
 """Fairness constraints by the names that people call them.
 
-Each helper gives a `Recipe`, which is accepted wherever a constraint is. Beside data it becomes
+Each function gives a `Recipe`, which is accepted wherever a constraint is. Beside data it becomes
 plain constraint text, and that text is what is tested and what the certificate shows.
 """
 

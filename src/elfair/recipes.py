@@ -48,7 +48,7 @@ class Recipe:
     Parameters
     ----------
     name : str
-        The helper that it comes from.
+        The function that it comes from.
     by : tuple of str
         The columns whose values (together) make the groups.
     groups : tuple of tuples, optional
@@ -182,7 +182,7 @@ def _odds(group: Condition, classes: Sequence[Any]) -> list[Expression]:
 
 _Rates: TypeAlias = Callable[[Condition, Sequence[Any]], list[Expression]]
 
-#: For each helper: the rates that two groups are compared by (None: each group stands for itself),
+#: For each function: the rates that two groups are compared by (None: each group stands for itself),
 #: and the text.
 _RECIPES: dict[str, tuple[_Rates | None, Callable[..., str]]] = {
     "parity": (_decisions, _gap),
@@ -205,7 +205,7 @@ def make_recipe(
     impact: str = "",
     **amount: float,
 ) -> Recipe:
-    """Check what a helper was given, and write it down."""
+    """Check what a function was given, and write it down."""
     columns = tuple(by) if isinstance(by, Iterable) and not isinstance(by, str) else (by,)
     if not columns or not all(isinstance(column, str) and column for column in columns):
         raise InputError(

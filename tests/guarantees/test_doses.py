@@ -89,7 +89,7 @@ def cheap(policy, spread):
         ("E[impact] - 0.5 * E[decision]", cheap),
         ("-E[impact] * E[impact]", everyone),  # never positive, and largest with the impact
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_what_is_reached_is_near_the_best_that_a_linear_policy_can_do(objective, truth):
     best = -minimize(lambda policy: -truth(policy, FLOOR), USUAL, method="Nelder-Mead").fun
