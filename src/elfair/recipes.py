@@ -182,8 +182,8 @@ def _odds(group: Condition, classes: Sequence[Any]) -> list[Expression]:
 
 _Rates: TypeAlias = Callable[[Condition, Sequence[Any]], list[Expression]]
 
-#: For each function: the rates that two groups are compared by (None: each group stands for itself),
-#: and the text.
+#: For each function: the rates that two groups are compared by (None: each group stands for
+#: itself), and the text.
 _RECIPES: dict[str, tuple[_Rates | None, Callable[..., str]]] = {
     "parity": (_decisions, _gap),
     "equalized_odds": (_odds, _gap),
