@@ -129,7 +129,7 @@ def test_bad_data_get_a_clear_error_and_leave_nothing(features, label, given, wo
         ({"constraints": "accuracy"}, "Hint"),
         ({"constraints": "accuracy >= "}, "Hint"),
         ({"constraints": None}, "a text or a statement. Got None"),
-        ({"delta": 0}, r"delta must be in \(0, 1\)\. Got 0"),
+        ({"delta": 0}, r"delta must be above 0 and at most 0.5. Got 0"),
         ({"delta": [0.1, 0.1]}, "Got 2 for 1 constraints"),
         ({"bound": "magic"}, "'magic'"),
         ({"bound": "betting"}, "impact_range"),

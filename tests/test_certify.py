@@ -284,7 +284,7 @@ def test_probabilities_that_are_none(probabilities, words):
         ({"bound": "magic"}, "magic"),
         ({"estimator": "magic"}, "estimator must be one of 'is', 'paired', 'dr'. Got 'magic'"),
         ({"center": "range"}, "center='range' needs a declared range"),
-        ({"delta": 2}, "delta must be in"),
+        ({"delta": 2}, "delta must be above 0"),
         ({"impact_range": (1, 0)}, r"low < high\. Got \(1, 0\)"),
         ({"impact_range": (0, np.inf)}, "both finite"),
         ({"impact_range": 3}, r"impact_range must be \(low, high\)"),

@@ -294,7 +294,7 @@ def test_bad_data_get_a_clear_error_and_leave_nothing(label, given, words):
         ({"bound": "anderson", "impact_range": (-9, 9)}, "doubly robust rows"),
         ({"bound": "magic"}, "'magic'"),
         ({"split": "magic"}, "split must be"),
-        ({"delta": 2}, "delta must be in"),
+        ({"delta": 2}, "delta must be above 0"),
         ({"random_state": -1}, "the seed must be"),
         ({"candidate_tuning": {"spread": [(0.1, 0.9)]}}, "candidate_tuning can choose"),
     ],

@@ -34,6 +34,18 @@ def test_right_propensities_are_hardly_ever_said_not_to_fit():
     assert 0.8 < np.median(found[:, 0]) < 1.6
 
 
+def test_rare_decisions_and_wild_features_are_no_misfit():
+    rng = np.random.default_rng(5)
+    for seed in range(200):
+        n = 300
+        p = np.full(n, 0.004)
+        x = rng.standard_cauchy(n) ** 3
+        decision = (rng.random(n) < p).astype(int)
+        data = logged(x, p, decision, rng.normal(size=n))
+        largest, limit = misfit(data)
+        assert largest <= limit, seed
+
+
 @pytest.mark.parametrize("mistake", ["constant", "of decision 1", "halved"])
 def test_wrong_propensities_do_not_fit(mistake):
     x, p, decision, impact = draw(3_000, 1)

@@ -9,7 +9,6 @@ from elfair.data import LoggedData
 from elfair.fairness_test import SEEN_SHARE, SHARED_ROWS
 from elfair.language import uses_label
 from elfair.statistics import asks_for_cost
-from elfair.support import misfit
 
 #: A mean weight this many standard errors from 1 says that the propensities are wrong.
 WEIGHT_ERRORS = 4.0
@@ -64,7 +63,7 @@ def list_assumptions(
             )
         )
     if weighted:
-        found += [_weights(results, data, split), *_fit(data), _support(data), *_OF_WEIGHTS]
+        found += [_weights(results, data, split), *_fit(plan), _support(data), *_OF_WEIGHTS]
         if isinstance(data, ContinuousData):
             found.append(_spread(data))
     if label:
@@ -191,13 +190,13 @@ def _weights(results: tuple[ConstraintResult, ...], data: LoggedData, split: str
     )
 
 
-def _fit(data: LoggedData) -> list[Assumption]:
+def _fit(plan: Plan) -> list[Assumption]:
     """Decisions are drawn with their propensities: shares and features show it, whatever the new
     model is.
     """
-    if (found := misfit(data)) is None:
+    if plan.misfit is None:
         return []
-    largest, limit = found
+    largest, limit = plan.misfit
     return [
         Assumption(
             PROPENSITIES_FIT,

@@ -34,7 +34,7 @@ from elfair.statistics import (
     is_decided,
     logged_average,
 )
-from elfair.support import require_taken
+from elfair.support import misfit, require_taken
 
 Floats = NDArray[np.float64]
 Constraint: TypeAlias = str | Statement | Recipe
@@ -114,10 +114,10 @@ def read_constraints(
             hint="each statement inside a constraint inherits the delta of its constraint.",
         )
     for value in deltas:
-        if not isinstance(value, int | float | np.number) or not 0 < value < 1:
+        if not isinstance(value, int | float | np.number) or not 0 < value <= 0.5:
             raise InputError(
-                f"delta must be in (0, 1). Got {value!r} instead.",
-                hint="delta=0.1 asks for 90 % confidence.",
+                f"delta must be above 0 and at most 0.5. Got {value!r} instead.",
+                hint="delta is the probability of an error: 0.1 asks for 90 % confidence.",
             )
     claims = tuple(
         Claim(conjunct, float(value))
@@ -187,21 +187,27 @@ class Plan:
         What is taken out of impacts, learnt from other rows.
     logged_averages : mapping of Mean to float
         Under plain importance sampling, the numbers that stand for ``E_logged[...]``.
+    misfit : (float, float), optional
+        How far logged decisions are from their probabilities, and may be by chance.
     """
 
     claims: tuple[Claim, ...]
     bound: Bound
     baselines: Baselines
     logged_averages: Mapping[Mean, float]
+    misfit: tuple[float, float] | None = None
 
     @classmethod
     def make(
         cls, claims: tuple[Claim, ...], bound: Bound, baselines: Baselines, everyone: LoggedData
     ) -> Plan:
-        """Fix the plan; of ``everyone`` only the paper's tau and the names of columns are read."""
+        """Fix the plan; of ``everyone`` the paper's tau is read, and whether the log is what its
+        propensities say. Impacts of held-out rows have no part in the latter.
+        """
         for claim in claims:
             _check_decided(claim, everyone)
-        if any(_is_weighted(claim, everyone) for claim in claims):
+        weighted = any(_is_weighted(claim, everyone) for claim in claims)
+        if weighted:
             require_taken(everyone)
         averages: dict[Mean, float] = {}
         if baselines.estimation.estimator == "is":
@@ -211,7 +217,7 @@ class Plan:
                 for mean in claim.means
                 if mean.logged
             }
-        return cls(claims, bound, baselines, averages)
+        return cls(claims, bound, baselines, averages, misfit(everyone) if weighted else None)
 
     @property
     def statistics(self) -> tuple[Statistic, ...]:

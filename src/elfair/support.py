@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from math import log, sqrt
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from elfair.columns import listed
 from elfair.data import LoggedData
@@ -16,6 +17,9 @@ Floats = NDArray[np.float64]
 EXPECTED = 10.0
 #: The chance with which right propensities are said not to fit.
 FALSE_ALARM = 1e-6
+#: A feature farther from its mean than so many standard deviations counts as that far away: one
+#: person must not decide.
+FARTHEST = 3.0
 
 
 def require_taken(data: LoggedData) -> None:
@@ -55,8 +59,8 @@ def misfit(data: LoggedData) -> tuple[float, float] | None:
     """How far decisions are from their probabilities, and how far they may be by chance.
 
     The share of each decision, and its covariance with each feature, in standard errors: the
-    largest, and the largest to be expected of right propensities. None where not all behaviour
-    probabilities are known.
+    largest, and the largest to be expected of right propensities, whatever the number of rows. None
+    where not all behaviour probabilities are known.
 
     Examples
     --------
@@ -69,12 +73,18 @@ def misfit(data: LoggedData) -> tuple[float, float] | None:
     """
     if data.behavior is None or data.decision_index is None:
         return None
-    away = data.features - data.features.mean(axis=0)
-    directions = np.column_stack([np.ones(data.n), away])
+    scale = data.features.std(axis=0)
+    away = (data.features - data.features.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
+    directions = np.column_stack([np.ones(data.n), np.clip(away, -FARTHEST, FARTHEST)])
     taken = np.arange(data.classes.size) == data.decision_index[:, None]
-    surprise = directions.T @ (taken - data.behavior)
+    surprise = np.abs(directions.T @ (taken - data.behavior))
     variance = (directions**2).T @ (data.behavior * (1 - data.behavior))
     known = variance > 0
-    z = np.abs(surprise[known]) / np.sqrt(variance[known])
-    limit = -float(ndtri(FALSE_ALARM / (2 * max(1, z.size))))
-    return float(z.max(initial=0.0)), limit
+    error = np.sqrt(variance[known])
+    # Bernstein's inequality: it holds for rare decisions, where a normal limit would not.
+    level = log(2 * max(1, error.size) / FALSE_ALARM)
+    off, limits = surprise[known] / error, sqrt(2 * level) + FARTHEST * level / (3 * error)
+    if not off.size:
+        return 0.0, sqrt(2 * level)
+    worst = int(np.argmax(off / limits))
+    return float(off[worst]), float(limits[worst])
