@@ -59,6 +59,20 @@ def test_wrong_propensities_do_not_fit(mistake):
     assert status["propensities fit the decisions"] == "violated"
 
 
+def test_a_group_that_decided_and_is_not_in_the_propensities_is_noticed():
+    rng = np.random.default_rng(6)
+    group = rng.integers(0, 2, 2_000)
+    decision = (rng.random(2_000) < np.where(group == 1, 0.7, 0.3)).astype(int)
+    data = LoggedData(
+        rng.normal(size=(2_000, 1)),
+        sensitive_features={"T": group},
+        decision=decision,
+        propensity=np.full(2_000, 0.5),
+    )
+    largest, limit = misfit(data)
+    assert largest > limit
+
+
 def test_where_not_all_probabilities_are_known_nothing_is_said():
     rng = np.random.default_rng(2)
     decision = rng.integers(0, 3, 60)

@@ -241,7 +241,7 @@ class Plan:
         conjunct = claim.conjunct
         if conjunct.form.is_linear:
             tail = self._tail(claim, data)
-            if sum(part.rows.low for part in tail.parts) > 0:
+            if conjunct.form.terms and sum(part.rows.low for part in tail.parts) > 0:
                 raise point_at(
                     f"'{conjunct.text}' can never hold: {conjunct.form} is above 0 whatever the "
                     "model decides.",

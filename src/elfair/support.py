@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from elfair.columns import listed
 from elfair.data import LoggedData
 from elfair.errors import DataError
+from elfair.statistics.baseline import Encoding
 
 Floats = NDArray[np.float64]
 
@@ -58,8 +59,8 @@ def require_taken(data: LoggedData) -> None:
 def misfit(data: LoggedData) -> tuple[float, float] | None:
     """How far decisions are from their probabilities, and how far they may be by chance.
 
-    The share of each decision, and its covariance with each feature, in standard errors: the
-    largest, and the largest to be expected of right propensities, whatever the number of rows. None
+    The share of each decision, in each group too, and its covariance with each feature, in standard
+    errors: the largest, and the largest to be expected of right propensities, whatever the number of rows. None
     where not all behaviour probabilities are known.
 
     Examples
@@ -73,9 +74,8 @@ def misfit(data: LoggedData) -> tuple[float, float] | None:
     """
     if data.behavior is None or data.decision_index is None:
         return None
-    scale = data.features.std(axis=0)
-    away = (data.features - data.features.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
-    directions = np.column_stack([np.ones(data.n), np.clip(away, -FARTHEST, FARTHEST)])
+    known_before = np.clip(Encoding.learn(data).of(data), -FARTHEST, FARTHEST)
+    directions = np.column_stack([np.ones(data.n), known_before])
     taken = np.arange(data.classes.size) == data.decision_index[:, None]
     surprise = np.abs(directions.T @ (taken - data.behavior))
     variance = (directions**2).T @ (data.behavior * (1 - data.behavior))

@@ -124,6 +124,7 @@ def test_no_group_is_worse_off_although_the_other_would_gain():
     assert value(USUAL, 0, 1.0) + 0.5 < gained[0] < gained[1] < value(policy, 0, spread)
 
 
+@pytest.mark.filterwarnings("ignore::elfair.errors.CertificateWarning")  # it is noticed
 @pytest.mark.parametrize("n", [300, 1_000])
 def test_doses_as_far_out_as_they_may_be_still_pass(n):
     """Impacts rise with the dose, further than any logged one: the test has to be kept in mind."""

@@ -242,6 +242,7 @@ def test_where_no_constraint_binds_the_error_is_that_of_least_squares():
 # -- decisions that nobody has seen ----------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::elfair.errors.CertificateWarning")  # it is noticed
 @pytest.mark.parametrize("n", [500, 2_000])
 def test_an_outcome_model_alone_lets_no_model_out(n):
     # Logged doses are near 0, labels near 4, and the impact falls off a cliff at 3: what the

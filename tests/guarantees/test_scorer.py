@@ -48,7 +48,7 @@ def trials(draws, *given):
 
 
 # Among thousands of groups some mean weight is four standard errors from 1, by luck alone.
-@pytest.mark.filterwarnings("ignore:the mean importance weight")
+@pytest.mark.filterwarnings("ignore::elfair.errors.CertificateWarning")
 @pytest.mark.parametrize(
     ("name", "split", "draws"),
     [

@@ -188,7 +188,7 @@ def test_a_propensity_that_ignores_what_decided_is_noticed():
         impact=impact,
     )
     probabilities = np.array([policy(i) for i in XS])[x]
-    with pytest.warns(CertificateWarning, match="not near 1"):
+    with pytest.warns(CertificateWarning, match="mean weight near 1"):
         certificate = certify(probabilities, data, "E[impact | T == 1] >= 0")
     weights = {a.name: a.status for a in certificate.assumptions}["mean weight near 1"]
     assert weights == "violated"
