@@ -60,8 +60,8 @@ def misfit(data: LoggedData) -> tuple[float, float] | None:
     """How far decisions are from their probabilities, and how far they may be by chance.
 
     The share of each decision, in each group too, and its covariance with each feature, in standard
-    errors: the largest, and the largest to be expected of right propensities, whatever the number of rows. None
-    where not all behaviour probabilities are known.
+    errors: the largest, and the largest to be expected of right propensities, whatever the number
+    of rows. None where not all behaviour probabilities are known.
 
     Examples
     --------
