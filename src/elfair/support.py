@@ -12,6 +12,7 @@ from elfair.data import LoggedData
 from elfair.errors import DataError
 
 Floats = NDArray[np.float64]
+Booleans = NDArray[np.bool_]
 
 #: A decision that should have been taken more often than this, and never was, is not bad luck.
 EXPECTED = 10.0
@@ -22,8 +23,15 @@ FALSE_ALARM = 1e-6
 FARTHEST = 3.0
 
 
-def require_taken(data: LoggedData) -> None:
+def require_taken(data: LoggedData, possible: Booleans | None = None) -> None:
     """Raise where the log does not show a decision that the new model may take.
+
+    Parameters
+    ----------
+    data : LoggedData
+        The log.
+    possible : ndarray of shape (classes,), optional
+        The decisions that the new model may take; all of them where it is None.
 
     Examples
     --------
@@ -40,10 +48,13 @@ def require_taken(data: LoggedData) -> None:
     for a in np.flatnonzero(taken == 0):
         name = listed([data.classes[a]])
         if data.behavior is None:
+            if possible is not None and not possible[a]:
+                continue
             raise DataError(
                 f"decision {name} was never taken in {data.n} rows, so that nothing is known of "
                 "what comes of it.",
-                hint="leave it out of the classes, or log more decisions.",
+                hint="leave it out of the classes, log more decisions, or pass the fitted model as "
+                "behavior, so that the new policy never takes it.",
             )
         expected = float(data.behavior[:, a].sum())
         if expected > EXPECTED:
@@ -73,8 +84,10 @@ def misfit(data: LoggedData) -> tuple[float, float] | None:
     """
     if data.behavior is None or data.decision_index is None:
         return None
-    scale = data.features.std(axis=0)
-    away = (data.features - data.features.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
+    largest = np.abs(data.features).max(axis=0)
+    features = data.features / np.where(largest > 0, largest, 1.0)  # squares must not overflow
+    scale = features.std(axis=0)
+    away = (features - features.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
     directions = np.column_stack([np.ones(data.n), np.clip(away, -FARTHEST, FARTHEST)])
     taken = np.arange(data.classes.size) == data.decision_index[:, None]
     surprise = np.abs(directions.T @ (taken - data.behavior))
