@@ -479,3 +479,11 @@ def test_a_quotient_of_nothing_by_nothing_is_not_certified():
     assert [result.upper for result in record.constraints] == [np.inf, np.inf]
     assert [result.rows_needed for result in record.constraints] == [None, None]
     assert Certificate.from_json(record.to_json()) == record
+
+
+def test_what_is_in_reach_but_for_rounding_is_a_failed_test_and_no_error():
+    data, policy = rare_labels(600, 0)
+    parts = "0.7 * PR + 0.2 * accuracy + 0.1 * P[decision == 1 | g == 'A']"
+    assert not certify(policy, data, f"{parts} >= 1").passed
+    with pytest.raises(ConstraintError, match="can never hold"):
+        certify(policy, data, f"{parts} >= 1.000001")

@@ -39,6 +39,9 @@ from elfair.support import misfit, require_taken
 Floats = NDArray[np.float64]
 Constraint: TypeAlias = str | Statement | Recipe
 
+#: 0.7 + 0.2 + 0.1 is below 1 by rounding alone.
+ROUNDING = 1e-12
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -251,7 +254,8 @@ class Plan:
         conjunct = claim.conjunct
         if conjunct.form.is_linear:
             tail = self._tail(claim, data)
-            if not claim.stands_in and sum(part.rows.low for part in tail.parts) > 0:
+            low = sum(part.rows.low for part in tail.parts)
+            if not claim.stands_in and low > ROUNDING * abs(conjunct.form.constant):
                 raise point_at(
                     f"'{conjunct.text}' can never hold: {conjunct.form} is above 0 whatever the "
                     "model decides.",
