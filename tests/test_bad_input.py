@@ -8,7 +8,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import elfair.training
-from elfair import ElfairError, ELFClassifier
+from elfair import ElfairError, ELFClassifier, ELFRegressor, LoggedData
 from elfair.errors import CertificateWarning, ConstraintError, DataError, InputError
 from elfair.experiments import FosterCare
 
@@ -274,3 +274,38 @@ def test_rows_that_were_shuffled_apart_are_noticed():
     # By position, or with labels of their own: as everywhere in scikit-learn.
     ELFClassifier().fit(frame[["x"]], frame["y"].sample(frac=1, random_state=0).to_numpy())
     ELFClassifier().fit(frame[["x"]], frame["y"].set_axis(np.arange(100, 120)))
+
+
+@pytest.mark.parametrize("name", ["sensitive_features", "impact", "behavior"])
+def test_columns_that_were_shuffled_apart_inside_a_table_are_noticed(name):
+    order = np.random.default_rng(0).permutation(1500)
+    p = np.where(DRAW.decision == 1, DRAW.propensity, 1 - DRAW.propensity)
+    table = {
+        "sensitive_features": {"T": pd.Series(DRAW.group, index=order)},
+        "impact": {"impact": pd.Series(DRAW.impact, index=order)},
+        "behavior": pd.DataFrame({0: 1 - p, 1: p}, index=order),
+    }
+    with pytest.raises(DataError, match=f"rows of {name}.* are those of X in another order"):
+        LoggedData(pd.DataFrame(X), Y, **{**LOGGED, "propensity": None, name: table[name]})
+    # Without labels of X, those of y.
+    with pytest.raises(DataError, match=f"rows of {name}.* are those of y in another order"):
+        LoggedData(X, pd.Series(Y), **{**LOGGED, "propensity": None, name: table[name]})
+
+
+@pytest.mark.parametrize("name", ["decision", "propensity", "behavior_spread"])
+def test_doses_that_were_shuffled_apart_are_noticed(name):
+    rng = np.random.default_rng(0)
+    known = dict.fromkeys(["decision", "propensity", "behavior_spread"], rng.uniform(1, 2, 1500))
+    known[name] = pd.Series(known[name], index=rng.permutation(1500))
+    with pytest.raises(DataError, match=f"rows of {name} are those of X in another order"):
+        ELFRegressor("E[impact] >= 0").fit(pd.DataFrame(X), Y, impact=DRAW.impact, **known)
+
+
+def test_labels_of_several_levels_are_no_error():
+    plain = pd.RangeIndex(1500)
+    deep = pd.MultiIndex.from_arrays([plain, plain])
+    deeper = pd.MultiIndex.from_arrays([plain, plain, plain])
+    for own, other in [(deep, plain), (plain, deep), (deep, deeper), (deeper, deep), (deep, deep)]:
+        assert LoggedData(pd.DataFrame(X, index=own), pd.Series(Y, index=other)).n == 1500
+    with pytest.raises(DataError, match="another order"):
+        LoggedData(pd.DataFrame(X, index=deep), pd.Series(Y, index=deep[::-1]))

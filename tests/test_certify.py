@@ -9,7 +9,7 @@ import pytest
 from scipy.special import stdtrit
 from sklearn.linear_model import LinearRegression
 
-from elfair import LoggedData, certify
+from elfair import Certificate, LoggedData, certify
 from elfair.errors import (
     BoundError,
     CertificateWarning,
@@ -442,3 +442,48 @@ def test_two_rows_leave_none_to_choose_a_point_on():
     data = LoggedData([[0.0], [1.0]], decision=[0, 1], propensity=[0.5, 0.5], impact=[1.0, 2.0])
     with pytest.raises(DataError, match="at least 2 are needed"):
         certify([0.5, 0.5], data, "median[impact] >= 0")
+
+
+def rare_labels(n, seed):
+    """Labels that hardly anybody has, in group A twice as many as in group B."""
+    rng = np.random.default_rng(seed)
+    group = np.where(rng.random(n) < 0.3, "A", "B")
+    label = (rng.random(n) < np.where(group == "A", 0.006, 0.003)).astype(int)
+    known = {"sensitive_features": {"g": group}, "classes": [0, 1]}
+    return LoggedData(rng.normal(size=(n, 1)), label, **known), rng.uniform(0.3, 0.9, n)
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        "P[decision == 1 and label == 1] <= 0",
+        "P[decision == 1 and label == 1 | g == 'A'] <= P[decision == 1 and label == 1 | g == 'B']",
+        "P[label == 1 | decision == 1 and g == 'A'] <= P[label == 1 | decision == 1 and g == 'B']",
+    ],
+)
+def test_what_was_not_seen_is_not_known_never_to_occur(constraint):
+    # All of them are violated; in a third of the draws nobody of group A has the label.
+    draws = [rare_labels(600, seed) for seed in range(120)]
+    records = [certify(policy, data, constraint) for data, policy in draws]
+    assert sum(record.passed for record in records) <= 0.1 * 120
+    unseen = [record for record in records if record.constraints[0].upper == np.inf]
+    assert unseen
+    assert unseen[0].constraints[0].rows_needed is None
+
+
+def test_a_quotient_of_nothing_by_nothing_is_not_certified():
+    data, _ = rare_labels(600, 0)
+    apart = " - ".join(f"P[label == 0 | decision == 1 and g == '{g}']" for g in "AB")
+    record = certify(np.zeros(600), data, f"abs({apart}) <= 0.5")
+    assert not record.passed
+    assert [result.upper for result in record.constraints] == [np.inf, np.inf]
+    assert [result.rows_needed for result in record.constraints] == [None, None]
+    assert Certificate.from_json(record.to_json()) == record
+
+
+def test_what_is_in_reach_but_for_rounding_is_a_failed_test_and_no_error():
+    data, policy = rare_labels(600, 0)
+    parts = "0.7 * PR + 0.2 * accuracy + 0.1 * P[decision == 1 | g == 'A']"
+    assert not certify(policy, data, f"{parts} >= 1").passed
+    with pytest.raises(ConstraintError, match="can never hold"):
+        certify(policy, data, f"{parts} >= 1.000001")

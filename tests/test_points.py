@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from elfair import LoggedData
+from elfair import LoggedData, certify
 from elfair.bounds import get_bound
 from elfair.constraints import Plan, read_constraints
 from elfair.errors import ConstraintError, DataError
@@ -379,3 +379,17 @@ def test_the_square_of_the_distance_is_taken_from_a_variance_below():
         0.1 - world.of(parse("var[impact] <= 0").left)
     )
     assert world.of(square) > world.of(parse("var[impact] <= 0").left)
+
+
+@pytest.mark.parametrize("bound", ["hoeffding", "bernstein", "betting", "anderson"])
+def test_a_point_that_is_out_of_reach_is_a_failed_test_and_no_error(bound):
+    rng = np.random.default_rng(0)
+    decision = rng.integers(0, 2, 400)
+    known = {"decision": decision, "propensity": np.full(400, 0.5)}
+    data = LoggedData(np.zeros((400, 1)), impact=rng.uniform(-1, 1, 400), **known)
+    declared = {"bound": bound, "impact_range": (-2, 2), "propensity_floor": 0.5}
+    policy = np.full(400, 0.6)
+    # It is in reach of other impacts: only where the candidate rows put the point, it is not.
+    assert not certify(policy, data, "CVaR[impact, 0.1] >= 1", **declared).passed
+    with pytest.raises(ConstraintError, match="can never hold"):
+        certify(policy, data, "E[impact] >= E_logged[impact] + 4.5", **declared)

@@ -109,3 +109,22 @@ def test_bad_luck_and_impossible_decisions_are_no_errors():
                 classes=["a", "b", "c"],
             )
         )
+
+
+def test_what_the_new_model_never_decides_need_not_have_been_taken():
+    x, _, decision, impact = draw(600, 6)
+    label = np.arange(600) % 3  # a label that nobody ever decided
+    known = {"decision": decision, "propensity": np.full(600, 0.5), "impact": impact}
+    data = LoggedData(x[:, None], label, **known)
+    never, always = (np.tile(of, (600, 1)) for of in ([0.3, 0.7, 0.0], [0.3, 0.6, 0.1]))
+    loose = "E[impact] >= E_logged[impact] - 5"
+    assert certify(never, data, loose).passed
+    with pytest.raises(DataError, match=r"(?s)decision 2 was never taken.*Hint.*behavior"):
+        certify(always, data, loose)
+
+
+def test_features_of_any_size_say_whether_propensities_fit():
+    x, p, decision, impact = draw(2_000, 7)
+    sizes = [np.array(misfit(logged(x * size, p, decision, impact))) for size in (1, 1e-300, 1e300)]
+    np.testing.assert_allclose(sizes, np.tile(sizes[0], (3, 1)))
+    assert misfit(logged(np.full(2_000, 1e308), p, decision, impact)) is not None

@@ -21,6 +21,9 @@ from elfair.statistics import impact_of
 
 Floats = NDArray[np.float64]
 
+#: The logarithm that stands for a bound without end.
+LARGEST = 1e3
+
 
 def centred(plan: Plan, data: LoggedData, free: Floats, n_test: int) -> Plan:
     """The plan with its constants where the bounds promise to be tightest.
@@ -62,4 +65,6 @@ def _log_width(tail: Tail, free: Floats, ratio: float) -> float:
     sizes = [ratio * row.size for row in values]
     upper, _ = tail.bound.predict(samples, tail.delta, sizes, disjoint=tail.disjoint)
     width = upper - sum(float(row.mean()) for row in values)
-    return log(width) if 0 < width < inf else 0.0
+    if width == inf:
+        return LARGEST
+    return log(width) if width > 0 else 0.0

@@ -241,7 +241,9 @@ def certify(
     aside = order[: round(nuisance_fraction * data.n)] if learns else order[:0]
     tested = order[aside.size :]
     nuisance = data.take(aside)
-    plan = Plan.make(claims, get_bound(bound), Baselines(estimation, nuisance), data)
+    # What rounding leaves of a decision that is never taken is no decision.
+    possible = np.append((free.sum(axis=0) < 1 - ROUNDING).any(), (free > 0).any(axis=1))
+    plan = Plan.make(claims, get_bound(bound), Baselines(estimation, nuisance), data, possible)
     plan = settle(plan, nuisance, free[:, aside], tested.size)
     plan.compile(data)  # what cannot be tested is said before an opening is counted
     sealed = SealedHalf(data.take(tested))

@@ -192,8 +192,8 @@ def positions(column: Array, values: Array) -> NDArray[np.intp]:
         return np.full(column.shape, -1, dtype=np.intp)
 
 
-def check_order(X: Any, **columns: Any) -> None:
-    """Raise where pandas rows have the same labels as X in another order.
+def check_order(**columns: Any) -> None:
+    """Raise where two pandas columns have the same labels of rows in another order.
 
     Rows belong together by position, as everywhere in scikit-learn; but rows that were shuffled
     apart are not meant to.
@@ -201,25 +201,37 @@ def check_order(X: Any, **columns: Any) -> None:
     Examples
     --------
     >>> import pandas as pd
-    >>> check_order(pd.DataFrame({"x": [1, 2]}), y=pd.Series([0, 1], index=[1, 0]))
+    >>> check_order(X=pd.DataFrame({"x": [1, 2]}), y=pd.Series([0, 1], index=[1, 0]))
     Traceback (most recent call last):
         ...
     elfair.errors.DataError: the rows of y are those of X in another order (by their index).
     Hint: align them: y.loc[X.index]; or pass y.to_numpy() if rows belong together by position.
     """
-    own = getattr(X, "index", None)
-    if own is None or not hasattr(own, "equals"):
-        return
+    parts: dict[str, Any] = {}
     for name, column in columns.items():
-        index: Any = getattr(column, "index", None)
-        if not hasattr(index, "equals") or len(index) != len(own) or own.equals(index):
+        inside = column.items() if isinstance(column, Mapping) else ()
+        parts |= {f"{name}[{key!r}]": part for key, part in inside} or {name: column}
+    indexes = {name: index for name, part in parts.items() if (index := _index(part)) is not None}
+    if not indexes:
+        return
+    first, own = next(iter(indexes.items()))
+    for name, index in indexes.items():
+        # Labels of one and of several levels are never the same, and pandas compares them not.
+        alike = index.nlevels == own.nlevels and len(index) == len(own)
+        if not alike or own.equals(index):
             continue
         if own.is_unique and index.is_unique and own.isin(index).all():
             raise DataError(
-                f"the rows of {name} are those of X in another order (by their index).",
-                hint=f"align them: {name}.loc[X.index]; or pass {name}.to_numpy() if rows belong "
-                "together by position.",
+                f"the rows of {name} are those of {first} in another order (by their index).",
+                hint=f"align them: {name}.loc[{first}.index]; or pass {name}.to_numpy() if rows "
+                "belong together by position.",
             )
+
+
+def _index(column: Any) -> Any:
+    """The labels of pandas rows; None for what has none (a list's ``index`` is a method)."""
+    index = getattr(column, "index", None)
+    return index if hasattr(index, "equals") else None
 
 
 def check_length(column: Array, n: int, what: str) -> None:

@@ -39,6 +39,9 @@ from elfair.support import misfit, require_taken
 Floats = NDArray[np.float64]
 Constraint: TypeAlias = str | Statement | Recipe
 
+#: 0.7 + 0.2 + 0.1 is below 1 by rounding alone.
+ROUNDING = 1e-12
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -50,10 +53,14 @@ class Claim:
         The statement.
     delta : float
         Inherited from the constraint that it is part of.
+    stands_in : bool, default False
+        Whether it stands in for a statistic beyond the mean, at a point that was chosen on
+        candidate rows: it may then be out of reach where the statistic is not.
     """
 
     conjunct: Conjunct
     delta: float
+    stands_in: bool = False
 
     @property
     def means(self) -> tuple[Mean, ...]:
@@ -199,16 +206,22 @@ class Plan:
 
     @classmethod
     def make(
-        cls, claims: tuple[Claim, ...], bound: Bound, baselines: Baselines, everyone: LoggedData
+        cls,
+        claims: tuple[Claim, ...],
+        bound: Bound,
+        baselines: Baselines,
+        everyone: LoggedData,
+        possible: NDArray[np.bool_] | None = None,
     ) -> Plan:
         """Fix the plan; of ``everyone`` the paper's tau is read, and whether the log is what its
-        propensities say. Impacts of held-out rows have no part in the latter.
+        propensities say. Impacts of held-out rows have no part in the latter. ``possible`` are the
+        decisions that the new model may take, where that is known.
         """
         for claim in claims:
             _check_decided(claim, everyone)
         weighted = any(_is_weighted(claim, everyone) for claim in claims)
         if weighted:
-            require_taken(everyone)
+            require_taken(everyone, possible)
         averages: dict[Mean, float] = {}
         if baselines.estimation.estimator == "is":
             averages = {
@@ -241,7 +254,9 @@ class Plan:
         conjunct = claim.conjunct
         if conjunct.form.is_linear:
             tail = self._tail(claim, data)
-            if conjunct.form.terms and sum(part.rows.low for part in tail.parts) > 0:
+            low = sum(part.rows.low for part in tail.parts)
+            said = conjunct.form.terms and not claim.stands_in
+            if said and low > ROUNDING * abs(conjunct.form.constant):
                 raise point_at(
                     f"'{conjunct.text}' can never hold: {conjunct.form} is above 0 whatever the "
                     "model decides.",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elfair.columns import as_floats, check_length, one_column
+from elfair.columns import as_floats, check_length, check_order, one_column
 from elfair.data import LoggedData
 from elfair.errors import DataError
 from elfair.hashing import rows_digest
@@ -59,6 +59,8 @@ class ContinuousData(LoggedData):
         row_id: Any = None,
         thresholds: tuple[float, ...] = (),
     ) -> None:
+        logged = {"decision": decision, "propensity": propensity}
+        check_order(X=X, y=y, **logged, behavior_spread=behavior_spread)
         super().__init__(X, sensitive_features=sensitive_features, impact=impact, row_id=row_id)
         self.thresholds = thresholds
         self.label = None if y is None else self._finite(y, "y")

@@ -103,11 +103,12 @@ class LoggedData:
         cost: Any = None,
     ) -> None:
         check_order(
-            X,
+            X=X,
             y=y,
             sensitive_features=sensitive_features,
             decision=decision,
             propensity=propensity,
+            behavior=behavior,
             impact=impact,
             row_id=row_id,
         )

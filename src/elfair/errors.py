@@ -41,8 +41,8 @@ class InputError(ElfairError, ValueError):
     >>> ELFClassifier("accuracy >= 0.75", delta=1.5).fit([[0.0], [1.0]], [0, 1])
     Traceback (most recent call last):
         ...
-    elfair.errors.InputError: delta must be in (0, 1). Got 1.5 instead.
-    Hint: delta=0.1 asks for 90 % confidence.
+    elfair.errors.InputError: delta must be above 0 and at most 0.5. Got 1.5 instead.
+    Hint: delta is the probability of an error: 0.1 asks for 90 % confidence.
     """
 
 

@@ -36,7 +36,7 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, X: Any, y: Any, logged: Mapping[str, Any]) -> Self:
         try:
-            check_order(X, y=y)
+            check_order(X=X, y=y)
             data, self._trained = self._train(X, y, logged)
             self._remember(data)
             self.tuned_ = self._trained.tuned

@@ -280,10 +280,17 @@ def _tested(
         samples = tail.samples(values, scales[start:end])
         estimate = float(sum(row.mean() for row in values))
         upper = float(tail.bound.upper(samples, tail.delta, disjoint=tail.disjoint))
+        if _is_silent(tail):
+            upper = inf
         upper = estimate + stretch * (upper - estimate)
         tested.append(_Tested(tail, values, samples, estimate, upper))
         start = end
     return tested
+
+
+def _is_silent(tail: Tail) -> bool:
+    """Whether a bound that trusts the spread of rows has rows that say nothing of it."""
+    return tail.bound.kind == "asymptotic" and any(part.rows.are_silent for part in tail.parts)
 
 
 def _groups(parts: Sequence[Part], data: LoggedData, free: Floats) -> list[GroupRecord]:
@@ -325,8 +332,11 @@ def _rows_needed(
     stretch: float,
 ) -> int | None:
     """The smallest multiple of today's rows at which the bound would pass with high probability."""
+    if any(_is_silent(tail) for tail in compiled.tails):
+        return None
     if estimate >= 0:
-        return None if any(row.any() for tail in tails for row in tail.values) else n_all
+        # Rows that are 0 by construction pass however few they are.
+        return n_all if estimate == 0 and all(tail.upper == 0 for tail in tails) else None
     z = float(ndtri(PLANNED_POWER))
 
     def passes(times: float) -> bool:

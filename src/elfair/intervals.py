@@ -214,7 +214,8 @@ def _evaluated_term(
             return _signed(product, sign_of(node), size)
         case Quotient(top, bottom):
             inverse = _reciprocal(of(bottom), size)
-            return _product(of(top), inverse, sign_of(top), sign_of(bottom))
+            signs = sign_of(top), sign_of(bottom)
+            return _product(of(top), inverse, *signs, undefined=inf)  # 0 / 0 may be anything
         case Max(parts) | Min(parts):
             pick = max if isinstance(node, Max) else min
             inner = [of(part) for part in parts]
@@ -231,11 +232,14 @@ def _evaluated_term(
     return None
 
 
-def _product(left: _Interval, right: _Interval, *signs: int) -> _Interval:
+def _product(left: _Interval, right: _Interval, *signs: int, undefined: float = 0.0) -> _Interval:
+    """The interval of a product; nothing of something unlimited is nothing, or is not defined."""
     ends = []
     for side, pick in ((BELOW, min), (ABOVE, max)):
         corners = _corners(side, *signs)
-        ends.append(pick((_multiplied(left.end(a), right.end(b)) for a, b in corners), key=_size))
+        instead = -undefined if side == BELOW else undefined
+        products = (_multiplied(left.end(a), right.end(b), instead) for a, b in corners)
+        ends.append(pick(products, key=_size))
     return _Interval(*ends)
 
 
@@ -294,10 +298,10 @@ def _inverse(of: _Dual) -> _Dual:
     return _Dual(1 / of.value, -of.slope / of.value**2)
 
 
-def _multiplied(one: _Dual, other: _Dual) -> _Dual:
+def _multiplied(one: _Dual, other: _Dual, undefined: float) -> _Dual:
     value = one.value * other.value
-    if isnan(value):  # nothing of something unlimited is nothing
-        return _Dual(0.0, np.zeros_like(one.slope))
+    if isnan(value):
+        return _Dual(undefined, np.zeros_like(one.slope))
     if not np.isfinite(value):
         return _Dual(value, np.zeros_like(one.slope))
     return _Dual(value, one.value * other.slope + other.value * one.slope)

@@ -135,7 +135,7 @@ class _Settling:
             statements.append(AtMost(main, Number(0.0)))
         whole = self.claim.conjunct
         claims = [
-            Claim(replace(each, parent=whole.parent, source=whole.source), self.claim.delta)
+            Claim(replace(each, parent=whole.parent, source=whole.source), self.claim.delta, True)
             for statement in statements
             for each in conjuncts(statement)
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from math import log, sqrt
 
 import numpy as np
@@ -13,6 +14,7 @@ from elfair.errors import DataError
 from elfair.statistics.baseline import Encoding
 
 Floats = NDArray[np.float64]
+Booleans = NDArray[np.bool_]
 
 #: A decision that should have been taken more often than this, and never was, is not bad luck.
 EXPECTED = 10.0
@@ -23,8 +25,15 @@ FALSE_ALARM = 1e-6
 FARTHEST = 3.0
 
 
-def require_taken(data: LoggedData) -> None:
+def require_taken(data: LoggedData, possible: Booleans | None = None) -> None:
     """Raise where the log does not show a decision that the new model may take.
+
+    Parameters
+    ----------
+    data : LoggedData
+        The log.
+    possible : ndarray of shape (classes,), optional
+        The decisions that the new model may take; all of them where it is None.
 
     Examples
     --------
@@ -41,10 +50,13 @@ def require_taken(data: LoggedData) -> None:
     for a in np.flatnonzero(taken == 0):
         name = listed([data.classes[a]])
         if data.behavior is None:
+            if possible is not None and not possible[a]:
+                continue
             raise DataError(
                 f"decision {name} was never taken in {data.n} rows, so that nothing is known of "
                 "what comes of it.",
-                hint="leave it out of the classes, or log more decisions.",
+                hint="leave it out of the classes, log more decisions, or pass the fitted model as "
+                "behavior, so that the new policy never takes it.",
             )
         expected = float(data.behavior[:, a].sum())
         if expected > EXPECTED:
@@ -74,7 +86,10 @@ def misfit(data: LoggedData) -> tuple[float, float] | None:
     """
     if data.behavior is None or data.decision_index is None:
         return None
-    known_before = np.clip(Encoding.learn(data).of(data), -FARTHEST, FARTHEST)
+    rows = copy.copy(data)
+    largest = np.abs(data.features).max(axis=0)
+    rows.features = data.features / np.where(largest > 0, largest, 1.0)  # squares do not overflow
+    known_before = np.clip(Encoding.learn(rows).of(rows), -FARTHEST, FARTHEST)
     directions = np.column_stack([np.ones(data.n), known_before])
     taken = np.arange(data.classes.size) == data.decision_index[:, None]
     surprise = np.abs(directions.T @ (taken - data.behavior))

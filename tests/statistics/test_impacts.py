@@ -69,6 +69,12 @@ def test_events_that_are_not_one_threshold_are_errors(text):
         compile_form(conjunct.form, make(), Baselines(Estimation(), make()), {})
 
 
+def test_an_impact_among_those_decided_in_one_way_is_an_error_that_says_so():
+    (conjunct,) = conjuncts("P[gain < 3 | decision == 1] <= 0.5")
+    with pytest.raises(ConstraintError, match="Hint: an impact among those who are decided about"):
+        compile_form(conjunct.form, make(), Baselines(Estimation(), make()), {})
+
+
 @pytest.mark.parametrize("estimator", ["is", "paired", "dr"])
 def test_rows_of_an_event_of_the_impact_average_to_its_weighted_share(estimator):
     data = make()

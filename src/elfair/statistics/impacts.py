@@ -122,7 +122,9 @@ def _refuse_impacts(event: Condition, data: LoggedData) -> None:
                 f"'{node.name}' is an impact; an event of it is one comparison with a number, by "
                 f"<, <=, > or >=. Got '{event}' instead.",
                 node.span,
-                hint=f"write P[{node.name} < 3 | race == 'A'], with what else must hold after the "
+                hint="an impact among those who are decided about in one way cannot be asked for."
+                if uses_decision(event)
+                else f"write P[{node.name} < 3 | race == 'A'], with what else must hold after the "
                 "bar.",
             )
 

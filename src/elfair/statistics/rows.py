@@ -90,6 +90,13 @@ class Rows:
         size = np.abs(self.offset) + np.sum(terms, axis=-2)
         return np.where(np.abs(values) <= ROUNDING * size, 0.0, values)
 
+    @property
+    def are_silent(self) -> bool:
+        """Whether each row is 0 whatever the policy: what is averaged was not seen at all, which
+        is not to say that it never occurs.
+        """
+        return not (self.offset.any() or self.slope.any())
+
     def scatter(self, by_free: Floats, n: int) -> Floats:
         """Derivatives by the free numbers of the rows inside, as derivatives by all."""
         if self.index.size == n:
