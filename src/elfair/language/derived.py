@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +25,7 @@ _ORDERS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @dataclass(frozen=True)
-class Derived(Node):
+class Derived(Node, ABC):
     """A function of one impact, averaged like an impact of its own.
 
     Parameters
@@ -38,13 +39,13 @@ class Derived(Node):
     impact: Column
     point: float
 
+    @abstractmethod
     def of(self, values: Floats) -> Floats:
         """The function's values, from the impact's."""
-        raise NotImplementedError
 
+    @abstractmethod
     def ends(self, low: float, high: float) -> tuple[float, float]:
         """The range of the function, from the impact's."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
