@@ -54,6 +54,16 @@ def test_the_tighter_place_is_chosen(n, floor, better):
     assert found["auto"] < 0.8 * found[other]
 
 
+def test_how_many_rows_will_be_tested_decides():
+    """Long rows cost a bound less, the more rows there are: the same rows, another choice."""
+    data = draw(300, 2)
+    chosen = [
+        centred(plan_with(data, 0.1), data, np.full((1, 300), 0.8), n_test)
+        for n_test in (100, 3_000)
+    ]
+    assert [plan.baselines.estimation.center for plan in chosen] == ["range", "mean"]
+
+
 def test_where_there_is_nothing_to_choose_the_plan_stays_as_it_is():
     data = draw(100, 1)
     free = np.full((1, 100), 0.8)

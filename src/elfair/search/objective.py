@@ -33,7 +33,7 @@ from elfair.language import (
 )
 from elfair.language.expressions import as_expression
 from elfair.language.rates import RATES
-from elfair.language.tree import walk
+from elfair.language.tree import find
 from elfair.search.loss import OBJECTIVES
 from elfair.statistics import Rows
 
@@ -65,7 +65,7 @@ def read_objective(objective: str | Expression, named: Sequence[str] = OBJECTIVE
     """
     expression = _expression(objective, named)
     means = averages(expression)
-    if any(isinstance(node, Statistic) for node in walk(expression)):
+    if find(expression, Statistic):
         return expression  # it is one of the new model
     if not means:
         raise point_at(
@@ -117,7 +117,7 @@ def averages(expression: Expression) -> tuple[Mean, ...]:
     >>> len(averages(abs(PR() - 0.5) + PR()))
     1
     """
-    return tuple(dict.fromkeys(node for node in walk(expression) if isinstance(node, Mean)))
+    return find(expression, Mean)
 
 
 class Shortfall:
