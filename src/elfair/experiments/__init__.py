@@ -3,6 +3,20 @@
 from __future__ import annotations
 
 from elfair.experiments.dosage import Dosage, DosageDraw, LinearPolicy
-from elfair.experiments.foster_care import BehaviorModel, Draw, FosterCare
+from elfair.experiments.draw import Draw
+from elfair.experiments.foster_care import BehaviorModel, FosterCare
+from elfair.experiments.population import Population, Truth
+from elfair.experiments.rules import LinearRule, Mixture
 
-__all__ = ["BehaviorModel", "Dosage", "DosageDraw", "Draw", "FosterCare", "LinearPolicy"]
+__all__ = [
+    "BehaviorModel",
+    "Dosage",
+    "DosageDraw",
+    "Draw",
+    "FosterCare",
+    "LinearPolicy",
+    "LinearRule",
+    "Mixture",
+    "Population",
+    "Truth",
+]

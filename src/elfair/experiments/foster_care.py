@@ -7,12 +7,10 @@ impact of any policy are integrals rather than estimates from a test set.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from numbers import Integral
-from typing import ClassVar, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,19 +18,8 @@ from scipy.special import expit
 
 from elfair.errors import InputError
 from elfair.experiments import foster_care_law as law
-from elfair.experiments.foster_care_law import IntArray
-from elfair.experiments.quadrature import FloatArray
-
-
-class HasPredictProba(Protocol):
-    """Anything with scikit-learn's ``predict_proba``, its second column for decision 1."""
-
-    def predict_proba(self, X: FloatArray, /) -> ArrayLike:
-        """Probability of each decision."""
-        ...
-
-
-Policy: TypeAlias = Callable[[FloatArray], ArrayLike] | HasPredictProba
+from elfair.experiments.draw import Draw, FloatArray, IntArray
+from elfair.experiments.population import Policy, Truth
 
 
 @dataclass(frozen=True)
@@ -65,49 +52,6 @@ class BehaviorModel:
         score = features @ np.array(self.coefficients) + self.intercept
         # The second sigmoid, rather than 1 - p, keeps small probabilities of decision 0 exact.
         return np.column_stack([expit(-score), expit(score)])
-
-
-@dataclass(frozen=True, eq=False)
-class Draw:
-    """Logged decisions sampled from a population.
-
-    Attributes
-    ----------
-    features : array of shape (n, 5)
-        X1..X5, see `feature_names`.
-    label, group, decision : integer arrays of shape (n,)
-        Y, T and D, each 0 or 1.
-    propensity : array of shape (n,)
-        The behaviour model's probability of the logged decision.
-    impact : array of shape (n,)
-        The delayed impact of the logged decision.
-
-    Examples
-    --------
-    >>> draw = FosterCare().sample(3, seed=0)
-    >>> list(draw.frame())
-    ['X1', 'X2', 'X3', 'X4', 'X5', 'T', 'Y', 'decision', 'propensity', 'impact']
-    """
-
-    features: FloatArray
-    label: IntArray
-    group: IntArray
-    decision: IntArray
-    propensity: FloatArray
-    impact: FloatArray
-
-    feature_names: ClassVar[tuple[str, ...]] = ("X1", "X2", "X3", "X4", "X5")
-
-    def frame(self) -> dict[str, FloatArray | IntArray]:
-        """The columns by name, ready for the constructor of any data frame."""
-        return {
-            **dict(zip(self.feature_names, self.features.T, strict=True)),
-            "T": self.group,
-            "Y": self.label,
-            "decision": self.decision,
-            "propensity": self.propensity,
-            "impact": self.impact,
-        }
 
 
 @dataclass(frozen=True)
@@ -229,6 +173,7 @@ class FosterCare:
             decision=decision,
             propensity=np.where(decision == 1, chances[:, 1], chances[:, 0]),
             impact=self.alpha * decision + (1 - self.alpha) * noise,
+            feature_names=law.FEATURE_NAMES,
         )
 
     def accuracy(self, policy: Policy) -> float:
@@ -269,6 +214,11 @@ class FosterCare:
         """
         loss = self.alpha * (self._logged_rates - law.grid().weight @ _decide_one(policy))
         return {group: float(loss[group]) for group in law.GROUPS}
+
+    def truth(self, policy: Policy) -> Truth:
+        """Accuracy, impacts and violations together; see `accuracy` for `policy`."""
+        impact = {group: self.impact(policy, group) for group in law.GROUPS}
+        return Truth(self.accuracy(policy), impact, self.violations(policy))
 
     @cached_property
     def _logged_rates(self) -> FloatArray:

@@ -11,14 +11,13 @@ from functools import cached_property, lru_cache
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
-from elfair.experiments.quadrature import FloatArray, clipped_normal
-
-IntArray = NDArray[np.int64]
+from elfair.experiments.draw import FloatArray, IntArray
+from elfair.experiments.quadrature import clipped_normal
 
 GROUPS = (0, 1)
+FEATURE_NAMES = ("X1", "X2", "X3", "X4", "X5")
 GROUP_PROBABILITY = np.array([0.55, 0.45])
 
 # The laws of the features given the group: one row for each group.
