@@ -110,33 +110,31 @@ def get_method(name: str) -> Method:
 def _imported(name: str) -> Method:
     """A user's own method, looked at before it is relied on."""
     module_name, _, attribute = name.partition(":")
+    if not all(part.isidentifier() for part in [*module_name.split("."), attribute]):
+        raise InputError(
+            f"'{name}' is not of the form 'module:object'.", hint="write 'my_module:my_method'."
+        )
     try:
         module = import_module(module_name)
     except ModuleNotFoundError as error:
         # A module that exists, and misses another one, speaks for itself.
-        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+        if not f"{module_name}.".startswith(f"{error.name}."):
             raise
         raise InputError(
-            f"the method '{name}' cannot be imported: there is no module '{module_name}'.",
-            hint="its folder must be on Python's path: set PYTHONPATH=folder.",
+            f"the method '{name}' cannot be imported: there is no module '{error.name}'.",
+            hint="its folder must be on Python's path: set PYTHONPATH to it.",
         ) from None
-    except (TypeError, ValueError):
+    if not hasattr(module, attribute):
         raise InputError(
-            f"the method '{name}' is not of the form 'module:object'.",
-            hint="write 'my_module:my_method'.",
-        ) from None
-    method = getattr(module, attribute, None)
-    missing = [part for part in ("label", "uses_impact", "fit") if not hasattr(method, part)]
-    if method is None or isinstance(method, type) or missing:
-        what = (
-            f"the module '{module_name}' has no '{attribute}'"
-            if method is None
-            else f"'{attribute}' is a class"
-            if isinstance(method, type)
-            else f"'{attribute}' has no {' and no '.join(missing)}"
+            f"the method '{name}' does not exist: '{module_name}' has no '{attribute}'.",
+            hint=did_you_mean(attribute, vars(module), "check the spelling."),
         )
+    method = getattr(module, attribute)
+    lacking = [part for part in ("label", "uses_impact", "fit") if not hasattr(method, part)]
+    if lacking or isinstance(method, type):
+        fault = "is a class" if isinstance(method, type) else f"has no {' and no '.join(lacking)}"
         raise InputError(
-            f"'{name}' is no method: {what}.",
+            f"'{name}' is no method: it {fault}.",
             hint="name an object with label, uses_impact and fit(draw, constraints, *, delta, "
             "seed).",
         )
