@@ -15,9 +15,9 @@ from elfair.experiments.rules import LinearRule
 class PlainLogistic:
     """Scikit-learn's logistic regression, as it is: decide 1 where its probability is above 1/2.
 
-    The features are taken as they come, as they are for Fairlearn's learner and for the elfair
-    methods. (Standardised ones would be shrunk less by its penalty: on 250 rows of the
-    foster-care-like population, group 1 is then harmed in 95 % of runs, and not in 75 %.)
+    The features are taken as they come, as by Fairlearn's learner. (Standardised ones would be
+    shrunk less by its penalty: on 250 rows of the foster-care-like population, group 1 is then
+    harmed in 95 % of runs, and not in 75 %.)
 
     Examples
     --------
