@@ -133,11 +133,18 @@ class CandidateRecord:
     loss : float
         The loss on candidate rows; of an expression, the share of its range that is not reached.
     predicted_pass : float
-        The predicted probability that every test passes.
+        The predicted probability that the first model in line passes every test.
     meets_target : bool
-        Whether the search reached the margin that was asked for.
+        Whether it has the margin that was asked for.
     evaluations : int
         How many policies were looked at.
+    lined_up : int
+        How many models were lined up for the test, in an order that held-out rows had no part in.
+    tested : int
+        How many of them were tested, one after the other, until one failed or none was left.
+    place : int
+        The place in line, from 1, of the model that all this is about: the last that passed, or the
+        first if that one failed.
     """
 
     search: str
@@ -147,6 +154,9 @@ class CandidateRecord:
     predicted_pass: float
     meets_target: bool
     evaluations: int
+    lined_up: int
+    tested: int
+    place: int
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ def issue_certificate(
         passed=outcome.passed,
         constraints=results,
         joint_delta=joint,
-        joint_statement=_joint_statement(plan, joint, split),
+        joint_statement=_joint_statement(plan, joint, split, candidate),
         assumptions=assumptions,
         warnings=tuple(dict.fromkeys(notes)),
         estimator=plan.baselines.estimation.estimator,
@@ -138,7 +138,9 @@ def warn_reader(certificate: Certificate, *, level: int = 2) -> None:
         )
 
 
-def _joint_statement(plan: Plan, delta: float, split: Split) -> str:
+def _joint_statement(
+    plan: Plan, delta: float, split: Split, candidate: CandidateRecord | None
+) -> str:
     """The largest delta, where the model is independent of the tested rows: if it violates some
     statement, that one's test lets it pass with at most its delta. Cross-fitted models have seen
     each other's rows, so that which statement is violated may depend on them: the deltas add up.
@@ -151,6 +153,12 @@ def _joint_statement(plan: Plan, delta: float, split: Split) -> str:
         f"{delta:g} ({which}). This is not conditional on a model being returned, and "
         "the bounds shown are not simultaneous."
     )
+    if candidate is not None and candidate.lined_up > 1:
+        promise += (
+            f" {candidate.lined_up} models were lined up before the held-out rows were opened, "
+            "and tested in that order until one failed; that needs no correction of delta, while "
+            "the bounds shown are those of one model's test, not adjusted for its place in line."
+        )
     if split == "crossfit":
         promise += " It holds in the limit of many rows, if the search is stable (cross-fitting)."
     elif plan.bound.kind == "asymptotic":

@@ -66,6 +66,11 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         is, and must not have seen the held-out rows. (scikit-learn's ``clone`` forgets a fit; its
         ``FrozenEstimator`` keeps it.) A module is the model itself: a copy of it is trained, from
         features standardised by candidate rows to one logit for each class, in evaluation mode.
+    candidates : int, default 20
+        How many models may be tested, one after the other, from one that is likely to pass
+        (``power``) to more and more daring ones, until one fails; the last that passed is let out.
+        The order is fixed before, so that ``delta`` needs no correction. The paper tests 1, as do
+        ``search="cmaes"``, ``inflation``, torch modules, and ``split="crossfit"`` in each fold.
     candidate_fraction : float, default 0.6
         The share of rows for the search.
     split : {"random", "stratified", "crossfit"}, default "random"
@@ -138,6 +143,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         inflation: float | None = None,
         xi: float | None = None,
         scorer: Any = None,
+        candidates: int = 20,
         candidate_fraction: float = 0.6,
         split: str = "random",
         folds: int = 5,
@@ -161,6 +167,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         self.inflation = inflation
         self.xi = xi
         self.scorer = scorer
+        self.candidates = candidates
         self.candidate_fraction = candidate_fraction
         self.split = split
         self.folds = folds
@@ -195,6 +202,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
             "search": "cmaes",
             "power": None,
             "inflation": 2.0,
+            "candidates": 1,
             "split": "stratified",
         }
         return cls(constraints, delta=delta, **{**paper, **parameters})

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,17 +64,17 @@ class Claim:
     delta: float
     stands_in: bool = False
 
-    @property
+    @cached_property
     def means(self) -> tuple[Mean, ...]:
         """The averages that it speaks of."""
         return find(self.conjunct.form.expression, Mean)
 
-    @property
+    @cached_property
     def statistics(self) -> tuple[Statistic, ...]:
         """What it asks of an impact beyond averages."""
         return find(self.conjunct.form.expression, Statistic)
 
-    @property
+    @cached_property
     def conditions(self) -> tuple[Condition | None, ...]:
         """Whom it speaks of."""
         of_means = [mean.given for mean in self.means]
@@ -232,7 +234,7 @@ class Plan:
             }
         return cls(claims, bound, baselines, averages, misfit(everyone) if weighted else None)
 
-    @property
+    @cached_property
     def statistics(self) -> tuple[Statistic, ...]:
         """What the claims ask beyond averages; see `elfair.points`."""
         return tuple(each for claim in self.claims for each in claim.statistics)
@@ -248,7 +250,14 @@ class Plan:
 
     def compile(self, data: LoggedData) -> list[CompiledClaim]:
         """The rows of every claim on some data."""
-        return [self._compiled(claim, data) for claim in self.claims]
+        if data not in self._known:
+            self._known[data] = [self._compiled(claim, data) for claim in self.claims]
+        return self._known[data]
+
+    @cached_property
+    def _known(self) -> WeakKeyDictionary[LoggedData, list[CompiledClaim]]:
+        """Several models are tested on the same rows, and looked at on the same candidate rows."""
+        return WeakKeyDictionary()
 
     def _compiled(self, claim: Claim, data: LoggedData) -> CompiledClaim:
         conjunct = claim.conjunct
@@ -328,7 +337,7 @@ class Tail:
     parts: tuple[Part, ...]
     bound: Bound
 
-    @property
+    @cached_property
     def disjoint(self) -> bool:
         """Whether no person can meet the conditions of two parts."""
         conditions = [part.given for part in self.parts]

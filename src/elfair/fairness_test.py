@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf, isfinite, sqrt
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +75,57 @@ def run_on_sealed(
         From `learn_from`, on other rows.
     """
     return run_on_folds([Trial(plan, sealed, policy, learnt)])
+
+
+def run_in_turn(trials: Iterable[Trial]) -> Turns:
+    """Open the sealed half once and test policies in the given order until one fails.
+
+    If some policies violate a claim, the first of them in line has to pass its test before any of
+    them can be let out; so the probability of that is at most the claim's delta, however many
+    policies there are.
+
+    Parameters
+    ----------
+    trials : iterable of Trial
+        In an order that held-out rows had no part in, all on the same sealed half. It is read no
+        further than the test goes.
+    """
+    data, last, place, tested = None, None, 0, 0
+    for trial in trials:
+        if data is None:
+            data = trial.sealed.open()
+        claims, free = trial.plan.compile(data), trial.policy(data)
+        passed, tested = _passes(claims, data, free, trial.learnt), tested + 1
+        if passed or last is None:
+            last, place = (trial, claims, free), tested
+        if not passed:
+            break
+    assert data is not None
+    assert last is not None
+    trial, claims, free = last
+    return Turns(_run(claims, data, free, trial.learnt, 1.0), trial.plan, place, tested)
+
+
+@dataclass(frozen=True)
+class Turns:
+    """What came of testing policies one after the other.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        Of the last policy that passed; of the first, if even that one failed.
+    plan : Plan
+        What it was tested for.
+    place : int
+        Its place in the line, from 1.
+    tested : int
+        How many were tested.
+    """
+
+    outcome: Outcome
+    plan: Plan
+    place: int
+    tested: int
 
 
 @dataclass(frozen=True)
@@ -173,12 +225,7 @@ def _run(
     learnt: Learnt | None,
     stretch: float,
 ) -> Outcome:
-    if learnt is None:
-        learnt = Learnt(
-            0,
-            [[None] * len(claim.parts) for claim in claims],
-            [[FEW_ROWS] * len(claim.parts) for claim in claims],
-        )
+    learnt = learnt or _nothing(claims)
     results = [
         _test_claim(claim, data, free, scales, sizes, learnt.n + data.n, stretch)
         for claim, scales, sizes in zip(claims, learnt.scales, learnt.sizes, strict=True)
@@ -186,6 +233,25 @@ def _run(
     # The worst first: by how many spreads of a row the bound is above 0.
     results.sort(key=lambda result: -_badness(result))
     return Outcome(tuple(results), data)
+
+
+def _nothing(claims: Sequence[CompiledClaim]) -> Learnt:
+    """What is known without rows to learn from."""
+    return Learnt(
+        0,
+        [[None] * len(claim.parts) for claim in claims],
+        [[FEW_ROWS] * len(claim.parts) for claim in claims],
+    )
+
+
+def _passes(
+    claims: Sequence[CompiledClaim], data: LoggedData, free: Floats, learnt: Learnt | None
+) -> bool:
+    """Whether `_run` would say that every claim passed."""
+    return all(
+        _bounded(claim, data, free, scales, 1.0).upper <= 0
+        for claim, scales in zip(claims, (learnt or _nothing(claims)).scales, strict=True)
+    )
 
 
 def _badness(result: ConstraintResult) -> float:
@@ -204,17 +270,13 @@ def _test_claim(
     stretch: float,
 ) -> ConstraintResult:
     claim = compiled.claim
-    tails = _tested(compiled, free, scales, stretch)
-    estimate, upper, spread = tails[0].estimate, tails[0].upper, tails[0].spread
+    tails, unseen, upper = _bounded(compiled, data, free, scales, stretch)
+    estimate, spread = tails[0].estimate, tails[0].spread
     if compiled.formula is not None:
-        upper, _ = compiled.formula.upper([tail.upper for tail in tails])
         estimate, slopes = compiled.formula.value([tail.estimate for tail in tails])
         spread = sqrt(sum((a * tail.spread) ** 2 for a, tail in zip(slopes, tails, strict=True)))
     groups = _groups(compiled.parts, data, free)
     weighted = [group for group in groups if group.mean_weight is not None]
-    unseen = [group for group in weighted if _is_unseen(group, compiled, data)]
-    if unseen:  # their spread is then the spread of what an outcome model says: no evidence
-        upper = inf
     warnings = remarks(compiled, groups, unseen, candidate_sizes, data)
     return ConstraintResult(
         constraint=claim.conjunct.parent,
@@ -239,8 +301,32 @@ def _test_claim(
     )
 
 
-def _is_unseen(group: GroupRecord, compiled: CompiledClaim, data: LoggedData) -> bool:
-    """Whether the weights of a group show that rows cannot speak for the new model.
+class _Bounded(NamedTuple):
+    """The bound on a claim, the tails it is made of, and groups in which it means nothing."""
+
+    tails: list[_Tested]
+    unseen: list[GroupRecord]
+    upper: float
+
+
+def _bounded(
+    compiled: CompiledClaim,
+    data: LoggedData,
+    free: Floats,
+    scales: Sequence[float | None],
+    stretch: float,
+) -> _Bounded:
+    tails = _tested(compiled, free, scales, stretch)
+    upper = tails[0].upper
+    if compiled.formula is not None:
+        upper, _ = compiled.formula.upper([tail.upper for tail in tails])
+    unseen = _unseen(compiled, data, free)
+    # Where there are any, the spread is that of what an outcome model says: no evidence.
+    return _Bounded(tails, unseen, inf if unseen else upper)
+
+
+def _unseen(compiled: CompiledClaim, data: LoggedData, free: Floats) -> list[GroupRecord]:
+    """The groups whose weights show that rows cannot speak for the new model.
 
     E[w] = 1 whatever the model. Where it decides as hardly anybody was decided about, the rows that
     would show it (rare, with huge weights) are missing; weights then average far less, rows hardly
@@ -249,10 +335,14 @@ def _is_unseen(group: GroupRecord, compiled: CompiledClaim, data: LoggedData) ->
     rows are missing is known as well, and is an assumption of the certificate's.
     """
     if compiled.tails[0].bound.kind != "asymptotic" or data.behavior is not None:
-        return False
-    assert group.mean_weight is not None
-    assert group.mean_weight_error is not None
-    return group.mean_weight + UNSEEN_ERRORS * group.mean_weight_error < SEEN_SHARE
+        return []
+    return [
+        group
+        for group in _groups(compiled.parts, data, free)
+        if group.mean_weight is not None
+        and group.mean_weight_error is not None
+        and group.mean_weight + UNSEEN_ERRORS * group.mean_weight_error < SEEN_SHARE
+    ]
 
 
 @dataclass(frozen=True)
@@ -338,18 +428,17 @@ def _rows_needed(
         # Rows that are 0 by construction pass however few they are.
         return n_all if estimate == 0 and all(tail.upper == 0 for tail in tails) else None
     z = float(ndtri(PLANNED_POWER))
+    variances = [[float(row.var(ddof=1)) for row in tail.values] for tail in tails]
 
     def passes(times: float) -> bool:
         # Each tail as far out as bad luck takes it.
         uppers = []
-        for tail in tails:
+        for tail, of_rows in zip(tails, variances, strict=True):
             sizes = [times * row.size for row in tail.values]
             upper, _ = tail.tail.bound.predict(
                 tail.samples, tail.tail.delta, sizes, disjoint=tail.tail.disjoint
             )
-            error = sqrt(
-                sum(float(row.var(ddof=1)) / n for row, n in zip(tail.values, sizes, strict=True))
-            )
+            error = sqrt(sum(v / n for v, n in zip(of_rows, sizes, strict=True)))
             uppers.append(tail.estimate + stretch * (upper - tail.estimate) + z * error)
         if compiled.formula is None:
             return uppers[0] <= 0

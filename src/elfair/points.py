@@ -86,6 +86,8 @@ def settle(plan: Plan, data: LoggedData, free: Floats, n_test: int) -> Plan:
     Plan
         The same plan where there is nothing to choose.
     """
+    if plan.is_settled:
+        return plan
     claims: list[Claim] = []
     for claim in plan.claims:
         if claim.statistics:

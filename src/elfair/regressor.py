@@ -64,7 +64,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         The smallest and the largest standard deviation of a decision, as shares of the smallest
         ``behavior_spread``; below 1, or importance weights would have no bound. Without a
         ``behavior_spread``, shares of how far labels (or else decisions) are from a linear model.
-    power, inflation, xi, candidate_fraction, split, folds, impact_range, center
+    power, inflation, xi, candidates, candidate_fraction, split, folds, impact_range, center
         As for `ELFClassifier`.
     candidate_tuning, random_state
         As for `ELFClassifier`.
@@ -110,6 +110,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         power: float | None = 0.95,
         inflation: float | None = None,
         xi: float | None = None,
+        candidates: int = 20,
         candidate_fraction: float = 0.6,
         split: str = "random",
         folds: int = 5,
@@ -128,6 +129,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         self.power = power
         self.inflation = inflation
         self.xi = xi
+        self.candidates = candidates
         self.candidate_fraction = candidate_fraction
         self.split = split
         self.folds = folds

@@ -333,6 +333,12 @@ class Requirement:
             )
             start = end
 
+    def aim(self, target: Target) -> None:
+        """From now on, ask for another target."""
+        self._terms = target.terms
+        for tail in self._tails:
+            tail.terms = target.terms
+
     def predict(self, free: Floats) -> Prediction:
         """What is predicted of the test under one policy."""
         tails = [tail.predict(free) for tail in self._tails]

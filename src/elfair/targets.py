@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,9 @@ from elfair.errors import InputError
 
 #: xi, where none is given, as a share of the standard deviation of a row of g.
 XI_SHARE = 0.01
+#: The chances to pass of models that are tested after one that is likely to. The last is as daring
+#: as candidate rows themselves allow: they put its g below 0 by about half a standard error.
+DARING = (0.6, 0.25)
 
 
 class Terms(NamedTuple):
@@ -84,6 +87,18 @@ class Target:
                 f"xi must be at least 0. Got {self.xi!r} instead.",
                 hint="leave it out for a hundredth of the standard deviation.",
             )
+
+    @property
+    def daring(self) -> tuple[Target, ...]:
+        """Targets that ask for less and less.
+
+        Examples
+        --------
+        >>> [target.power for target in Target(power=0.95).daring]
+        [0.6, 0.25]
+        """
+        known = self.power or 0.0
+        return tuple(replace(self, power=power) for power in DARING if power < known)
 
     @property
     def terms(self) -> Terms:

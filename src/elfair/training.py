@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Integral
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +23,8 @@ from elfair.fairness_test import (
     Outcome,
     Trial,
     learn_from,
+    run_in_turn,
     run_on_folds,
-    run_on_sealed,
 )
 from elfair.language import holds
 from elfair.partition import cross_partition, partition
@@ -128,6 +131,12 @@ def train(
             f"Got {parameters['split']!r} instead.",
             hint="'random' is the default, and 'stratified' is the paper's.",
         )
+    count = parameters["candidates"]
+    if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
+        raise InputError(
+            f"candidates must be a whole number of at least 1. Got {count!r} instead.",
+            hint="20 is the default; the paper tests 1.",
+        )
     if not claims:
         return _searched(data, parameters, seed, task)
     if parameters["split"] == "crossfit":
@@ -162,20 +171,41 @@ def _searched_and_tested(
     selection, plan = make(tuned, candidate)
     candidate = selection.task.rows(candidate)
     with SearchProgress("looking for a model") as progress:
-        policy, found, evaluations = selection.run(candidate, plan, sealed.n, progress)
-    model = Model(policy, found.theta)
-    plan = settle(plan, candidate, model.free(candidate), sealed.n)
-    learnt = learn_from(plan, candidate, model.free(candidate))
-    outcome = run_on_sealed(plan, sealed, model.free, learnt)
+        lineup = selection.line_up(candidate, plan, sealed.n, parameters["candidates"], progress)
+    models = [Model(lineup.policy, theta) for theta in lineup.thetas]
+    policy, shown = lineup.policy, WeakKeyDictionary[LoggedData, Any]()
+
+    def free(theta: Floats, rows: LoggedData) -> Floats:
+        if rows not in shown:  # prepared once for all models
+            shown[rows] = policy.logged(rows)
+        numbers: Floats = policy.free(theta, shown[rows])
+        return numbers
+
+    def trials() -> Iterator[Trial]:
+        for theta in lineup.thetas:
+            numbers = free(theta, candidate)
+            settled = settle(plan, candidate, numbers, sealed.n)
+            learnt = learn_from(settled, candidate, numbers)
+            yield Trial(settled, sealed, partial(free, theta), learnt)
+
+    turns = run_in_turn(trials())
+    model = models[turns.place - 1]
+    record = replace(
+        _record(selection, lineup.found.candidates[:1], lineup.found.evaluations),
+        loss=lineup.found.look_at(model.theta).loss,
+        lined_up=len(models),
+        tested=turns.tested,
+        place=turns.place,
+    )
     certificate = issue_certificate(
-        plan,
-        outcome,
+        turns.plan,
+        turns.outcome,
         n=data.n,
         n_candidate=candidate.n,
         split=parameters["split"],
         seed=seed,
         openings=sealed.openings,
-        candidate=_record(selection, [found], evaluations),
+        candidate=record,
         declared=selection.task.assumptions(),
     )
     return Trained((model,), (1.0,), certificate, tuned)
@@ -286,6 +316,9 @@ def _record(selection: Selection, found: Sequence[Candidate], evaluations: int) 
         predicted_pass=float(np.exp(min(candidate.log_pass for candidate in found))),
         meets_target=all(candidate.meets_target for candidate in found),
         evaluations=evaluations,
+        lined_up=1,
+        tested=1,
+        place=1,
     )
 
 

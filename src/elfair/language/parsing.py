@@ -66,7 +66,14 @@ def parse(text: str) -> Statement:
     >>> print(parse("0.2 <= PR <= 0.4"))
     PR >= 0.2 and PR <= 0.4
     """
+    return _parsed(text) if isinstance(text, str) else _read(text)
+
+
+def _read(text: str) -> Statement:
     return Reader(text).constraint(_tree(text, "a constraint", _EXAMPLE))
+
+
+_parsed = lru_cache(maxsize=256)(_read)  # a study reads the same few texts again and again
 
 
 def parse_expression(text: str) -> Expression:

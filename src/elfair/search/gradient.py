@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elfair.search.problem import Candidate, Problem
+from elfair.targets import Target
 
 Floats = NDArray[np.float64]
 
@@ -67,6 +68,52 @@ def gradient_search(
         if search.best.meets_target:
             search.minimise_loss(search.best.theta)
     return search.best
+
+
+def gradient_path(
+    problem: Problem,
+    starts: Sequence[Floats],
+    targets: Sequence[Target],
+    *,
+    near: bool = False,
+    precision: float = PRECISION,
+    progress: Callable[[], None] = lambda: None,
+) -> list[Candidate]:
+    """The best policy for each of several targets.
+
+    The least demanding target is begun with, and each policy is where the search for the next one
+    starts: every one of them is then near, and several starts are needed only where one gets stuck.
+
+    Parameters
+    ----------
+    problem : Problem
+        The candidate rows' view; it is left aiming at the first target.
+    starts : sequence of ndarray
+        Parameters to start from, those of the best policy without constraints first.
+    targets : sequence of Target
+        The most demanding one first.
+    near : bool, default False
+        Whether the starts are policies near the best ones, one for each target.
+    precision, progress
+        See `gradient_search`.
+
+    Returns
+    -------
+    list of Candidate
+        One for each target; only the first is looked for from all starts, and others may miss
+        theirs.
+    """
+    found: list[Candidate] = []
+    for place, target in reversed(list(enumerate(targets))):
+        problem.aim(target)
+        search = _Search(problem, precision, progress)
+        search.minimise_loss(starts[place] if near else found[-1].theta if found else starts[0])
+        assert search.best is not None
+        found.append(search.best)
+    if search.is_stuck(found[-1]):
+        again = [found[-1].theta, *starts]
+        found[-1] = gradient_search(problem, again, precision=precision, progress=progress)
+    return found[::-1]
 
 
 class _Search:

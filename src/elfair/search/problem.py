@@ -13,6 +13,7 @@ from scipy.special import log_ndtr
 from elfair.policies import Policy
 from elfair.requirements import Prediction, Requirement
 from elfair.search.loss import Loss
+from elfair.targets import Target
 
 Floats = NDArray[np.float64]
 
@@ -81,6 +82,12 @@ class Problem:
         self.requirements = requirements
         self._at: bytes = b""
         self.evaluations = 0
+
+    def aim(self, target: Target) -> None:
+        """From now on, ask for another target."""
+        for requirement in self.requirements:
+            requirement.aim(target)
+        self._at = b""
 
     def look_at(self, theta: Floats) -> Candidate:
         """Evaluate one policy."""

@@ -19,7 +19,8 @@ from elfair.policies import Policy
 from elfair.requirements import Belief, Requirement
 from elfair.search.evolution import cmaes_search
 from elfair.search.forecast import forecast
-from elfair.search.gradient import PRECISION, gradient_search
+from elfair.search.gradient import PRECISION, gradient_path, gradient_search
+from elfair.search.lineup import Found, Lineup
 from elfair.search.loss import Loss
 from elfair.search.problem import Candidate, Problem
 from elfair.search.task import Task
@@ -30,7 +31,8 @@ Method = Literal["gradient", "cmaes", "steps"]
 
 #: The gradient search explores on at most this many rows, and finishes on all of them.
 EXPLORED_ROWS = 5_000
-#: How precisely it finishes: the loss of so many rows is not known any better.
+#: How precisely it finishes there, and wherever several models are lined up: the loss of so many
+#: rows is not known any better, and the next in line is further away than that.
 ROUGHLY = 1e-5
 #: How often points are chosen and a policy is searched for them, where a claim needs points.
 ROUNDS = 3
@@ -95,22 +97,59 @@ class Selection:
         candidate : Candidate
         evaluations : int
         """
+        policy, found = self._run(data, plan, n_test, progress, n_error, [self.target])
+        return policy, found.candidates[0], found.evaluations
+
+    def line_up(
+        self,
+        data: LoggedData,
+        plan: Plan,
+        n_test: int,
+        count: int,
+        progress: Callable[[], None] = lambda: None,
+    ) -> Lineup:
+        """Find the policies to be tested one after the other.
+
+        Parameters
+        ----------
+        count : int
+            How many, at most. CMA-ES, and a search for a module, find a single one.
+        data, plan, n_test, progress
+            See `run`.
+        """
+        targets = [self.target, *self.target.daring] if count > 1 else [self.target]
+        return Lineup.of(*self._run(data, plan, n_test, progress, None, targets), count)
+
+    def _run(
+        self,
+        data: LoggedData,
+        plan: Plan,
+        n_test: int,
+        progress: Callable[[], None],
+        n_error: int | None,
+        targets: Sequence[Target],
+    ) -> tuple[Policy, Found]:
         self.task.check(data)
         policy = self.task.policy(data)
         changing = bool(plan.statistics) or self.task.at(data, None) is not self.task
         if plan.is_settled and not changing:
-            return policy, *self._searched(policy, data, plan, n_test, progress, n_error)
+            return policy, self._searched(policy, data, plan, n_test, progress, n_error, targets)
         # Points and policies by turns: for given points claims and objective are about averages,
         # and the policy that is found then has points of its own.
         inputs = policy.logged(data)
         theta, evaluations, known = self.task.best(policy, inputs, data), 0, list[Floats]()
-        for _ in range(ROUNDS if changing else 1):
+        rounds = ROUNDS if changing else 1
+        for turn in range(rounds):
             free = policy.free(theta, inputs)
             search = replace(self, task=self.task.at(data, free))
             settled = settle(plan, data, free, n_test)
-            found, steps = search._searched(policy, data, settled, n_test, progress, n_error, known)
-            theta, evaluations, known = found.theta, evaluations + steps, [found.theta]
-        return policy, found, evaluations
+            wanted = targets if turn == rounds - 1 else targets[:1]
+            found = search._searched(
+                policy, data, settled, n_test, progress, n_error, wanted, known
+            )
+            theta, evaluations = found.candidates[0].theta, evaluations + found.evaluations
+            known = [theta]
+        return policy, found._replace(evaluations=evaluations)
 
     def _searched(
         self,
@@ -120,24 +159,26 @@ class Selection:
         n_test: int,
         progress: Callable[[], None],
         n_error: int | None,
+        targets: Sequence[Target],
         known: Sequence[Floats] = (),
-    ) -> tuple[Candidate, int]:
-        """The best policy for one plan, which has no statistics beyond the mean."""
+    ) -> Found:
+        """The best policies for one plan, which has no statistics beyond the mean."""
         view = _View(self, policy, data, plan, n_test, n_error=n_error)
         if self.method == "cmaes":
             problem = view.problem()
             start = known[0] if known else view.best
-            found = cmaes_search(problem, start, seed=self.seed, progress=progress)
-            return found, problem.evaluations
+            best = cmaes_search(problem, start, seed=self.seed, progress=progress)
+            return Found([best], problem.evaluations, problem.look_at)
         if data.n > 2 * EXPLORED_ROWS:
             some = np.sort(np.random.default_rng(self.seed).choice(data.n, EXPLORED_ROWS, False))
             explored = _View(self, policy, data.take(some), plan, n_test, data.n, n_error)
             with suppress(DataError):  # a condition that too few of these rows meet
-                good, first = explored.search([*known, *explored.starts()], progress)
+                first = explored.search(targets, [*known, *explored.starts()], progress)
                 view.best = explored.best  # good enough to smooth so many labels
-                found, second = view.search([good.theta], progress, precision=ROUGHLY)
-                return found, first + second
-        return view.search([*known, *view.starts()], progress)
+                near = [candidate.theta for candidate in first.candidates]
+                found = view.search(targets, near, progress, near=True)
+                return found._replace(evaluations=first.evaluations + found.evaluations)
+        return view.search(targets, [*known, *view.starts()], progress)
 
 
 @dataclass
@@ -204,11 +245,19 @@ class _View:
 
     def search(
         self,
+        targets: Sequence[Target],
         starts: Sequence[Floats],
         progress: Callable[[], None],
-        precision: float = PRECISION,
-    ) -> tuple[Candidate, int]:
-        """The gradient search from some starts; the candidate, and how many policies it saw."""
+        *,
+        near: bool = False,
+    ) -> Found:
+        """The gradient search from some starts, or from one near the end for each target."""
         problem = self.smooth_problem(starts)
-        found = gradient_search(problem, starts, precision=precision, progress=progress)
-        return found, problem.evaluations
+        if len(targets) == 1:
+            precision = ROUGHLY if near else PRECISION
+            found = [gradient_search(problem, starts, precision=precision, progress=progress)]
+        else:
+            found = gradient_path(
+                problem, starts, targets, near=near, precision=ROUGHLY, progress=progress
+            )
+        return Found(found, problem.evaluations, problem.look_at)

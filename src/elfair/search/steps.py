@@ -21,10 +21,12 @@ from elfair.policies import Policy
 from elfair.policies.torch_module import TorchPolicy
 from elfair.requirements import Requirement
 from elfair.search.forecast import forecast
+from elfair.search.lineup import Found
 from elfair.search.loss import LogLoss
 from elfair.search.problem import Candidate, Problem
 from elfair.search.selection import Method, Selection
 from elfair.search.task import Classification, Goal, Wanted
+from elfair.targets import Target
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -58,9 +60,10 @@ class Steps(Selection):
         n_test: int,
         progress: Callable[[], None],
         n_error: int | None,
+        targets: Sequence[Target],
         known: Sequence[Floats] = (),
-    ) -> tuple[Candidate, int]:
-        """The best policy for one plan.
+    ) -> Found:
+        """The best policy for one plan and the first target: training more takes too long.
 
         ``n_error`` has no part in it: what judging rows say is taken to err independently of the
         test, which is on the safe side.
@@ -75,7 +78,7 @@ class Steps(Selection):
             policy,
             rows.judging_inputs,
             self.task.loss(judging),
-            [Requirement(c, self.target, n_test / judging.n) for c in plan.compile(judging)],
+            [Requirement(c, targets[0], n_test / judging.n) for c in plan.compile(judging)],
         )
         best: Candidate | None = None
         for start in (*known, *rows.starts(self.task.goal)):
@@ -86,7 +89,7 @@ class Steps(Selection):
             if found.meets_target:
                 break
         assert best is not None
-        return best, judge.evaluations
+        return Found([best], judge.evaluations, judge.look_at)
 
     def _learner(self, rows: _Rows, plan: Plan, n_test: int, start: Floats) -> Problem:
         """Where gradients come from: labels smoothed and averages forecast, as far as they can be,
