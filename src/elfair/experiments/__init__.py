@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from elfair.experiments.dosage import Dosage, DosageDraw, LinearPolicy
 from elfair.experiments.draw import Draw
-from elfair.experiments.foster_care import BehaviorModel, FosterCare
+from elfair.experiments.foster_care import FosterCare
 from elfair.experiments.population import Population, Truth
-from elfair.experiments.rules import LinearRule, Mixture
+from elfair.experiments.rules import BehaviorModel, LinearRule, Mixture
 
 __all__ = [
     "BehaviorModel",
