@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -62,7 +62,7 @@ def expectation(f, rule: LinearRule, group: int) -> float:
         # Far from the mean a wide panel would miss the bell altogether.
         kinks = sorted({float(np.clip(k, LOW, HIGH)) for k in (*kinks, mean4 - SD, mean4 + SD)})
         value = ndtr((LOW - mean4) / SD) * inside(LOW) + ndtr((mean4 - HIGH) / SD) * inside(HIGH)
-        for start, stop in zip(kinks[:-1], kinks[1:], strict=True):
+        for start, stop in pairwise(kinks):
             value += quad(
                 lambda x: inside(x) * density(x, mean4), start, stop, epsabs=1e-9, epsrel=1e-8
             )[0]

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from numbers import Real
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from elfair.experiments.population import (
     GROUPS,
     Policy,
     Truth,
+    check_alpha,
     check_group,
     check_size,
     no_worse_than_logged,
@@ -72,13 +72,7 @@ class FosterCare:
 
     def __post_init__(self) -> None:
         """Refuse an alpha that is not a share, and a switch that is neither on nor off."""
-        share = isinstance(self.alpha, Real) and not isinstance(self.alpha, bool)
-        if not (share and 0 <= self.alpha <= 1):
-            raise InputError(
-                "The 'alpha' parameter of FosterCare must be a number in [0, 1]. Got "
-                f"{self.alpha!r} instead.",
-                hint="0 means that decisions have no impact, 1 that nothing else has.",
-            )
+        check_alpha(self.alpha)
         for name in ("strict", "clipped"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(
@@ -142,14 +136,13 @@ class FosterCare:
         deviation = rng.standard_normal(n)
         if self.clipped:
             deviation = deviation.clip(-law.NOISE_CLIP, law.NOISE_CLIP)
-        noise = law.NOISE_MEAN[group] + law.NOISE_SD[group] * deviation
         return Draw(
             features=features,
             label=label,
             group=group,
             decision=decision,
             propensity=np.where(decision == 1, chances[:, 1], chances[:, 0]),
-            impact=self.alpha * decision + (1 - self.alpha) * noise,
+            impact=law.impact(self.alpha, decision, group, deviation),
             feature_names=law.FEATURE_NAMES,
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -122,6 +122,16 @@ def check_size(n: int) -> None:
         raise InputError(
             f"n must be a whole number of at least 1. Got {n!r} instead.",
             hint="n counts the people to sample.",
+        )
+
+
+def check_alpha(alpha: float) -> None:
+    """Refuse a weight of the decision that is not a share."""
+    number = isinstance(alpha, Real) and not isinstance(alpha, bool)
+    if not (number and 0 <= alpha <= 1):
+        raise InputError(
+            f"'alpha' must be a number in [0, 1]. Got {alpha!r} instead.",
+            hint="0 means that decisions have no impact, 1 that nothing else has.",
         )
 
 
