@@ -7,6 +7,7 @@ from elfair.experiments.dosage import Dosage, DosageDraw, LinearPolicy
 from elfair.experiments.draw import Draw
 from elfair.experiments.foster_care import FosterCare
 from elfair.experiments.lending import Lending
+from elfair.experiments.nytd import YouthRecords, load_nytd
 from elfair.experiments.population import Population, Truth
 from elfair.experiments.populations import POPULATIONS, make_population
 from elfair.experiments.rules import BehaviorModel, LinearRule, Mixture
@@ -25,7 +26,9 @@ __all__ = [
     "Mixture",
     "Population",
     "Truth",
+    "YouthRecords",
     "credit_clusters",
+    "load_nytd",
     "make_population",
     "read_fico",
 ]

@@ -61,9 +61,7 @@ def label_probability(features: FloatArray, group: IntArray) -> FloatArray:
     return probability
 
 
-def impact(
-    alpha: float, decision: IntArray, group: IntArray, deviation: FloatArray
-) -> FloatArray:
+def impact(alpha: float, decision: IntArray, group: IntArray, deviation: FloatArray) -> FloatArray:
     """The paper's delayed impact; `deviation` is the noise in standard deviations."""
     noise = NOISE_MEAN[group] + NOISE_SD[group] * deviation
     impact: FloatArray = alpha * decision + (1 - alpha) * noise
