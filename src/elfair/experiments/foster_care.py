@@ -76,8 +76,7 @@ class FosterCare:
         for name in ("strict", "clipped"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(
-                    f"The '{name}' parameter of FosterCare must be True or False. Got "
-                    f"{getattr(self, name)!r} instead.",
+                    f"'{name}' must be True or False. Got {getattr(self, name)!r} instead.",
                     hint="leave it out for False.",
                 )
 

@@ -180,9 +180,9 @@ def rates(policy: Policy | Rates) -> Rates:
     if isinstance(policy, Rates):
         return policy
     if isinstance(policy, Mixture):
-        drawn = [k for k, share in enumerate(policy.shares) if share > 0]
-        parts = np.array([_rule_rates(policy.rules[k]) for k in drawn])
-        return _as_rates(np.array([policy.shares[k] for k in drawn]) @ parts)
+        drawn = [(s, r) for s, r in zip(policy.shares, policy.rules, strict=True) if s > 0]
+        parts = [(part.accuracy, *part.positive) for part in (rates(rule) for _, rule in drawn)]
+        return _as_rates(np.array([share for share, _ in drawn]) @ np.array(parts))
     if isinstance(policy, LinearRule):
         return _as_rates(_rule_rates(policy))
     found = _grid_rates(policy, COARSER_PANELS[0])

@@ -57,13 +57,8 @@ def clipped_normal(
     edges = np.linspace(low, high, panels + 1)
     inner, length = _gauss_legendre(edges[:-1], edges[1:], ORDER)
     mean = np.asarray(means, dtype=np.float64)[:, None]
-    weights = np.hstack(
-        [
-            ndtr((low - mean) / sd),
-            _density(inner.ravel(), mean, sd) * length.ravel(),
-            ndtr((mean - high) / sd),
-        ]
-    )
+    inside = _density(inner.ravel(), mean, sd) * length.ravel()
+    weights = _with_ends(inside, mean, sd, np.array([low, high]))
     return np.concatenate([[low], inner.ravel(), [high]]), weights
 
 
@@ -109,48 +104,47 @@ def half_planes(
     >>> bool(np.isclose(weights.sum(), ndtr(-1 / np.sqrt(2)), atol=1e-9))
     True
     """
-    # As a function of the other feature, the steeper one crosses the line with a slope of at most
-    # 1: the integral over it is then a smooth function of the other one, between two kinks.
-    inner = int(abs(slopes[1]) >= abs(slopes[0]))
-    along, across = slopes[1 - inner], slopes[inner]
-    ends = np.array([low, high])
+    # Outside runs x0; inside x1, up to where it crosses the line. The kinks are where this crossing
+    # leaves the interval: between them it depends on x0 smoothly, however steep the line.
+    ends, (along, across) = np.array([low, high]), slopes
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         kinks = -(offsets[:, None] + across * ends) / along
     kinks = np.sort(np.nan_to_num(kinks, nan=low).clip(low, high))
-    edges = np.hstack([np.full_like(kinks[:, :1], low), kinks, np.full_like(kinks[:, :1], high)])
-    outer, length = _gauss_legendre(edges[:, :-1], edges[:, 1:], order)
-    outer, length = outer.reshape(len(offsets), -1), length.reshape(len(offsets), -1)
-    outer = np.hstack([edges[:, :1], outer, edges[:, -1:]])
+    edges = np.insert(kinks, [0, 2], ends, axis=1)
+    x0, length = (
+        part.reshape(len(offsets), -1)
+        for part in _gauss_legendre(edges[:, :-1], edges[:, 1:], order)
+    )
+    weight = _with_ends(_density(x0, means[:, 0, None, None], sd) * length, means[:, 0], sd, ends)
+    x0 = np.insert(x0, [0, x0.shape[1]], ends, axis=1)
 
-    level = offsets[:, None] + along * outer
-    if across == 0:  # so is `along`: all or nothing
-        start, stop = np.where(level > 0, low, high), np.full_like(level, high)
+    level = offsets[:, None] + along * x0
+    start, stop = np.full_like(level, low), np.full_like(level, high)
+    if across == 0:  # all or nothing
+        start[level <= 0] = high
     else:
         with np.errstate(over="ignore"):
             crossing = (-level / across).clip(low, high)
-        start = crossing if across > 0 else np.full_like(level, low)
-        stop = np.full_like(level, high) if across > 0 else crossing
-    between, width = _gauss_legendre(start, stop, order)
-    at_ends = np.broadcast_to(ends, (*level.shape, 2))
-    across_nodes = np.concatenate([between, at_ends], axis=2)
-    is_decided = (level[:, :, None] + across * ends) > 0
+        start, stop = (crossing, stop) if across > 0 else (start, crossing)
+    x1, length = _gauss_legendre(start, stop, order)
+    inside = _density(x1, means[:, 1, None, None, None], sd) * length
+    x1 = np.insert(x1, [0, order], ends, axis=2)
+    inside = _with_ends(inside, means[:, 1], sd, ends)
+    inside[..., [0, -1]] *= level[..., None] + across * ends > 0
 
-    mean = means[:, 1 - inner, None, None]
-    weight = np.concatenate(
-        [
-            np.broadcast_to(ndtr((low - mean) / sd), (len(means), len(offsets), 1)),
-            _density(outer[:, 1:-1], mean, sd) * length,
-            np.broadcast_to(ndtr((mean - high) / sd), (len(means), len(offsets), 1)),
-        ],
-        axis=2,
-    )
-    mean = means[:, inner, None, None, None]
-    tails = np.concatenate([ndtr((low - mean) / sd), ndtr((mean - high) / sd)], axis=3)
-    conditional = np.concatenate([_density(between, mean, sd) * width, tails * is_decided], axis=3)
-    weights = weight[..., None] * conditional
-    nodes = np.empty((*across_nodes.shape, 2))
-    nodes[..., 1 - inner], nodes[..., inner] = outer[:, :, None], across_nodes
+    nodes = np.stack([np.broadcast_to(x0[..., None], x1.shape), x1], axis=-1)
+    weights = weight[..., None] * inside
     return nodes.reshape(len(offsets), -1, 2), weights.reshape(len(means), len(offsets), -1)
+
+
+def _with_ends(weights: FloatArray, means: FloatArray, sd: float, ends: FloatArray) -> FloatArray:
+    """Weights of inner nodes along the last axis, between the masses of the clipped tails."""
+    mean = means.reshape(-1, *[1] * (weights.ndim - 1))
+    shape = (*weights.shape[:-1], 1)
+    low, high = (ndtr((ends[0] - mean) / sd), ndtr((mean - ends[1]) / sd))
+    return np.concatenate(
+        [np.broadcast_to(low, shape), weights, np.broadcast_to(high, shape)], axis=-1
+    )
 
 
 def _gauss_legendre(
