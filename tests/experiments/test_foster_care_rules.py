@@ -242,4 +242,22 @@ def test_a_smooth_policy_is_not_evaluated_on_the_finest_grid():
         return expit(X @ [2.0, 1.0, -1.0, 1.0, 0.5] - 1)
 
     FosterCare().truth(policy)
-    assert max(seen) < len(law.grid().points) / 8
+    assert max(seen) < len(law.grid().points) / 3
+
+
+def test_coarser_grids_are_trusted_only_where_they_are_exact():
+    rng, whole, sizes = np.random.default_rng(4), law.grid(), []
+    for spread in np.geomspace(0.3, 30, 16):
+        slopes = spread * rng.standard_normal(5) / SCALE
+        centre = np.append(rng.integers(0, 2, 3), rng.normal([0.46, 0.42], 0.3))
+
+        def policy(X, slopes=slopes, centre=centre):
+            sizes.append(len(X))
+            return expit((X - centre) @ slopes)
+
+        found, exact = law.rates(policy), policy(whole.points)
+        assert found.positive == pytest.approx(tuple(whole.weight @ exact), abs=1e-7)
+        accuracy = whole.accuracy_of_zero + whole.accuracy_gain @ exact
+        assert found.accuracy == pytest.approx(accuracy, abs=1e-7)
+    # The last of them are too steep for any but the finest.
+    assert sizes.count(len(whole.points)) > 16

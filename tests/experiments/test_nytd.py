@@ -164,6 +164,7 @@ def one_more(**changes: object):
         (one_more(STFCID=" "), "needs the STFCID of a person"),
         (lambda: load_nytd({k: v for k, v in table().items() if k != "WHITE"}), "missing: WHITE"),
         (lambda: load_nytd({**table(), "white": table()["WHITE"]}), "two columns are called WHITE"),
+        (lambda: load_nytd({**table(), "WAVE": [1]}), "same number of rows. Got .*WAVE 1"),
         (lambda: load_nytd(table([interview("a", 1)])), "nobody is left"),
         (lambda: load_nytd(pd.DataFrame(table()).iloc[:0]), "there are no rows"),
         (lambda: load_nytd([1, 2]), "path or a data frame. Got list"),
@@ -184,9 +185,18 @@ def test_errors_say_what_was_got_and_what_is_allowed(wrong, says):
     assert "\nHint: " in str(caught.value)
 
 
-def test_lines_of_different_lengths_are_refused(tmp_path):
-    (tmp_path / "a.csv").write_text("STFCID,WAVE\na,1\nb\n")
-    with pytest.raises(DataError, match="lines of equal length"):
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("STFCID,WAVE\na,1\n\nb\n", "line 4 of a.csv has 1 cells, but the header has 2"),
+        ("STFCID,WAVE,WAVE\na,1,1\n", "two columns of one name"),
+        ("", "columns are missing: STFCID, WAVE, WHITE"),
+        (",".join(ROWS[0]) + "\n", "there are no rows"),
+    ],
+)
+def test_malformed_files_are_refused(text, says, tmp_path):
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(DataError, match=says):
         load_nytd(tmp_path / "a.csv")
 
 

@@ -2,7 +2,8 @@
 
 The National Youth in Transition Database (NYTD, from the National Data Archive on Child Abuse and
 Neglect) asks young people in foster care at the ages of 17, 19 and 21: waves 1, 2 and 3. A file of
-outcomes has one row for each person (STFCID) and wave.
+outcomes has one row for each person (STFCID) and wave. (The paper names a second source, AFCARS,
+for demographics; the race it uses is in the file of outcomes as well.)
 
 The paper says: five attributes related to job and education; race, White or Black; the label is a
 full-time job after leaving the program, resampled so that it depends on features and race; the

@@ -111,7 +111,7 @@ def read_answers(source: Any, questions: Sequence[str]) -> Answers:
     (array([0.]), array([False]))
     """
     names = ("STFCID", "WAVE", *dict.fromkeys(questions))
-    columns = _named(_columns(source), names)
+    columns = _named(_columns(source, names), names)
     rows = len(columns["STFCID"])
     missing = is_missing(columns["STFCID"])
     if missing.any() or not rows:
@@ -134,8 +134,8 @@ def read_answers(source: Any, questions: Sequence[str]) -> Answers:
     return Answers(codes, row, contradicted, rows, repeated)
 
 
-def _columns(source: Any) -> Columns:
-    """The columns of a file or of a data frame, as they are."""
+def _columns(source: Any, names: Sequence[str]) -> Columns:
+    """The columns of a file or a data frame as they are; of a text file, those of these names."""
     if not isinstance(source, str | os.PathLike):
         columns = table_columns(source, "source")
         if columns is None:
@@ -161,18 +161,29 @@ def _columns(source: Any) -> Columns:
                 "reading Parquet files needs pyarrow.", hint="pip install pyarrow"
             ) from None
         return table_columns(frame.to_native(), "source") or {}
+    return _text_columns(path, _SEPARATORS[suffix], names)
+
+
+def _text_columns(path: Path, separator: str, names: Sequence[str]) -> Columns:
+    """Columns of these names, without the hundreds of others that a file may have."""
     with path.open(newline="", encoding="utf-8-sig") as file:
-        lines = [line for line in csv.reader(file, delimiter=_SEPARATORS[suffix]) if line]
-    if not lines or any(len(line) != len(lines[0]) for line in lines):
-        raise DataError(
-            f"{path.name} must be a table with a header and lines of equal length.",
-            hint=f"columns of a {suffix} file are separated by {_SEPARATORS[suffix]!r}.",
-        )
-    cells = np.array(lines[1:], dtype=object).reshape(-1, len(lines[0]))
-    named = {name: cells[:, k] for k, name in enumerate(lines[0])}
-    if len(named) < len(lines[0]):
+        lines = csv.reader(file, delimiter=separator)
+        header = next(lines, [])
+        places = [k for k, name in enumerate(header) if name.strip().upper() in names]
+        cells = []
+        for line in filter(None, lines):
+            if len(line) != len(header):
+                raise DataError(
+                    f"line {lines.line_num} of {path.name} has {len(line)} cells, but the header "
+                    f"has {len(header)}.",
+                    hint=f"columns of such a file are separated by {separator!r}.",
+                )
+            cells.append([line[k] for k in places])
+    table = np.array(cells, dtype=object).reshape(len(cells), len(places))
+    found = {header[k]: table[:, j] for j, k in enumerate(places)}
+    if len(found) < len(places):
         raise DataError(f"{path.name} has two columns of one name.", hint="rename one of them.")
-    return named
+    return found
 
 
 def _named(columns: Columns, names: Sequence[str]) -> Columns:
@@ -193,6 +204,12 @@ def _named(columns: Columns, names: Sequence[str]) -> Columns:
             hint=did_you_mean(
                 missing[0], columns, "a NYTD file of outcomes has them, a row a person and wave."
             ),
+        )
+    if len({len(column) for column in found.values()}) > 1:
+        lengths = ", ".join(f"{name} {len(column)}" for name, column in found.items())
+        raise DataError(
+            f"columns must have the same number of rows. Got {lengths}.",
+            hint="every row is one person at one wave.",
         )
     return found
 
