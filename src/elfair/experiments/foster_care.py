@@ -8,50 +8,24 @@ impact of any policy are integrals rather than estimates from a test set.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 from itertools import product
-from numbers import Integral
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.special import expit
 
 from elfair.errors import InputError
 from elfair.experiments import foster_care_law as law
-from elfair.experiments.draw import Draw, FloatArray, IntArray
-from elfair.experiments.population import Policy, Truth
-
-
-@dataclass(frozen=True)
-class BehaviorModel:
-    """The logistic model that took the logged decisions.
-
-    Examples
-    --------
-    >>> model = BehaviorModel(0.0, (1.0, 0.0, 0.0, 0.0, 0.0))
-    >>> model.predict_proba([[0.0, 1.0, 1.0, 0.5, 0.5]]).tolist()
-    [[0.5, 0.5]]
-    """
-
-    intercept: float
-    coefficients: tuple[float, ...]
-
-    @property
-    def classes_(self) -> IntArray:
-        """The decisions, in the order of the columns of `predict_proba`."""
-        return np.array([0, 1])
-
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Probability of each decision, of shape (n, 2), for the features X1..X5 in this order."""
-        features = np.asarray(X, dtype=np.float64)
-        if features.ndim != 2 or features.shape[1] != len(self.coefficients):
-            raise InputError(
-                f"X must have shape (n, {len(self.coefficients)}). Got {features.shape} instead.",
-                hint="pass the features X1..X5 alone, without the group and the label.",
-            )
-        score = features @ np.array(self.coefficients) + self.intercept
-        # The second sigmoid, rather than 1 - p, keeps small probabilities of decision 0 exact.
-        return np.column_stack([expit(-score), expit(score)])
+from elfair.experiments.draw import Draw
+from elfair.experiments.population import (
+    GROUPS,
+    Policy,
+    Truth,
+    check_alpha,
+    check_group,
+    check_size,
+    no_worse_than_logged,
+)
+from elfair.experiments.rules import BehaviorModel
 
 
 @dataclass(frozen=True)
@@ -76,9 +50,9 @@ class FosterCare:
 
     Notes
     -----
-    The truth of a logistic policy is exact to 1e-6 up to coefficients of 30 on standardised
-    features. A thresholded policy jumps between the nodes of the quadrature: its truth is good
-    to about 1e-3.
+    The truth of a `LinearRule`, of a `Mixture` of them, and of a logistic policy with coefficients
+    of up to 30 on standardised features is exact to 1e-6. Any other policy that jumps, such as a
+    tree, does so between the nodes of the quadrature: its truth is good to about 1e-3.
 
     Examples
     --------
@@ -97,13 +71,14 @@ class FosterCare:
     clipped: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse an alpha that is not a share."""
-        if not 0 <= self.alpha <= 1:
-            raise InputError(
-                f"The 'alpha' parameter of FosterCare must be in [0, 1]. Got {self.alpha!r} "
-                "instead.",
-                hint="0 means that decisions have no impact, 1 that nothing else has.",
-            )
+        """Refuse an alpha that is not a share, and a switch that is neither on nor off."""
+        check_alpha(self.alpha)
+        for name in ("strict", "clipped"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(
+                    f"'{name}' must be True or False. Got {getattr(self, name)!r} instead.",
+                    hint="leave it out for False.",
+                )
 
     @property
     def behavior(self) -> BehaviorModel:
@@ -114,8 +89,7 @@ class FosterCare:
     @property
     def constraints(self) -> list[str]:
         """No worse than the behaviour model for each group, and an accuracy of at least 0.75."""
-        no_worse = [f"E[impact | T == {t}] >= E_logged[impact | T == {t}]" for t in law.GROUPS]
-        return [*no_worse, "accuracy >= 0.75"]
+        return [*no_worse_than_logged(), "accuracy >= 0.75"]
 
     @property
     def impact_range(self) -> tuple[float, float] | None:
@@ -149,11 +123,7 @@ class FosterCare:
         -------
         Draw
         """
-        if not isinstance(n, Integral) or n < 1:
-            raise InputError(
-                f"n must be a whole number of at least 1. Got {n!r} instead.",
-                hint="n counts the people to sample.",
-            )
+        check_size(n)
         rng = np.random.default_rng(seed)
         group = (rng.random(n) < law.GROUP_PROBABILITY[1]).astype(np.int64)
         binary = rng.random((n, 3)) < law.BINARY_PROBABILITY[group]
@@ -165,23 +135,36 @@ class FosterCare:
         deviation = rng.standard_normal(n)
         if self.clipped:
             deviation = deviation.clip(-law.NOISE_CLIP, law.NOISE_CLIP)
-        noise = law.NOISE_MEAN[group] + law.NOISE_SD[group] * deviation
         return Draw(
             features=features,
             label=label,
             group=group,
             decision=decision,
             propensity=np.where(decision == 1, chances[:, 1], chances[:, 0]),
-            impact=self.alpha * decision + (1 - self.alpha) * noise,
+            impact=law.impact(self.alpha, decision, group, deviation),
             feature_names=law.FEATURE_NAMES,
         )
 
-    def accuracy(self, policy: Policy) -> float:
+    def rates(self, policy: Policy) -> law.Rates:
+        """What of a policy's truth is the same in all variants of the population.
+
+        Each method here, of any variant, takes it in place of the policy: a model that is scored
+        at many alphas is then integrated once.
+
+        Examples
+        --------
+        >>> once = FosterCare().rates(lambda X: X[:, 0])
+        >>> [round(FosterCare(alpha=a).truth(once).impact[1], 6) for a in (0.0, 0.5, 1.0)]
+        [1.0, 0.75, 0.5]
+        """
+        return law.rates(policy)
+
+    def accuracy(self, policy: Policy | law.Rates) -> float:
         """P(decision == Y) when the policy decides.
 
         Parameters
         ----------
-        policy : callable or object with ``predict_proba``
+        policy : callable, object with ``predict_proba``, or what `rates` returned
             A callable takes the features (m, 5) and returns the probability of decision 1, of
             shape (m,); ``predict_proba`` returns both probabilities, of shape (m, 2).
 
@@ -189,19 +172,17 @@ class FosterCare:
         -------
         float
         """
-        return law.grid().accuracy_of_zero + float(law.grid().accuracy_gain @ _decide_one(policy))
+        return law.rates(policy).accuracy
 
-    def positive_rate(self, policy: Policy, group: int) -> float:
+    def positive_rate(self, policy: Policy | law.Rates, group: int) -> float:
         """P(decision == 1 | T == group) when the policy decides; see `accuracy` for `policy`."""
-        return float(law.grid().weight[_checked(group)] @ _decide_one(policy))
+        return law.rates(policy).positive[check_group(group)]
 
-    def impact(self, policy: Policy, group: int) -> float:
+    def impact(self, policy: Policy | law.Rates, group: int) -> float:
         """E[impact | T == group] when the policy decides; see `accuracy` for `policy`."""
-        # Clipping is symmetric, so it leaves the mean of the noise as it is.
-        noise = (1 - self.alpha) * law.NOISE_MEAN[_checked(group)]
-        return float(self.alpha * self.positive_rate(policy, group) + noise)
+        return self.truth(policy).impact[check_group(group)]
 
-    def violations(self, policy: Policy) -> dict[int, float]:
+    def violations(self, policy: Policy | law.Rates) -> dict[int, float]:
         """E_logged[impact | T == group] - E[impact | T == group] by group; above 0: violated.
 
         See `accuracy` for `policy`.
@@ -212,53 +193,21 @@ class FosterCare:
         >>> population.violations(population.behavior)
         {0: 0.0, 1: 0.0}
         """
-        loss = self.alpha * (self._logged_rates - law.grid().weight @ _decide_one(policy))
-        return {group: float(loss[group]) for group in law.GROUPS}
+        return dict(self.truth(policy).violation)
 
-    def truth(self, policy: Policy) -> Truth:
+    def truth(self, policy: Policy | law.Rates) -> Truth:
         """Accuracy, impacts and violations together; see `accuracy` for `policy`."""
-        impact = {group: self.impact(policy, group) for group in law.GROUPS}
-        return Truth(self.accuracy(policy), impact, self.violations(policy))
-
-    @cached_property
-    def _logged_rates(self) -> FloatArray:
-        """P(D = 1 | T) in the log, by group."""
-        return law.grid().weight @ _decide_one(self.behavior)
-
-
-def _decide_one(policy: Policy) -> FloatArray:
-    """The policy's probability of decision 1 at each point of the grid."""
-    points = law.grid().points
-    expected: tuple[int, ...]
-    if hasattr(policy, "predict_proba"):
-        what, expected = "policy.predict_proba(X)", (len(points), 2)
-        values = np.asarray(policy.predict_proba(points), dtype=np.float64)
-    else:
-        what, expected = "policy(X)", (len(points),)
-        values = np.asarray(policy(points), dtype=np.float64)
-    if values.shape != expected:
-        raise InputError(
-            f"{what} must have shape {expected} for {len(points)} rows. Got {values.shape} "
-            "instead.",
-            hint="predict_proba returns one column for each of the decisions 0 and 1; a callable "
-            "returns the probability of decision 1.",
+        found, logged = law.rates(policy), _logged_rates(self.behavior)
+        # Clipping is symmetric, so it leaves the mean of the noise as it is.
+        noise = (1 - self.alpha) * law.NOISE_MEAN
+        return Truth(
+            accuracy=found.accuracy,
+            impact={t: float(self.alpha * found.positive[t] + noise[t]) for t in GROUPS},
+            violation={t: self.alpha * (logged.positive[t] - found.positive[t]) for t in GROUPS},
         )
-    one = values[:, 1] if values.ndim == 2 else values
-    # Written so that a NaN fails; the margin is for rounding.
-    if not (one.min() >= -1e-9 and one.max() <= 1 + 1e-9):
-        raise InputError(
-            f"{what} must be probabilities in [0, 1]. Got values from {one.min()} to {one.max()} "
-            "instead.",
-            hint="scores become probabilities by a sigmoid or a softmax.",
-        )
-    return one
 
 
-def _checked(group: int) -> int:
-    """The group, if there is one of this name."""
-    if group not in law.GROUPS:
-        raise InputError(
-            f"group must be one of {list(law.GROUPS)}. Got {group!r} instead.",
-            hint="group is a value of the column T.",
-        )
-    return group
+@lru_cache(maxsize=2)
+def _logged_rates(behavior: BehaviorModel) -> law.Rates:
+    """The rates of the log: there are only two behaviour models."""
+    return law.rates(behavior)

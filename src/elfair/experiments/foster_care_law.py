@@ -1,7 +1,7 @@
-"""The laws of the foster-care-like population, and the grid that integrates them.
+"""The laws of the foster-care-like population, and the grids that integrate them.
 
-Features and label follow these laws whatever decides, so all variants of the population share one
-grid.
+Features and label follow these laws whatever decides, so all variants of the population share the
+grids, and the rates of a policy.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from itertools import product
 import numpy as np
 from scipy.special import expit
 
+from elfair.errors import InputError
 from elfair.experiments.draw import FloatArray, IntArray
-from elfair.experiments.quadrature import clipped_normal
+from elfair.experiments.population import GROUPS, Policy, chance_of_one
+from elfair.experiments.quadrature import clipped_normal, half_planes
+from elfair.experiments.rules import LinearRule, Mixture
 
-GROUPS = (0, 1)
 FEATURE_NAMES = ("X1", "X2", "X3", "X4", "X5")
 GROUP_PROBABILITY = np.array([0.55, 0.45])
 
@@ -42,6 +44,14 @@ NOISE_CLIP = 3.0  # in standard deviations
 # Doubling this moves the truth of a logistic policy with coefficients of 30 on standardised
 # features by less than 1e-6 (see the tests).
 PANELS = 16
+# Most policies are so smooth that coarser grids agree already; the finer of two that agree to 1e-6
+# is then exact to 1e-8.
+COARSER_PANELS = (4, 8)
+AGREEMENT = 1e-6
+
+CELLS = np.array(list(product([0.0, 1.0], repeat=3)))  # what X1..X3 can be
+_CHANCE = BINARY_PROBABILITY[:, None, :]
+CELL_PROBABILITY = np.where(CELLS == 1, _CHANCE, 1 - _CHANCE).prod(axis=2)  # one row for each group
 
 
 def label_probability(features: FloatArray, group: IntArray) -> FloatArray:
@@ -49,6 +59,13 @@ def label_probability(features: FloatArray, group: IntArray) -> FloatArray:
     score = features @ LABEL_COEFFICIENTS + LABEL_INTERCEPT[group]
     probability: FloatArray = expit(LABEL_SLOPE * score)
     return probability
+
+
+def impact(alpha: float, decision: IntArray, group: IntArray, deviation: FloatArray) -> FloatArray:
+    """The paper's delayed impact; `deviation` is the noise in standard deviations."""
+    noise = NOISE_MEAN[group] + NOISE_SD[group] * deviation
+    impact: FloatArray = alpha * decision + (1 - alpha) * noise
+    return impact
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +103,7 @@ class Grid:
         return GROUP_PROBABILITY @ (self.weight * (2 * self.label - 1))
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=6)
 def grid(panels: int = PANELS) -> Grid:
     """The population's quadrature grid: X1..X3 enumerated, X4 and X5 integrated.
 
@@ -108,10 +125,94 @@ def grid(panels: int = PANELS) -> Grid:
     _, weight_x5 = clipped_normal(list(NORMAL_MEAN[:, 1]), NORMAL_SD, *NORMAL_CLIP, panels)
     plane = np.column_stack([np.repeat(nodes, nodes.size), np.tile(nodes, nodes.size)])
     plane_weight = (weight_x4[:, :, None] * weight_x5[:, None, :]).reshape(len(GROUPS), -1)
-    cells = np.array(list(product([0.0, 1.0], repeat=3)))
-    chance = BINARY_PROBABILITY[:, None, :]
-    cell_weight = np.where(cells == 1, chance, 1 - chance).prod(axis=2)
-    points = np.hstack([np.repeat(cells, len(plane), axis=0), np.tile(plane, (len(cells), 1))])
-    weight = (cell_weight[:, :, None] * plane_weight[:, None, :]).reshape(len(GROUPS), -1)
+    points = np.hstack([np.repeat(CELLS, len(plane), axis=0), np.tile(plane, (len(CELLS), 1))])
+    weight = CELL_PROBABILITY[:, :, None] * plane_weight[:, None, :]
+    return _grid(points, weight)
+
+
+def decided_one(rule: LinearRule) -> Grid:
+    """The part of the law in which a rule decides 1, as a grid: its weights sum to P(D = 1 | T).
+
+    Examples
+    --------
+    >>> first = LinearRule(-0.5, np.array([1.0, 0.0, 0.0, 0.0, 0.0]))  # X1 == 1
+    >>> decided_one(first).weight.sum(axis=1).round(9)
+    array([0.62, 0.5 ])
+    """
+    slopes = np.asarray(rule.coefficients, dtype=np.float64)
+    if slopes.shape != (len(FEATURE_NAMES),):
+        raise InputError(
+            f"A rule about this population needs {len(FEATURE_NAMES)} coefficients. Got shape "
+            f"{slopes.shape} instead.",
+            hint=f"the features are {', '.join(FEATURE_NAMES)}.",
+        )
+    offsets = CELLS @ slopes[:3] + rule.intercept
+    plane, plane_weight = half_planes(offsets, slopes[3:], NORMAL_MEAN, NORMAL_SD, *NORMAL_CLIP)
+    points = np.hstack([np.repeat(CELLS, plane.shape[1], axis=0), plane.reshape(-1, 2)])
+    return _grid(points, CELL_PROBABILITY[:, :, None] * plane_weight)
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What a policy does to people, whatever becomes of it: the same in all variants.
+
+    Parameters
+    ----------
+    accuracy : float
+        P(decision == Y).
+    positive : tuple of float
+        P(decision == 1 | T), by group.
+    """
+
+    accuracy: float
+    positive: tuple[float, float]
+
+
+def rates(policy: Policy | Rates) -> Rates:
+    """The rates of a policy, or these themselves if they have been computed before.
+
+    Examples
+    --------
+    >>> never = LinearRule(-1.0, np.zeros(5))
+    >>> rates(never).positive
+    (0.0, 0.0)
+    """
+    if isinstance(policy, Rates):
+        return policy
+    if isinstance(policy, Mixture):
+        drawn = [(s, r) for s, r in zip(policy.shares, policy.rules, strict=True) if s > 0]
+        parts = [(part.accuracy, *part.positive) for part in (rates(rule) for _, rule in drawn)]
+        return _as_rates(np.array([share for share, _ in drawn]) @ np.array(parts))
+    if isinstance(policy, LinearRule):
+        return _as_rates(_rule_rates(policy))
+    found = _grid_rates(policy, COARSER_PANELS[0])
+    for panels in (*COARSER_PANELS[1:], PANELS):
+        before, found = found, _grid_rates(policy, panels)
+        if np.abs(found - before).max() < AGREEMENT:
+            break
+    return _as_rates(found)
+
+
+def _as_rates(found: FloatArray) -> Rates:
+    accuracy, zero, one = found.tolist()
+    return Rates(accuracy, (zero, one))
+
+
+def _grid_rates(policy: Policy, panels: int) -> FloatArray:
+    """Accuracy and the positive rate of each group."""
+    whole = grid(panels)
+    one = chance_of_one(policy, whole.points)
+    return np.append(whole.accuracy_of_zero + whole.accuracy_gain @ one, whole.weight @ one)
+
+
+def _rule_rates(rule: LinearRule) -> FloatArray:
+    """The same of a rule that decides outright."""
+    side = decided_one(rule)
+    accuracy = grid(COARSER_PANELS[0]).accuracy_of_zero + side.accuracy_gain.sum()
+    return np.append(accuracy, side.weight.sum(axis=1))
+
+
+def _grid(points: FloatArray, weight: FloatArray) -> Grid:
+    """A grid of these points, whose weights come cell by cell."""
     label = np.array([label_probability(points, np.array(group)) for group in GROUPS])
-    return Grid(points=points, weight=weight, label=label)
+    return Grid(points=points, weight=weight.reshape(len(GROUPS), -1), label=label)

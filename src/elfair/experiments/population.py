@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from elfair.errors import InputError
 from elfair.experiments.draw import Draw
+
+#: The values of T in every population here.
+GROUPS = (0, 1)
 
 FloatArray = NDArray[np.float64]
 
@@ -66,3 +71,70 @@ class Population(Protocol):
     def truth(self, policy: Policy) -> Truth:
         """What a policy truly does."""
         ...
+
+
+def chance_of_one(policy: Policy, points: FloatArray) -> FloatArray:
+    """The policy's probability of decision 1 at each point, checked.
+
+    Examples
+    --------
+    >>> chance_of_one(lambda X: X[:, 0] / 4, np.array([[1.0], [2.0]]))
+    array([0.25, 0.5 ])
+    """
+    expected: tuple[int, ...]
+    if hasattr(policy, "predict_proba"):
+        what, expected = "policy.predict_proba(X)", (len(points), 2)
+        values = np.asarray(policy.predict_proba(points), dtype=np.float64)
+    else:
+        what, expected = "policy(X)", (len(points),)
+        values = np.asarray(policy(points), dtype=np.float64)
+    if values.shape != expected:
+        raise InputError(
+            f"{what} must have shape {expected} for {len(points)} rows. Got {values.shape} "
+            "instead.",
+            hint="predict_proba returns one column for each of the decisions 0 and 1; a callable "
+            "returns the probability of decision 1.",
+        )
+    one = values[:, 1] if values.ndim == 2 else values
+    # Written so that a NaN fails; the margin is for rounding.
+    if not (one.min() >= -1e-9 and one.max() <= 1 + 1e-9):
+        raise InputError(
+            f"{what} must be probabilities in [0, 1]. Got values from {one.min()} to {one.max()} "
+            "instead.",
+            hint="scores become probabilities by a sigmoid or a softmax.",
+        )
+    return one
+
+
+def check_group(group: int) -> int:
+    """The group, if there is one of this name."""
+    if group not in GROUPS:
+        raise InputError(
+            f"group must be one of {list(GROUPS)}. Got {group!r} instead.",
+            hint="group is a value of the column T.",
+        )
+    return group
+
+
+def check_size(n: int) -> None:
+    """Refuse a number of people that is none."""
+    if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
+        raise InputError(
+            f"n must be a whole number of at least 1. Got {n!r} instead.",
+            hint="n counts the people to sample.",
+        )
+
+
+def check_alpha(alpha: float) -> None:
+    """Refuse a weight of the decision that is not a share."""
+    number = isinstance(alpha, Real) and not isinstance(alpha, bool)
+    if not (number and 0 <= alpha <= 1):
+        raise InputError(
+            f"'alpha' must be a number in [0, 1]. Got {alpha!r} instead.",
+            hint="0 means that decisions have no impact, 1 that nothing else has.",
+        )
+
+
+def no_worse_than_logged() -> list[str]:
+    """No worse than the behaviour model, for each group."""
+    return [f"E[impact | T == {t}] >= E_logged[impact | T == {t}]" for t in GROUPS]
