@@ -109,8 +109,9 @@ def count_cell(
     settings: str, method: str, n: int, records: Sequence[TrialRecord], groups: Sequence[str]
 ) -> Cell:
     """Count and average the trials of one cell."""
-    whole = [record for record in records if record.outcome != "failed"]
-    crashes = [record for record in records if record.outcome == "failed"]
+    ordered = sorted(records, key=lambda record: record.seed)  # sums depend on it, by rounding
+    whole = [record for record in ordered if record.outcome != "failed"]
+    crashes = [record for record in ordered if record.outcome == "failed"]
     models = [record for record in whole if record.outcome == "returned"]
     failed = [[record.violations[group] > ROUNDING for group in groups] for record in models]
     return Cell(
@@ -128,7 +129,7 @@ def count_cell(
         any_failure=Rate(sum(any(each) for each in failed), len(whole)),
         median_seconds=float(np.median([r.seconds for r in whole])) if whole else math.nan,
         total_seconds=math.fsum(record.seconds for record in records),
-        first_error=min(crashes, key=lambda r: r.seed).error if crashes else None,
+        first_error=crashes[0].error if crashes else None,
     )
 
 

@@ -146,9 +146,12 @@ def data_efficiency(
     n (isotonic regression, weighted by trials) and joined by straight lines in log n; the answer is
     the smallest n at which both are at least those of `against` at ``question.n``.
 
-    The interval is the percentile bootstrap over seeds. Methods and sizes share their data sets by
+    The interval is a percentile bootstrap over seeds. Methods and sizes share their data sets by
     seed, so that a seed is drawn with all its trials; seeds that were run in different cells are
-    drawn apart from each other, so that each cell keeps its number of trials.
+    drawn apart from each other, so that each cell keeps its number of trials. The ratio is the
+    smaller of two, one for the rate and one for the accuracy. The smaller of two noisy numbers lies
+    too low where both are alike, so that only the lower end is a quantile of it: the upper end is
+    the smaller of the upper ends of the two.
 
     Parameters
     ----------
@@ -199,7 +202,7 @@ def data_efficiency(
     log_n = np.log(np.array(sizes, dtype=np.float64))
     as_seen = np.ones((1, len(present)))
     drawn = _weights(present, resamples, np.random.default_rng(random_state))
-    rows = np.exp(_log_rows(as_seen, present, returned, accuracy, log_n))
+    rows = np.exp(_log_rows(as_seen, present, returned, accuracy, log_n)).max()
     ratios = question.n / np.exp(_log_rows(drawn, present, returned, accuracy, log_n))
     models = returned[:, 0].sum()
     return Efficiency(
@@ -209,10 +212,10 @@ def data_efficiency(
         settings=settings,
         rate=float(models / present[:, 0].sum()),
         accuracy=float(accuracy[:, 0].sum() / models),
-        rows=round(float(rows[0]), 6),  # exp(log(256)) is not quite 256
+        rows=round(float(rows), 9),  # exp(log(256)) is not quite 256
         # Never between two resamples: one of them may never have got there.
-        low=float(np.quantile(ratios, 0.025, method="lower")),
-        high=float(np.quantile(ratios, 0.975, method="higher")),
+        low=float(np.quantile(ratios.min(axis=1), 0.025, method="lower")),
+        high=float(np.quantile(ratios, 0.975, axis=0, method="higher").min()),
         smallest=sizes[0],
         largest=sizes[-1],
     )
@@ -275,7 +278,10 @@ def _log_rows(
     accuracy: FloatArray,
     log_n: FloatArray,
 ) -> FloatArray:
-    """Log of the rows needed, one for each row of weights; the first column is the target."""
+    """Log of the rows needed for the rate and for the accuracy, a row for each row of weights.
+
+    The first cell is the target, the others are the sizes of the method.
+    """
     trials, models, total = weights @ present, weights @ returned, weights @ accuracy
     rate = models / trials
     mean = np.divide(total, models, out=np.zeros_like(total), where=models > 0)
@@ -283,7 +289,7 @@ def _log_rows(
     # Below the first size with a model there is no accuracy that could suffice.
     curve = _increasing(mean[:, 1:], np.maximum(models[:, 1:], 1e-9))
     curve[np.cumsum(models[:, 1:], axis=1) == 0] = -np.inf
-    return np.maximum(enough, _crossing(log_n, curve, mean[:, 0]))
+    return np.column_stack([enough, _crossing(log_n, curve, mean[:, 0])])
 
 
 def _increasing(values: FloatArray, weights: FloatArray) -> FloatArray:
