@@ -134,9 +134,11 @@ def test_the_comparison_shows_the_ratio_as_an_arrow(tmp_path):
         ]
         for seed in range(4)
     ]
-    assert texts(drawn(study, records, tmp_path)["comparison.svg"]).count("8.0×") == 2
+    shown = texts(drawn(study, records, tmp_path)["comparison.svg"])
+    assert shown.count("8.0×") == 2  # in the panels of the rate and of the accuracy
+    assert "arrows: times fewer rows" in " ".join(shown)
     without = drawn(a_study("comparison"), records, tmp_path / "without")
-    assert not [t for t in texts(without["comparison.svg"]) if "×" in t]
+    assert not [t for t in texts(without["comparison.svg"]) if "×" in t or "arrows" in t]
     assert "logistic-regression" not in texts(without["comparison.svg"])
 
 
@@ -178,6 +180,15 @@ def test_lines_bands_and_delta_lie_where_the_numbers_are():
     for ax in axes:
         assert ax.get_xscale() == "log"
         assert list(ax.get_xticks()) == [256, 1024, 4096]
+
+
+def test_the_accuracy_of_a_single_model_is_not_drawn():
+    records = [record for record in trials(sizes=(256, 1024)) if record.n > 256 or not record.seed]
+    summary = summarize(a_study("methods"), records, {})
+    *_, accuracy = dict(_methods(summary))["methods"].axes
+    assert summary.cells[0].accuracy.count == 1
+    drawn_at = [np.isfinite(line.get_ydata()).tolist() for line in accuracy.lines[::2]]
+    assert drawn_at == [[False, True]] * 3
 
 
 def luminance(color):

@@ -109,16 +109,25 @@ def grid(
         layout="constrained",
     )
     axes = figure.subplots(len(rows), len(panels), squeeze=False, sharex=True, sharey="col")
-    for across, row in zip(axes, rows, strict=True):
+    answers = [_answer(row, summary) if arrows else None for row in rows]
+    for across, row, answer in zip(axes, rows, answers, strict=True):
         for ax, panel in zip(across, panels, strict=True):
             _lines(ax, panel, row.lines, summary)
-            if arrows and not panel.failure and (answer := _answer(row, summary)):
+            if answer and not panel.failure:
                 _arrow(ax, answer, answer.accuracy if panel is ACCURACY else answer.rate)
         across[0].set_ylabel(row.label)
     for ax, panel in zip(axes[0], panels, strict=True):
         ax.set_title(panel.title)
     _sizes(axes[-1], summary.sizes)
-    figure.suptitle(_title(title, rows, summary, room=int(width * 12)), fontsize=10.5)
+    about = _about(rows, summary)
+    if any(answers):
+        about += "; arrows: times fewer rows for both the rate and the accuracy"
+    lines = [
+        part
+        for line in (*title.splitlines(), about)
+        for part in textwrap.wrap(line, int(width * 12))
+    ]
+    figure.suptitle("\n".join(lines), fontsize=10.5)
     figure.legend(
         handles=handles,
         loc="outside right center" if legend_beside else "outside lower center",
@@ -210,15 +219,13 @@ def _sizes(axes: Sequence[Axes], sizes: Sequence[int]) -> None:
         ax.set_xlabel("rows of logged data, n")
 
 
-def _title(title: str, rows: Sequence[Row], summary: Summary, room: int) -> str:
+def _about(rows: Sequence[Row], summary: Summary) -> str:
     shown = {(line.settings, line.method) for row in rows for line in row.lines}
     trials = [c.trials for c in summary.cells if (c.settings, c.method) in shown and c.trials]
     few, many = min(trials, default=0), max(trials, default=0)
     count = f"{many:,}" if few == many else f"{few:,} to {many:,}"
     about = [f"{count} trial{'' if many == 1 else 's'} a point", "bands: ± 1 standard error"]
-    about += [summary.fixed] if summary.fixed else []
-    lines = [*title.splitlines(), "; ".join(about)]
-    return "\n".join(part for line in lines for part in textwrap.wrap(line, room))
+    return "; ".join([*about, summary.fixed] if summary.fixed else about)
 
 
 def _handle(line: Line) -> Line2D:

@@ -37,7 +37,7 @@ class StudyLike(Protocol):
         ...
 
     @property
-    def methods(self) -> tuple[str, ...]:
+    def methods(self) -> Sequence[str]:
         """Names of the methods, in the order they are shown."""
         ...
 
