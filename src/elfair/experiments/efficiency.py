@@ -151,7 +151,7 @@ def data_efficiency(
     drawn apart from each other, so that each cell keeps its number of trials. The ratio is the
     smaller of two, one for the rate and one for the accuracy. The smaller of two noisy numbers lies
     too low where both are alike, so that only the lower end is a quantile of it: the upper end is
-    the smaller of the upper ends of the two.
+    the smaller of the upper ends of the two, each at half the error (a union bound).
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def data_efficiency(
         rows=round(float(rows), 9),  # exp(log(256)) is not quite 256
         # Never between two resamples: one of them may never have got there.
         low=float(np.quantile(ratios.min(axis=1), 0.025, method="lower")),
-        high=float(np.quantile(ratios, 0.975, axis=0, method="higher").min()),
+        high=float(np.quantile(ratios, 1 - 0.025 / 2, axis=0, method="higher").min()),
         smallest=sizes[0],
         largest=sizes[-1],
     )

@@ -121,7 +121,7 @@ def grid(
     _sizes(axes[-1], summary.sizes)
     about = _about(rows, summary)
     if any(answers):
-        about += "; arrows: times fewer rows for both the rate and the accuracy"
+        about += "; arrows: times fewer rows needed"
     lines = [
         part
         for line in (*title.splitlines(), about)
