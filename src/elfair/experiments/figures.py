@@ -1,0 +1,209 @@
+"""The paper's figures, from a summary: PNG and SVG."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from elfair.errors import InputError, MissingPackageError, did_you_mean
+from elfair.experiments.looks import method_looks, setting_looks
+from elfair.experiments.panels import ACCURACY, ANY, RETURNED, Line, Row, failure_panel, grid
+from elfair.experiments.summary import GUARANTEED, PAPER, Summary
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: As many rows as the longer half of the paper's appendix has.
+MOST_ROWS = 6
+_STYLE: Any = {  # matplotlib's own type for it differs from version to version
+    "font.size": 9.0,
+    "axes.titlesize": 9.5,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.6,
+    "xtick.minor.size": 0.0,
+    "legend.frameon": False,
+    "legend.handlelength": 4.2,
+    "legend.columnspacing": 2.0,
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "elfair",  # else identifiers are drawn at random
+}
+
+
+class _Arranged(Protocol):
+    @property
+    def arrangements(self) -> Sequence[str]: ...
+
+
+class DrawnStudy(Protocol):
+    """What the figures need of a study."""
+
+    @property
+    def figures(self) -> _Arranged:
+        """Which arrangements are drawn."""
+        ...
+
+
+def draw(study: DrawnStudy, summary: Summary, folder: Path) -> list[Path]:
+    """Draw the arrangements that a study asks for, of all trials there are.
+
+    "methods" is the arrangement of the paper's appendix: a row of panels for each choice of
+    settings, a line for each method; of a single choice of settings also the paper's figures 1
+    and 2. "settings" is figure 3: a file for each ELF method, a line for each choice of settings.
+    "comparison" holds elfair against the paper's ELF, the answers about data efficiency as arrows.
+
+    Parameters
+    ----------
+    study : Study
+        Names the arrangements.
+    summary : Summary
+        What it found.
+    folder : Path
+        Where the files go; made where it does not exist.
+
+    Returns
+    -------
+    list of Path
+        The files, the same byte for byte for the same summary.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> import tempfile
+    >>> from elfair.experiments.records import TrialRecord
+    >>> from elfair.experiments.summary import summarize
+    >>> study = SimpleNamespace(
+    ...     title="A study", population="lending", methods=("elfair",), delta=0.1, efficiency=(),
+    ...     figures=SimpleNamespace(arrangements=("settings",)),
+    ... )
+    >>> trial = TrialRecord("elfair", "{}", 256, 0, "returned", 0.9, {"0": 0.0}, 0.1, None)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     files = draw(study, summarize(study, [trial], {}), Path(folder))
+    >>> [file.name for file in files]
+    ['settings-elfair.png', 'settings-elfair.svg']
+    """
+    for name in study.figures.arrangements:
+        if name not in ARRANGEMENTS:
+            raise InputError(
+                f"There is no arrangement of figures called {name!r}. There are: "
+                f"{', '.join(ARRANGEMENTS)}.",
+                hint=did_you_mean(name, ARRANGEMENTS, "see [figures] in the study file."),
+            )
+    if not any(cell.trials for cell in summary.cells):
+        raise InputError(
+            f"There is nothing to draw: the study {summary.title!r} has no finished trials"
+            + (", all of them crashed." if summary.cells else "."),
+            hint="run it first; figures can be drawn of a study that is not finished.",
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    with _styled():
+        return [
+            path
+            for name in study.figures.arrangements
+            for stem, figure in ARRANGEMENTS[name](summary)
+            for path in _write(figure, folder / stem)
+        ]
+
+
+def _methods(summary: Summary) -> Iterator[tuple[str, Figure]]:
+    failures = [failure_panel(group) for group in summary.groups]
+    rows = _row_for_each_setting(summary, summary.methods)
+    title = summary.title
+    if len(rows) == 1:
+        if failures:
+            yield "figure-1-failure-rates", grid(summary, rows, failures, title=title)
+        panels = [ACCURACY, RETURNED]
+        yield "figure-2-accuracy-and-solutions", grid(summary, rows, panels, title=title)
+    for stem, part in _files("methods", rows):
+        yield stem, grid(summary, part, [*failures, RETURNED, ACCURACY], title=title)
+
+
+def _settings(summary: Summary) -> Iterator[tuple[str, Figure]]:
+    looks = setting_looks(len(summary.settings))
+    for method in _elf(summary):
+        lines = [
+            Line(summary.name_of(settings), look, settings, method)
+            for settings, look in zip(summary.settings, looks, strict=True)
+        ]
+        title = f"{summary.title}\n{summary.labels[method]}"
+        panels = [ANY, RETURNED, ACCURACY]
+        figure = grid(summary, [Row("", lines)], panels, title=title, legend_beside=True)
+        yield f"settings-{_file_name(method)}", figure
+
+
+def _comparison(summary: Summary) -> Iterator[tuple[str, Figure]]:
+    rows = _row_for_each_setting(summary, _elf(summary))
+    panels = [RETURNED, ACCURACY, ANY]
+    for stem, part in _files("comparison", rows):
+        yield stem, grid(summary, part, panels, title=summary.title, arrows=True)
+
+
+#: What can be drawn, by name.
+ARRANGEMENTS: dict[str, Callable[[Summary], Iterator[tuple[str, Figure]]]] = {
+    "methods": _methods,
+    "settings": _settings,
+    "comparison": _comparison,
+}
+
+
+def _elf(summary: Summary) -> Sequence[str]:
+    """The ELF methods, or all in a study that has none of them."""
+    own = [method for method in summary.methods if method in (*GUARANTEED, PAPER)]
+    return own or summary.methods
+
+
+def _row_for_each_setting(summary: Summary, methods: Sequence[str]) -> list[Row]:
+    looks = method_looks(methods)
+    return [
+        Row(
+            summary.name_of(settings),
+            [Line(summary.labels[m], looks[m], settings, m) for m in methods],
+        )
+        for settings in summary.settings
+    ]
+
+
+def _files(stem: str, rows: list[Row]) -> Iterator[tuple[str, list[Row]]]:
+    """Rows of each file: as even as can be, the shorter first, as in the paper (5 and 6)."""
+    count = math.ceil(len(rows) / MOST_ROWS)
+    ends = [len(rows) * index // count for index in range(count + 1)]
+    for index, (start, end) in enumerate(pairwise(ends), start=1):
+        yield stem if count == 1 else f"{stem}-{index}-of-{count}", rows[start:end]
+
+
+def _file_name(method: str) -> str:
+    return "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in method)
+
+
+@contextmanager
+def _styled() -> Iterator[None]:
+    """Our style, whatever the user's own is, and theirs again afterwards."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise MissingPackageError(
+            "Figures are drawn by matplotlib, which is not installed.",
+            hint='pip install "elfair[experiments]"',
+        ) from None
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_STYLE)
+        yield
+
+
+def _write(figure: Figure, stem: Path) -> list[Path]:
+    """Both files, without the date and the version that would differ from run to run."""
+    png, svg = stem.with_name(stem.name + ".png"), stem.with_name(stem.name + ".svg")
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # once laid out: doing it again for each file takes long
+    figure.savefig(png, dpi=150, metadata={"Software": None})
+    figure.savefig(svg, metadata={"Date": None, "Creator": None})
+    return [png, svg]

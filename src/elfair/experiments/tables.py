@@ -1,0 +1,250 @@
+"""A summary as text, Markdown and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from elfair.experiments.cells import Cell, Mean, Rate
+    from elfair.experiments.summary import Summary
+
+WIDTH = 100
+#: More groups than this do not fit the width; a CSV file holds them all.
+MOST_GROUPS = 3
+_CRASHED = "Crashed trials (in no rate above; 499+1! stands for 499 trials and 1 that crashed)"
+_LEGEND = (
+    "Rates and accuracy in %, ± one standard error; where a rate is 0 or 100 the far end of "
+    "Wilson's 95 % interval is given instead. failed: a model was returned that makes the group "
+    "worse off, as a share of all trials. accuracy: of the models returned. seconds: median "
+    "processor time of a fit."
+)
+
+
+def as_text(summary: Summary) -> str:
+    """Tables for the terminal, at most 100 columns wide."""
+    lines = [*_wrapped(summary.title), *_wrapped(_about(summary))]
+    lines += _listed("warning: ", summary.warnings)
+    heading = _headings(summary)
+    for settings in summary.settings:
+        rows: list[Sequence[str]] = [heading]
+        labels: dict[int, str] = {}
+        for method in summary.methods:
+            if line := summary.line(settings, method):
+                labels[len(rows)] = summary.labels[method]
+                rows += [_row(summary, cell) for cell in line]
+        table = _aligned(rows)
+        lines += ["", summary.name_of(settings), "  " + table[0]]
+        for index, row in enumerate(table[1:], start=1):
+            lines += [labels[index]] if index in labels else []
+            lines.append("  " + row)
+    lines += ["", *_wrapped(_LEGEND)]
+    for title, table_rows in _short_tables(summary):
+        lines += ["", *_wrapped(title), *("  " + row for row in _aligned(table_rows))]
+    if summary.efficiency:
+        lines += ["", "Data efficiency", *_listed("- ", _answers(summary))]
+    if crashes := _crashes(summary):
+        lines += ["", _CRASHED, *_listed("- ", crashes)]
+    return "\n".join(lines) + "\n"
+
+
+def as_markdown(summary: Summary) -> str:
+    """The same tables in Markdown."""
+    parts = [f"## {summary.title}", _about(summary)]
+    parts += [f"> warning: {warning}" for warning in summary.warnings]
+    for settings in summary.settings:
+        rows: list[Sequence[str]] = [["method", *_headings(summary)]]
+        for method in summary.methods:
+            label = summary.labels[method]
+            rows += [[label, *_row(summary, cell)] for cell in summary.line(settings, method)]
+        parts += [f"### {summary.name_of(settings)}", _piped(rows)]
+    parts.append(_LEGEND)
+    for title, table_rows in _short_tables(summary):
+        parts += [f"### {title}", _piped(table_rows)]
+    if summary.efficiency:
+        parts += ["### Data efficiency", "\n".join(f"* {each}" for each in _answers(summary))]
+    if crashes := _crashes(summary):
+        parts += [f"### {_CRASHED}", "\n".join(f"* {c}" for c in crashes)]
+    return "\n\n".join(parts) + "\n"
+
+
+def as_csv(summary: Summary) -> str:
+    """One line for each cell, at full precision; empty where nothing is known."""
+    names = sorted({name for text in summary.settings for name in json.loads(text)})
+    rates = ["returned", *(f"failed_{group}" for group in summary.groups), "failed_any"]
+    columns = [f"setting_{name}" for name in names]
+    columns += ["method", "label", "n", "trials", "crashed"]
+    for rate in rates:
+        columns += [rate, f"{rate}_se", f"{rate}_wilson_low", f"{rate}_wilson_high"]
+    columns += ["accuracy", "accuracy_se", "median_seconds", "total_seconds"]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    for cell in summary.cells:
+        settings = json.loads(cell.settings)
+        row: list[object] = [settings.get(name) for name in names]
+        row += [cell.method, summary.labels[cell.method], cell.n, cell.trials, cell.crashed]
+        for each in (cell.returned, *cell.failures.values(), cell.any_failure):
+            row += [each.value, each.standard_error, *each.interval]
+        row += [cell.accuracy.value, cell.accuracy.standard_error]
+        row += [cell.median_seconds, cell.total_seconds]
+        writer.writerow(["" if v is None or v != v else v for v in row])
+    return out.getvalue()
+
+
+def _about(summary: Summary) -> str:
+    cells = summary.cells
+    trials, crashed = sum(cell.trials for cell in cells), sum(cell.crashed for cell in cells)
+    fixed = f" ({summary.fixed})" if summary.fixed else ""
+    crashes = f", {crashed:,} crashed" if crashed else ""
+    return (
+        f"Population {summary.population}{fixed}, delta = {summary.delta:g}; "
+        f"{trials:,} trials in {len(cells):,} cells{crashes}."
+    )
+
+
+def _headings(summary: Summary) -> list[str]:
+    groups = [f"failed {group}" for group in _shown(summary)]
+    return ["n", "trials", "returned", "accuracy", *groups, "failed any", "seconds"]
+
+
+def _shown(summary: Summary) -> tuple[str, ...]:
+    return summary.groups if len(summary.groups) <= MOST_GROUPS else ()
+
+
+def _row(summary: Summary, cell: Cell) -> list[str]:
+    return [
+        f"{cell.n:,}",
+        str(cell.trials) if not cell.crashed else f"{cell.trials}+{cell.crashed}!",
+        _rate(cell.returned),
+        _mean(cell.accuracy),
+        *(_rate(cell.failures[group]) for group in _shown(summary)),
+        _rate(cell.any_failure),
+        _seconds(cell.median_seconds),
+    ]
+
+
+def _rate(rate: Rate) -> str:
+    if not rate.trials:
+        return "-"
+    low, high = rate.interval
+    if rate.count == 0:
+        return f"0 (<{100 * high:.1f})"
+    if rate.count == rate.trials:
+        return f"100 (>{100 * low:.1f})"
+    return f"{100 * rate.value:.1f} ±{100 * rate.standard_error:.1f}"
+
+
+def _mean(mean: Mean) -> str:
+    if not mean.count:
+        return "-"
+    return f"{100 * mean.value:.1f}" + (
+        f" ±{100 * mean.standard_error:.1f}" if mean.count > 1 else ""
+    )
+
+
+def _seconds(seconds: float) -> str:
+    if math.isnan(seconds):
+        return "-"
+    return f"{seconds:.3f}" if seconds < 100 else f"{seconds:,.0f}"
+
+
+def _short_tables(summary: Summary) -> list[tuple[str, list[Sequence[str]]]]:
+    """The check of the promise, and where the time went."""
+    tables: list[tuple[str, list[Sequence[str]]]] = []
+    rows: list[Sequence[str]] = [["method", "group", "n", "failed", "limit", "verdict"]]
+    swept = len(summary.settings) > 1
+    for promise in summary.promises:
+        verdict = "kept" if promise.kept else "BROKEN"
+        where = f", {summary.name_of(promise.cell.settings)}" if swept else ""
+        rows.append(
+            [
+                summary.labels[promise.method],
+                promise.group,
+                f"{promise.cell.n:,}{where}",
+                f"{_rate(promise.rate)} of {promise.rate.trials}",
+                f"{100 * promise.limit:.1f}",
+                verdict if promise.guaranteed else "no guarantee",
+            ]
+        )
+    if len(rows) > 1:
+        tables.append((_promise_title(summary), rows))
+    total = math.fsum(summary.seconds.values())
+    time: list[Sequence[str]] = [["method", "processor time", "share"]]
+    for method, seconds in sorted(summary.seconds.items(), key=lambda item: -item[1]):
+        share = f"{seconds / total:.1%}" if total else "-"
+        time.append([summary.labels[method], _duration(seconds), share])
+    time.append(["all", _duration(total), ""])
+    tables.append(("Where the time went", time))
+    return tables
+
+
+def _promise_title(summary: Summary) -> str:
+    return (
+        f"The promise: no group failed in more than delta = {100 * summary.delta:g} % of trials "
+        "(largest rate over all cells; limit: delta + 4 standard errors at delta)"
+    )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def _answers(summary: Summary) -> list[str]:
+    return [
+        answer.sentence(summary.labels, summary.name_of(answer.settings))
+        for answer in summary.efficiency
+    ]
+
+
+def _crashes(summary: Summary) -> list[str]:
+    return [
+        f"{summary.labels[cell.method]}, n = {cell.n:,}, {summary.name_of(cell.settings)}: "
+        f"{cell.crashed} of {cell.crashed + cell.trials}; the first: {_first_line(cell)}"
+        for cell in summary.cells
+        if cell.crashed
+    ]
+
+
+def _first_line(cell: Cell) -> str:
+    return (cell.first_error or "no message").strip().partition("\n")[0]
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Columns to the right, but for those of words."""
+    words = {i for i, name in enumerate(rows[0]) if name in ("method", "verdict")}
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return [
+        "  ".join(
+            cell.ljust(width) if i in words else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _piped(rows: Sequence[Sequence[str]]) -> str:
+    escaped = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    rule = ["---" if name in ("method", "verdict") else "---:" for name in rows[0]]
+    return "\n".join(f"| {' | '.join(row)} |" for row in [escaped[0], rule, *escaped[1:]])
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH)
+
+
+def _listed(mark: str, items: Iterable[str]) -> list[str]:
+    return [
+        line
+        for item in items
+        for line in textwrap.wrap(
+            item, WIDTH, initial_indent=mark, subsequent_indent=" " * len(mark)
+        )
+    ]
