@@ -91,7 +91,7 @@ def run(
         pending: Counter[tuple[str, int]] = Counter()
         for task in tasks:
             pending[task.method, task.n] += len(task.settings)
-        timing = Timing(Store.read(store)[1])
+        timing = Timing(Store.read(store, study)[1])
         with (
             _workers(jobs, dask) as (parallel, width),
             Progress(pending, timing, total=study.trials, jobs=width, quiet=quiet) as progress,

@@ -106,13 +106,15 @@ class Store:
         return store
 
     @staticmethod
-    def read(path: str | Path) -> tuple[Study, list[TrialRecord]]:
+    def read(path: str | Path, study: Study | None = None) -> tuple[Study, list[TrialRecord]]:
         """The study and the trials of a store; of a trial that was run again, the last attempt.
 
         Parameters
         ----------
         path : str or Path
             The file.
+        study : Study, optional
+            What the trials must belong to; title, figures and efficiency are then taken from here.
 
         Returns
         -------
@@ -121,7 +123,10 @@ class Store:
         """
         path = Path(path)
         with closing(_readable(path)) as connection:
-            study = Study.model_validate_json(_meta(path, connection)["study"])
+            meta = _meta(path, connection)
+            if study is None:
+                study = Study.model_validate_json(meta["study"])
+            _check_same(path, meta, study)
             with _told_apart(path):
                 rows = connection.execute(
                     "SELECT method, settings, n, seed, outcome, accuracy, violations, seconds, "

@@ -243,12 +243,12 @@ def ready_studies() -> dict[str, str]:
     >>> list(ready_studies())[:2]
     ['appendix', 'elfair-against-paper']
     """
-    found = sorted((each for each in READY.iterdir()), key=lambda each: each.name)
-    return {
-        each.name.removesuffix(".toml"): tomllib.loads(each.read_text(encoding="utf-8"))["title"]
-        for each in found
+    texts = {
+        each.name.removesuffix(".toml"): each.read_text(encoding="utf-8")
+        for each in READY.iterdir()
         if each.name.endswith(".toml")
     }
+    return {name: tomllib.loads(texts[name])["title"] for name in sorted(texts)}
 
 
 def canonical(value: Any) -> str:
