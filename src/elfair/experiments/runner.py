@@ -60,7 +60,8 @@ def run(
         Processes on this machine, each with one thread; -1 is one for each core.
     dask : str, optional
         The address of a Dask scheduler, such as ``"tcp://host:8786"``: trials then run on its
-        workers, and ``jobs`` is not used. elfair must be installed there.
+        workers, and ``jobs`` is not used. elfair must be installed there. Give each worker one
+        thread: processor time is counted by process.
     retry_failed : bool, default False
         Run trials that failed once more. Their last attempt counts.
     quiet : bool, default False

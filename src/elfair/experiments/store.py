@@ -174,8 +174,9 @@ class Store:
         with self._transaction():
             # A trial that is there already came out the same: it depends on its key alone.
             self._connection.executemany(
-                "INSERT OR IGNORE INTO trials (method, settings, n, seed, attempt, outcome, "
-                "accuracy, violations, seconds, error, source) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+                "INSERT INTO trials (method, settings, n, seed, attempt, outcome, accuracy, "
+                "violations, seconds, error, source) VALUES (?,?,?,?,?,?,?,?,?,?,?) "
+                "ON CONFLICT (method, settings, n, seed, attempt) DO NOTHING",
                 rows,
             )
 
