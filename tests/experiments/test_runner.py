@@ -24,7 +24,7 @@ from elfair.experiments.study import Study
 from elfair.experiments.trial import source_digest
 
 #: Methods of a user's own, in a module beside the study. Each fit leaves a line in a file.
-METHODS = '''
+METHODS = """
 import os
 from pathlib import Path
 
@@ -69,19 +69,20 @@ class Deadly(Own):
 
 dynamic, static = Own("dynamic", True), Own("static", False)
 crashing, deadly = Crashing("crashing", False), Deadly("deadly", True)
-'''
+"""
 
 
-@pytest.fixture
-def study(tmp_path, monkeypatch):
-    """Makes studies of methods of one's own, which need not be fast to be counted."""
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    module = f"own_{abs(hash(tmp_path))}"  # a name of its own: modules stay imported
-    (tmp_path / f"{module}.py").write_text(METHODS)
+class Studies:
+    """Makes studies with methods of one's own in a folder, whose fits can be counted."""
 
-    def make(*methods, alpha=(0.5, 0.9), seeds=3):
-        path = tmp_path / "study.toml"
-        names = [f"{module}:{each}" if "-" not in each else each for each in methods]
+    def __init__(self, folder):
+        self.folder = folder
+        self.module = f"own_{abs(hash(folder))}"  # a name of its own: modules stay imported
+        (folder / f"{self.module}.py").write_text(METHODS)
+
+    def __call__(self, *methods, alpha=(0.5, 0.9), seeds=3):
+        path = self.folder / "study.toml"
+        names = [f"{self.module}:{each}" if "-" not in each else each for each in methods]
         path.write_text(f"""
 title = "A study"
 population = "foster-care"
@@ -91,8 +92,11 @@ sizes = [{{ n = [50, 100], seeds = {seeds} }}]
 """)
         return Study.load(path)
 
-    make.folder, make.module = tmp_path, module
-    return make
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    return Studies(tmp_path)
 
 
 def fits(study):
@@ -138,20 +142,20 @@ def test_a_second_run_runs_nothing(study, tmp_path):
 
 def test_a_resumed_run_runs_what_is_missing_alone(study, tmp_path, monkeypatch):
     made = study("dynamic", "static")
-    perform, calls = runner.perform, []
+    perform, calls = runner.perform_elsewhere, []
 
-    def interrupted(task):
+    def interrupted(task, paths):
         if len(calls) == 7:
             raise KeyboardInterrupt
         calls.append(task)
-        return perform(task)
+        return perform(task, paths)
 
-    monkeypatch.setattr(runner, "perform", interrupted)
+    monkeypatch.setattr(runner, "perform_elsewhere", interrupted)
     with pytest.raises(KeyboardInterrupt):
         go(made, tmp_path / "s.sqlite")
     kept = rows(tmp_path / "s.sqlite")
     assert len(kept) == sum(len(task.settings) for task in calls)
-    monkeypatch.setattr(runner, "perform", perform)
+    monkeypatch.setattr(runner, "perform_elsewhere", perform)
     assert go(made, tmp_path / "s.sqlite") == Tally(made.trials - len(kept), 0)
     go(made, tmp_path / "whole.sqlite")
     assert rows(tmp_path / "s.sqlite") == rows(tmp_path / "whole.sqlite")
@@ -257,23 +261,26 @@ def test_an_address_where_no_cluster_is(study, tmp_path):
 REAL = ("elf-paper", "logistic-regression", "crashing", "dynamic")
 
 
-@pytest.fixture
-def whole(study, tmp_path):
-    """A study with methods of all kinds, and its store after an undisturbed run."""
-    made = study(*REAL, alpha=(0.2, 0.5, 0.9), seeds=5)
-    assert go(made, tmp_path / "whole.sqlite") == Tally(4 * 3 * 2 * 5, 12)
-    return made, rows(tmp_path / "whole.sqlite")
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A study with methods of all kinds, and what its store holds after an undisturbed run."""
+    folder = tmp_path_factory.mktemp("whole")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "path", [*sys.path])
+        made = Studies(folder)(*REAL, seeds=5)
+        assert go(made, folder / "whole.sqlite") == Tally(4 * 2 * 2 * 5, 8)
+        yield made, rows(folder / "whole.sqlite"), folder / "study.toml"
 
 
 def test_a_dask_cluster_gives_the_same_store(whole, tmp_path):
     from distributed import LocalCluster
 
-    made, expected = whole
+    made, expected, _ = whole
     with LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True
     ) as cluster:
         tally = go(made, tmp_path / "dask.sqlite", dask=cluster.scheduler_address)
-    assert tally == Tally(len(expected), 12)
+    assert tally == Tally(len(expected), 8)
     assert rows(tmp_path / "dask.sqlite") == expected
 
 
@@ -281,7 +288,7 @@ COMMAND = """
 import sys
 from elfair.experiments.runner import run
 from elfair.experiments.study import Study
-run(Study.load(sys.argv[1]), sys.argv[2], jobs=2, quiet=True)
+run(Study.load(sys.argv[1]), sys.argv[2], jobs=int(sys.argv[3]), quiet=True)
 """
 
 
@@ -295,24 +302,24 @@ def count(path):
 
 
 def test_a_run_killed_five_times_gives_the_same_store(whole, tmp_path):
-    made, expected = whole
+    made, expected, file = whole
     store = tmp_path / "killed.sqlite"
-    (tmp_path / "fits").unlink()
-    begun = [sys.executable, "-c", COMMAND, str(tmp_path / "study.toml"), str(store)]
     stored = [0]
     # The first kill hits the making of the store; of the others, only chance knows the moment.
-    for more in (0, *(random.randint(1, 12) for _ in range(4))):
-        process = subprocess.Popen(begun, start_new_session=True)
-        while (count(store) < stored[-1] + more) or not store.exists():
+    for jobs in (1, 1, 2, 1, 1):
+        more = random.randint(1, 12) if store.exists() else 0
+        process = subprocess.Popen(
+            [sys.executable, "-c", COMMAND, str(file), str(store), str(jobs)],
+            start_new_session=True,
+        )
+        while count(store) < stored[-1] + more or not store.exists():
             assert process.poll() is None, "the run ended before it was killed"
             time.sleep(0.001)
-        time.sleep(random.random() * 0.02)
+        time.sleep(random.random() * 0.05)
         os.killpg(process.pid, signal.SIGKILL)  # workers too
         assert process.wait() == -signal.SIGKILL
         stored.append(count(store))
     assert stored == sorted(stored)  # nothing is lost by a kill
     assert stored[-1] < len(expected)
-    subprocess.run(begun, check=True)
+    assert go(made, store).finished == len(expected) - stored[-1]
     assert rows(store) == expected
-    # A fit was repeated only where a kill hit it: at most those that the two workers held.
-    assert Store.sources(store) == {source_digest(): len(expected)}

@@ -167,6 +167,6 @@ def _warn_of_versions(store: Path) -> None:
         counts = ", ".join(f"{count:,} by {source}" for source, count in sources.items())
         click.echo(
             f"Warning: these trials were run by {len(sources)} versions of elfair's source "
-            f"({counts}).\nHint: for results of one version, run the study anew in another --store.",
+            f"({counts}).\nHint: for results of one version, run the study in another --store.",
             err=True,
         )

@@ -13,10 +13,9 @@ from typing import Any
 from elfair.errors import ElfairError, InputError, MissingPackageError
 from elfair.experiments import study_mistakes
 from elfair.experiments.progress import Progress, Timing
-from elfair.experiments.records import TrialRecord
 from elfair.experiments.store import Key, Store
 from elfair.experiments.study import Study
-from elfair.experiments.trial import Task, perform, source_digest
+from elfair.experiments.trial import Task, perform_elsewhere
 
 
 class RunStoppedError(ElfairError, RuntimeError):
@@ -178,7 +177,7 @@ def _check_methods(study: Study) -> dict[str, bool]:
 @contextmanager
 def _workers(jobs: int, dask: str | None) -> Iterator[tuple[Any, int]]:
     """What runs tasks in parallel, and how many at a time."""
-    from joblib import Parallel, cpu_count, parallel_config
+    from joblib import cpu_count, parallel_config
 
     if dask is None:
         if jobs == 0 or jobs < -1:
@@ -190,12 +189,19 @@ def _workers(jobs: int, dask: str | None) -> Iterator[tuple[Any, int]]:
         # Libraries that are first loaded in the middle of a fit obey the environment.
         one_thread = {"inner_max_num_threads": 1} if width > 1 else {}
         backend = "loky" if width > 1 else "sequential"
-        with parallel_config(backend=backend, n_jobs=width, **one_thread):
-            yield Parallel(return_as="generator_unordered"), width
+        with parallel_config(backend=backend, **one_thread):
+            yield _parallel(width), width
         return
     with _client(dask) as client, parallel_config(backend="dask"):
         width = max(1, sum(client.ncores().values()))
-        yield Parallel(n_jobs=width, return_as="generator_unordered"), width
+        yield _parallel(width), width
+
+
+def _parallel(width: int) -> Any:
+    from joblib import Parallel
+
+    # One by one: a kill then costs each worker one task, and handing over takes a millisecond.
+    return Parallel(n_jobs=width, return_as="generator_unordered", batch_size=1)
 
 
 @contextmanager
@@ -208,7 +214,7 @@ def _client(address: str) -> Iterator[Any]:
             hint="pip install 'elfair[dask]'.",
         ) from None
     try:
-        client = Client(address, timeout=10)
+        client = Client(address, timeout=10)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise InputError(
             f"dask must be the address of a running scheduler. Got {address!r} instead ({error}).",
@@ -221,14 +227,9 @@ def _client(address: str) -> Iterator[Any]:
 def _results(parallel: Any, tasks: Iterable[Task]) -> Any:
     from joblib import delayed
 
-    paths = list(sys.path)
-    return parallel(delayed(_perform)(task, paths) for task in tasks)
-
-
-def _perform(task: Task, paths: list[str]) -> tuple[Task, list[TrialRecord], str]:
-    """In a worker: `perform`, with modules found where the parent finds them."""
-    sys.path += [path for path in paths if path not in sys.path]
-    return task, perform(task), source_digest()
+    # Modules are found in workers where they are found here: the study's folder may be among them.
+    paths = tuple(sys.path)
+    return parallel(delayed(perform_elsewhere)(task, paths) for task in tasks)
 
 
 def _is_a_lost_worker(error: Exception) -> bool:

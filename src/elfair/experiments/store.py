@@ -133,8 +133,8 @@ class Store:
                     "error, MAX(attempt) FROM trials GROUP BY method, settings, n, seed"
                 ).fetchall()
         return study, [
-            TrialRecord(*row[:6], violations=json.loads(row[6]), seconds=row[7], error=row[8])
-            for row in rows
+            TrialRecord(m, settings, n, seed, outcome, accuracy, json.loads(violations), s, error)
+            for m, settings, n, seed, outcome, accuracy, violations, s, error, _ in rows
         ]
 
     @staticmethod
