@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
+from elfair.baselines import get_method
 from elfair.cli import main
 from elfair.experiments.records import TrialRecord
 from elfair.experiments.store import Store
@@ -142,12 +143,13 @@ def test_results_of_several_versions_are_pointed_out():
 def test_summaries_and_figures_get_the_study_and_its_trials(folder, monkeypatch):
     given = []
 
-    def summarize(study, records):
-        given.append((study, records))
+    def summarize(study, records, labels, *, sources):
+        given.append((study, records, labels, dict(sources)))
         return SimpleNamespace(text=lambda: "words", markdown=lambda: "|a|", csv=lambda: "a,b\n")
 
-    def draw(study, records, into):
-        given.append((study, records))
+    def draw(study, summary, into):
+        assert study == Study.load("small.toml")
+        assert summary.text() == "words"
         return [into / "figure.png"]
 
     summary, figures = (f"elfair.experiments.{name}" for name in ("summary", "figures"))
@@ -161,11 +163,10 @@ def test_summaries_and_figures_get_the_study_and_its_trials(folder, monkeypatch)
     assert (folder / "out.csv").read_text() == "a,b\n"
     drawn = elfair("plot", "small.toml", "--output", "pictures/here")
     assert drawn.stdout == f"{os.path.join('pictures', 'here', 'figure.png')}\n"
-    assert (folder / "pictures" / "here").is_dir()
     assert len(given) == 4
-    for study, records in given:
-        assert study == Study.load("small.toml")
-        assert records == Store.read("small.sqlite")[1]
+    labels = {name: get_method(name).label for name in ("elf-paper", "logistic-regression")}
+    study, trials = Store.read("small.sqlite")
+    assert given == [(study, trials, labels, {"a": 1})] * 4
 
 
 @pytest.mark.parametrize("command", [["summarize"], ["plot", "--output", "x"]])

@@ -37,11 +37,7 @@ n = [1024]
 seeds = 1
 """
 DOUBLED = [256 * 2**k for k in range(8)]
-ELEVEN = [
-    "elfair",
-    "elf-paper",
-    *[name for name in METHODS if not name.startswith("elf")],
-]
+ELEVEN = ("elfair", "elf-paper", *(name for name in METHODS if not name.startswith("elf")))
 
 
 def refused(text: str) -> str:
@@ -68,7 +64,7 @@ def test_a_study_knows_its_trials():
         {"strict": True, "alpha": 1},
     ]
     assert study.trials == 2 * 2 * (3 + 3 + 1)
-    assert study.figures.arrangements == ["methods"]
+    assert study.figures.arrangements == ("methods",)
 
 
 def test_without_settings_there_is_one_combination():
@@ -106,7 +102,7 @@ def test_ready_studies_compare_what_they_promise():
     assert Study.load("figures-1-2-strict").settings == {"alpha": [0.9], "strict": True}
     assert Study.load("appendix").settings["alpha"] == tenths
     assert Study.load("figure-3").settings["alpha"] == tenths
-    assert Study.load("figure-3").figures.arrangements == ["settings"]
+    assert Study.load("figure-3").figures.arrangements == ("settings",)
     against = Study.load("elfair-against-paper")
     assert {(e.n, e.settings["alpha"]) for e in against.efficiency} == {
         (4096, 0.9),
@@ -290,9 +286,21 @@ def test_a_file_that_is_not_there():
         Study.load("nowhere.toml")
 
 
+def test_a_method_whose_module_is_broken(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "broken_methods.py").write_text("1 / 0\n")
+    message = refused(replaced('"elfair", ', '"broken_methods:mine", '))
+    assert "Importing it raised ZeroDivisionError: division by zero." in message
+
+
 def test_a_method_beside_the_file_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])  # restored afterwards
-    (tmp_path / "methods_beside_the_study.py").write_text("mine = object()\n")
+    (tmp_path / "methods_beside_the_study.py").write_text("""
+class Mine:
+    label, uses_impact = "mine", False
+    def fit(self, draw, constraints, *, delta, seed): ...
+mine = Mine()
+""")
     (tmp_path / "study.toml").write_text(
         GOOD.replace('"elfair"', '"methods_beside_the_study:mine"')
     )

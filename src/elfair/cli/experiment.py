@@ -84,15 +84,11 @@ def status(study: str, store: Path | None) -> None:
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it there.")
 def summarize(study: str, store: Path | None, form: str, output: Path | None) -> None:
     """Sum it up, with standard errors: solutions, accuracy, failures, data efficiency."""
-    from elfair.experiments.summary import summarize as sum_up  # type: ignore[import-not-found]
-
-    loaded, store, trials = _finished(study, store)
-    text = getattr(sum_up(loaded, trials), form)()
+    text = getattr(_summary(*_opened(study, store)), form)()
     if output is None:
         click.echo(text)
     else:
         output.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
-    _warn_of_versions(store)
 
 
 @experiment.command()
@@ -108,9 +104,8 @@ def plot(study: str, store: Path | None, output: Path) -> None:
     """Draw its figures, as PNG and SVG."""
     from elfair.experiments.figures import draw  # type: ignore[import-not-found]
 
-    loaded, store, trials = _finished(study, store)
-    output.mkdir(parents=True, exist_ok=True)
-    for path in draw(loaded, trials, output):
+    loaded, store = _opened(study, store)
+    for path in draw(loaded, _summary(loaded, store), output):
         click.echo(path)
     _warn_of_versions(store)
 
@@ -118,15 +113,21 @@ def plot(study: str, store: Path | None, output: Path) -> None:
 @experiment.command("list")
 def list_() -> None:
     """List ready studies, populations and methods."""
-    import inspect
+    from inspect import signature
 
     from elfair.baselines import METHODS
     from elfair.experiments.populations import POPULATIONS
     from elfair.experiments.study import ready_studies
 
     _section("Studies", ready_studies())
-    made: dict[str, Any] = dict(POPULATIONS)
-    _section("Populations", {name: str(inspect.signature(each)) for name, each in made.items()})
+    settings = {
+        name: ", ".join(
+            each.name if each.default is each.empty else f"{each.name} = {each.default!r}"
+            for each in signature(make).parameters.values()
+        )
+        for name, make in POPULATIONS.items()
+    }
+    _section("Populations, with their settings", settings)
     _section("Methods", {name: method.label for name, method in METHODS.items()})
 
 
@@ -144,19 +145,22 @@ def _opened(name: str, store: Path | None) -> tuple[Study, Path]:
     return Study.load(name), store or Path(f"{Path(name).stem}.sqlite")
 
 
-def _finished(name: str, store: Path | None) -> tuple[Study, Path, list[Any]]:
-    """The study, where its trials are, and those that there are."""
+def _summary(study: Study, store: Path) -> Any:
+    """What the trials so far came to."""
+    from elfair.baselines import METHODS, get_method
     from elfair.errors import InputError
     from elfair.experiments.store import Store
+    from elfair.experiments.summary import summarize  # type: ignore[import-not-found]
 
-    study, store = _opened(name, store)
     trials = Store.read(store, study)[1]
     if not trials:
         raise InputError(
             f"{store} must hold at least one trial. Got none.",
-            hint=f"run `elfair experiment run {name}` first.",
+            hint="`elfair experiment run` makes some.",
         )
-    return study, store, trials
+    # The label of a known method is known even where what it needs is not installed.
+    labels = {name: (METHODS.get(name) or get_method(name)).label for name in study.methods}
+    return summarize(study, trials, labels, sources=Store.sources(store))
 
 
 def _warn_of_versions(store: Path) -> None:

@@ -1,4 +1,4 @@
-"""What one trial of a study came to."""
+"""One trial of a study, as it is kept."""
 
 from __future__ import annotations
 
@@ -7,13 +7,26 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class TrialRecord:
-    """What one trial came to: a method, fitted to one draw from a population.
+    """What came of one method on one data set.
 
-    Examples
-    --------
-    >>> trial = TrialRecord("elfair", '{"alpha": 0.9}', 256, 0, "no solution", None, {}, 0.01, None)
-    >>> trial.outcome
-    'no solution'
+    Parameters
+    ----------
+    method : str
+        Its name in the study.
+    settings : str
+        Canonical JSON of the population's settings, swept and fixed.
+    n, seed : int
+        Which data set.
+    outcome : str
+        "returned", "no solution" or "failed" (the method crashed).
+    accuracy : float or None
+        True accuracy of the returned model.
+    violations : dict of str to float
+        True violation for each group, above 0 where it is worse off; empty unless returned.
+    seconds : float
+        Processor time of the fit.
+    error : str or None
+        What a crash said.
     """
 
     method: str

@@ -21,15 +21,18 @@ READY = files("elfair.experiments") / "studies"
 
 
 class _Table(BaseModel):
-    # Strict: "500" is no number, and a misspelt key is no key.
+    # Strict: "500" is no number, and a misspelt key is no key. (Where a tuple is kept, `strict` is
+    # off for the list alone that TOML has in its place, not for what is in it.)
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class Sizes(_Table):
     """Numbers of rows, and how often each is drawn."""
 
-    n: list[int] = Field(
-        description="a list of different whole numbers of at least 1", examples=["n = [256, 512]"]
+    n: tuple[int, ...] = Field(
+        strict=False,
+        description="a list of different whole numbers of at least 1",
+        examples=["n = [256, 512]"],
     )
     seeds: int = Field(ge=1, description="a whole number of at least 1", examples=["seeds = 100"])
 
@@ -37,9 +40,11 @@ class Sizes(_Table):
 class Figures(_Table):
     """What ``elfair experiment plot`` draws."""
 
-    arrangements: list[Literal["methods", "settings"]] = Field(
-        default=["methods"],
-        description="a list of 'methods' (one line a method) and 'settings' (one line a setting)",
+    arrangements: tuple[Literal["methods", "settings", "comparison"], ...] = Field(
+        default=("methods",),
+        strict=False,
+        description="a list of 'methods' (one line a method), 'settings' (one line a setting) and "
+        "'comparison' (elfair against the paper's ELF)",
         examples=["arrangements = ['methods']"],
     )
 
@@ -66,24 +71,24 @@ class Study(_Table):
         For people.
     population : str
         Its name.
-    methods : list of str
+    methods : tuple of str
         Their names, or ``module:object`` for one of your own.
     delta : float, default 0.1
         What methods are told: the probability with which each constraint may be violated.
     settings : dict
         Settings of the population; a list is swept.
-    sizes : list of Sizes
+    sizes : tuple of Sizes
         Numbers of rows, and how many seeds (0, 1, ...) each is drawn with.
     figures : Figures
         What is drawn.
-    efficiency : list of Efficiency
+    efficiency : tuple of Efficiency
         Which data efficiencies are computed.
 
     Examples
     --------
     >>> study = Study.load("figure-3")
     >>> study.methods
-    ['elfair', 'elf-paper']
+    ('elfair', 'elf-paper')
     >>> study.combinations[:2]
     ['{"alpha": 0, "strict": false}', '{"alpha": 0.1, "strict": false}']
     >>> study.seeds[256]
@@ -94,7 +99,8 @@ class Study(_Table):
     population: str = Field(
         description="the name of a population", examples=["population = 'foster-care'"]
     )
-    methods: list[str] = Field(
+    methods: tuple[str, ...] = Field(
+        strict=False,
         min_length=1,
         description="a list of names, with at least one",
         examples=["methods = ['elfair', 'elf-paper']"],
@@ -109,12 +115,15 @@ class Study(_Table):
     settings: dict[str, Any] = Field(
         default={}, description="a table of settings", examples=["[settings]"]
     )
-    sizes: list[Sizes] = Field(
-        min_length=1, description="a list of tables, with at least one", examples=["[[sizes]]"]
+    sizes: tuple[Sizes, ...] = Field(
+        strict=False,
+        min_length=1,
+        description="a list of tables, with at least one",
+        examples=["[[sizes]]"],
     )
     figures: Figures = Field(default=Figures(), description="a table", examples=["[figures]"])
-    efficiency: list[Efficiency] = Field(
-        default=[], description="a list of tables", examples=["[[efficiency]]"]
+    efficiency: tuple[Efficiency, ...] = Field(
+        default=(), strict=False, description="a list of tables", examples=["[[efficiency]]"]
     )
 
     @classmethod
@@ -194,7 +203,12 @@ class Study(_Table):
         try:
             study = cls.model_validate(raw)
         except ValidationError as error:
-            mistakes += [study_mistakes.of_shape(cls, each) for each in error.errors()]
+            mistakes += [
+                study_mistakes.of_shape(cls, each)
+                for each in error.errors()
+                # A tuple whose only items are wrong is called too short as well.
+                if each["type"] != "too_short" or not each["input"]
+            ]
         mistakes += study_mistakes.of_meaning(raw)
         if study is None or mistakes:
             raise study_mistakes.together(name, mistakes)

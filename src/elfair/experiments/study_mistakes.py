@@ -107,6 +107,12 @@ def _methods(names: Sequence[str]) -> Iterator[InputError]:
                 get_method(name)
             except InputError as error:
                 yield error
+            except Exception as error:
+                yield InputError(
+                    f"the method {name!r} must be importable. Importing it raised "
+                    f"{type(error).__name__}: {error}.",
+                    hint="import its module in Python to see where.",
+                )
 
 
 def _sizes(tables: Sequence[Raw], sizes: Sequence[Any]) -> Iterator[InputError]:
