@@ -186,9 +186,9 @@ seeds = 3
     assert message.count("  - ") == 5
     assert message.count("Hint: ") == 5
     for said in (
-        "Got 'foster-car' instead.",
+        "'foster-car'",
         "did you mean 'foster-care'?",
-        "Got 'elf-papr' instead.",
+        "'elf-papr'",
         "did you mean 'elf-paper'?",
         "delta must be a number above 0 and at most 0.5. Got 1.5 instead.",
         "Got 'colour' instead.",

@@ -147,15 +147,8 @@ def _settings(settings: Raw) -> Iterator[InputError]:
 
 
 def _population(name: str, settings: Raw) -> Iterator[InputError]:
-    from elfair.experiments.populations import POPULATIONS, make_population
+    from elfair.experiments.populations import make_population
 
-    if name not in POPULATIONS:
-        known = ", ".join(map(repr, POPULATIONS))
-        yield InputError(
-            f"population must be one of {known}. Got {name!r} instead.",
-            hint=did_you_mean(name, POPULATIONS, "`elfair experiment list` shows them."),
-        )
-        return
     swept = [each if isinstance(each, list) else [each] for each in settings.values()]
     for values in product(*swept):
         try:
