@@ -125,6 +125,7 @@ def list_() -> None:
             each.name if each.default is each.empty else f"{each.name} = {each.default!r}"
             for each in signature(make).parameters.values()
         )
+        or "none"
         for name, make in POPULATIONS.items()
     }
     _section("Populations, with their settings", settings)
