@@ -222,6 +222,23 @@ def test_a_killed_worker_ends_the_run_with_advice(study, tmp_path):
     assert not any(row[3] == 2 for row in rows(store))
 
 
+def test_a_full_disk_ends_the_run_with_advice(study, tmp_path, monkeypatch):
+    made = study("dynamic")
+    add, calls = Store.add, []
+
+    def full(self, trials, **options):
+        calls.append(trials)
+        if len(calls) == 3:
+            raise sqlite3.OperationalError("database or disk is full")
+        add(self, trials, **options)
+
+    monkeypatch.setattr(Store, "add", full)
+    with pytest.raises(RunStoppedError, match=r"disk is full\)\. 2 trials of this run are stored"):
+        go(made, tmp_path / "s.sqlite")
+    monkeypatch.setattr(Store, "add", add)
+    assert go(made, tmp_path / "s.sqlite") == Tally(made.trials - 2, 0)
+
+
 def test_a_second_run_at_the_same_time_is_refused(study, tmp_path):
     made = study("dynamic")
     with (

@@ -176,6 +176,17 @@ def test_a_truncated_store_is_refused(path, share):
             use()
 
 
+def test_a_store_damaged_in_the_middle_is_refused(path):
+    filled(path, [replace(RETURNED, seed=seed) for seed in range(500)])
+    content = bytearray(path.read_bytes())
+    middle = len(content) // 2 // 4096 * 4096
+    content[middle : middle + 4096] = bytes(4096)
+    path.write_bytes(content)
+    for use in (lambda: Store.open(path, STUDY), lambda: Store.read(path)):
+        with pytest.raises(InputError, match="damaged"):
+            use()
+
+
 def test_a_store_of_a_newer_format_is_refused(path):
     filled(path)
     sql(path, f"UPDATE meta SET value = '{FORMAT + 1}' WHERE key = 'format'")
@@ -205,6 +216,15 @@ def test_places_that_do_not_exist(path):
         Store.read(path)
     with pytest.raises(InputError, match="folder that exists"):
         Store.open(path.parent / "nowhere" / "trials.sqlite", STUDY)
+
+
+def test_a_place_that_cannot_be_written(path):
+    path.mkdir()
+    with pytest.raises(InputError, match="There is no store"):
+        Store.open(path, STUDY)
+    (path / "x.sqlite-wal").mkdir()  # where the log must go
+    with pytest.raises(InputError, match="a file that can be written"):
+        Store.open(path / "x.sqlite", STUDY)
 
 
 def test_two_runs_do_not_share_a_store(path):

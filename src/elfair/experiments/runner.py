@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -101,14 +102,12 @@ def run(
                 for task, trials, source in results:
                     opened.add(trials, attempt=task.attempt, source=source)
                     progress(trials)
-            except ElfairError:
-                raise
             except Exception as error:
-                if not _is_a_lost_worker(error):
+                reason = _reason_to_stop(error)
+                if reason is None:
                     raise
                 raise RunStoppedError(
-                    f"A worker process was killed ({type(error).__name__}). "
-                    f"{progress.finished:,} trials of this run are stored.",
+                    f"{reason} {progress.finished:,} trials of this run are stored.",
                     hint="run the same command again to go on; with fewer jobs, if memory ran out.",
                 ) from error
         return Tally(progress.finished, progress.failed)
@@ -232,6 +231,11 @@ def _results(parallel: Any, tasks: Iterable[Task]) -> Any:
     return parallel(delayed(perform_elsewhere)(task, paths) for task in tasks)
 
 
-def _is_a_lost_worker(error: Exception) -> bool:
-    """Whether a process died under a task, here or on a cluster."""
-    return type(error).__name__ in {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker"}
+def _reason_to_stop(error: Exception) -> str | None:
+    """What happened to the machine, if that is what ended the run."""
+    name = type(error).__name__
+    if isinstance(error, sqlite3.OperationalError):
+        return f"The store could not be written ({error})."
+    if name in {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker"}:
+        return f"A worker process was killed ({name})."
+    return None

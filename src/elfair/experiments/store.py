@@ -97,12 +97,19 @@ class Store:
                 f"The store must lie in a folder that exists. Got {str(path)!r} instead.",
                 hint="make the folder first.",
             )
-        connection = sqlite3.connect(path, timeout=30, isolation_level=None)
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        store = cls(path, connection)
-        with store._transaction():
-            store._begin(study)
+        try:
+            connection = sqlite3.connect(path, timeout=30, isolation_level=None)
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            store = cls(path, connection)
+            with store._transaction():
+                store._begin(study)
+        except sqlite3.OperationalError as error:
+            raise InputError(
+                f"The store must be a file that can be written. Got {str(path)!r} instead "
+                f"({error}).",
+                hint="may you write there, and is there space on the disk?",
+            ) from None
         return store
 
     @staticmethod
