@@ -133,13 +133,14 @@ def tasks_of(
     retry_failed : bool, default False
         Whether a trial that failed is run again.
     """
-    for seed in range(max(study.seeds.values())):
-        for n, seeds in study.seeds.items():
+    sizes, combinations = study.seeds, study.combinations
+    for seed in range(max(sizes.values())):
+        for n, seeds in sizes.items():
             if seed >= seeds:
                 continue
             for method in study.methods:
                 by_attempt: dict[int, list[str]] = {}
-                for settings in study.combinations:
+                for settings in combinations:
                     last, outcome = attempts.get((method, settings, n, seed), (-1, ""))
                     if last < 0 or (retry_failed and outcome == "failed"):
                         by_attempt.setdefault(last + 1, []).append(settings)
