@@ -102,7 +102,7 @@ def summarize(study: str, store: Path | None, form: str, output: Path | None) ->
 )
 def plot(study: str, store: Path | None, output: Path) -> None:
     """Draw its figures, as PNG and SVG."""
-    from elfair.experiments.figures import draw  # type: ignore[import-not-found]
+    from elfair.experiments.figures import draw
 
     loaded, store = _opened(study, store)
     for path in draw(loaded, _summary(loaded, store), output):
@@ -151,7 +151,7 @@ def _summary(study: Study, store: Path) -> Any:
     from elfair.baselines import METHODS, get_method
     from elfair.errors import InputError
     from elfair.experiments.store import Store
-    from elfair.experiments.summary import summarize  # type: ignore[import-not-found]
+    from elfair.experiments.summary import summarize
 
     trials = Store.read(store, study)[1]
     if not trials:
