@@ -25,9 +25,9 @@ def python(code: str) -> str:
 
 @pytest.fixture(scope="module")
 def loaded():
-    """The modules loaded by ``import elfair``, and those by what scikit-learn's base takes."""
+    """The modules loaded by all public names, and those by what scikit-learn's base takes."""
     show = "import sys; print(*sys.modules)"
-    ours = set(python(f"import elfair; {show}").split())
+    ours = set(python(f"from elfair import *; {show}").split())
     theirs = set(python(f"import sklearn, sklearn.base; {show}").split())
     return ours, theirs
 
@@ -35,6 +35,21 @@ def loaded():
 @pytest.mark.parametrize("name", LAZY)
 def test_import_leaves_heavy_packages_alone(loaded, name):
     assert name not in loaded[0]
+
+
+def test_names_are_imported_when_they_are_asked_for():
+    """So that the command line answers at once."""
+    code = "import sys, elfair; print(*sys.modules); elfair.ELFClassifier; print(*sys.modules)"
+    before, after = (line.split() for line in python(code).splitlines())
+    assert not {"numpy", "sklearn", "elfair.classifier"} & set(before)
+    assert {"numpy", "sklearn", "elfair.classifier"} <= set(after)
+
+
+def test_the_package_shows_all_its_names():
+    assert set(elfair.__all__) <= set(dir(elfair))
+    assert python("import elfair; print(elfair.errors.InputError.__name__)") == "InputError\n"
+    with pytest.raises(AttributeError, match="module 'elfair' has no attribute 'nothing'"):
+        _ = elfair.nothing
 
 
 def test_import_adds_no_package_to_scikit_learn(loaded):

@@ -1,103 +1,25 @@
 """elfair: models whose delayed impact on every group is bounded with stated confidence."""
 
-from elfair._version import __version__
-from elfair.certificate import Certificate
-from elfair.certification import certify
-from elfair.classifier import ELFClassifier
-from elfair.data import LoggedData
-from elfair.errors import (
-    BoundError,
-    CertificateWarning,
-    ConstraintError,
-    DataError,
-    ElfairError,
-    FeatureTypeError,
-    InputError,
-    MissingPackageError,
-    NoSolutionFoundError,
-)
-from elfair.fairness import (
-    accuracy_parity,
-    decline,
-    disparate_impact,
-    equal_opportunity,
-    equalized_odds,
-    improvement,
-    no_worse,
-    parity,
-    predictive_equality,
-    stagnation,
-)
-from elfair.language import (
-    FNR,
-    FPR,
-    IQR,
-    PR,
-    TNR,
-    TPR,
-    CVaR,
-    E,
-    E_logged,
-    P,
-    accuracy,
-    col,
-    decision,
-    label,
-    maximum,
-    median,
-    minimum,
-    mse,
-    quantile,
-    var,
-)
-from elfair.recipes import Recipe
-from elfair.regressor import ELFRegressor
+from __future__ import annotations
 
-__all__ = [
-    "FNR",
-    "FPR",
-    "IQR",
-    "PR",
-    "TNR",
-    "TPR",
-    "BoundError",
-    "CVaR",
-    "Certificate",
-    "CertificateWarning",
-    "ConstraintError",
-    "DataError",
-    "E",
-    "ELFClassifier",
-    "ELFRegressor",
-    "E_logged",
-    "ElfairError",
-    "FeatureTypeError",
-    "InputError",
-    "LoggedData",
-    "MissingPackageError",
-    "NoSolutionFoundError",
-    "P",
-    "Recipe",
-    "__version__",
-    "accuracy",
-    "accuracy_parity",
-    "certify",
-    "col",
-    "decision",
-    "decline",
-    "disparate_impact",
-    "equal_opportunity",
-    "equalized_odds",
-    "improvement",
-    "label",
-    "maximum",
-    "median",
-    "minimum",
-    "mse",
-    "no_worse",
-    "parity",
-    "predictive_equality",
-    "quantile",
-    "stagnation",
-    "var",
-]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from elfair._public import *  # noqa: F403
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, when it is first asked for: the command line need not wait for all of them."""
+    if not name.startswith("_") or name in ("__all__", "__version__"):
+        public = import_module("elfair._public")
+        if name in ("__all__", *public.__all__):
+            globals()[name] = getattr(public, name)
+        # Submodules have come with them.
+        if name in globals():
+            return globals()[name]
+    raise AttributeError(f"module 'elfair' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *import_module("elfair._public").__all__})

@@ -1,0 +1,323 @@
+"""Finished trials on disk: a SQLite file to which rows are only ever added.
+
+Each result is a transaction of its own, in a write-ahead log: a killed process loses nothing that
+was committed, and readers never wait for the writer. ``synchronous=NORMAL`` leaves out a wait for
+the disk at each commit, which matters only when the machine itself loses power; even then the file
+stays whole, and trials of the last moments are run again.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from elfair._version import __version__
+from elfair.errors import InputError
+from elfair.experiments.records import TrialRecord
+from elfair.experiments.study import Study
+
+#: The version of the layout below.
+FORMAT = 1
+#: Marks the file as ours ("elfa", in SQLite's own header field for that).
+APPLICATION_ID = 0x656C6661
+
+SCHEMA = (
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
+    """CREATE TABLE trials (
+        method TEXT NOT NULL,
+        settings TEXT NOT NULL,
+        n INTEGER NOT NULL,
+        seed INTEGER NOT NULL,
+        attempt INTEGER NOT NULL,
+        outcome TEXT NOT NULL CHECK (outcome IN ('returned', 'no solution', 'failed')),
+        accuracy REAL,
+        violations TEXT NOT NULL,
+        seconds REAL NOT NULL,
+        error TEXT,
+        source TEXT NOT NULL,
+        finished TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,
+        PRIMARY KEY (method, settings, n, seed, attempt)
+    ) STRICT, WITHOUT ROWID""",
+    """CREATE TRIGGER no_update BEFORE UPDATE ON trials
+        BEGIN SELECT RAISE(ABORT, 'trials are only ever added'); END""",
+    """CREATE TRIGGER no_delete BEFORE DELETE ON trials
+        BEGIN SELECT RAISE(ABORT, 'trials are only ever added'); END""",
+    f"PRAGMA application_id = {APPLICATION_ID}",
+)
+
+#: Method, settings, n and seed: what makes a trial.
+Key = tuple[str, str, int, int]
+
+
+class Store:
+    """The finished trials of one study.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from elfair.experiments.trial import Task, perform
+    >>> study = Study.load("figure-3")
+    >>> task = Task(study.population, ('{"alpha": 1}',), "elfair", 256, 0, study.delta)
+    >>> with TemporaryDirectory() as folder:
+    ...     with Store.open(Path(folder) / "figure-3.sqlite", study) as store:
+    ...         store.add(perform(task), source="a version")
+    ...     read, trials = Store.read(Path(folder) / "figure-3.sqlite")
+    >>> read.title, len(trials)
+    ('Figure 3: ELF at every alpha', 1)
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._connection = connection
+
+    @classmethod
+    def open(cls, path: str | Path, study: Study) -> Self:
+        """The store of a study, made where there is none.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        study : Study
+            What the trials belong to. A store of a study that is defined otherwise is refused.
+        """
+        path = Path(path)
+        if path.exists():
+            # Looked at before anything is written, so that what is refused stays as it is.
+            with closing(_readable(path)) as reader:
+                if not _is_blank(path, reader):
+                    _check_same(path, _meta(path, reader), study)
+        elif not path.parent.is_dir():
+            raise InputError(
+                f"The store must lie in a folder that exists. Got {str(path)!r} instead.",
+                hint="make the folder first.",
+            )
+        try:
+            connection = sqlite3.connect(path, timeout=30, isolation_level=None)
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            store = cls(path, connection)
+            with store._transaction():
+                store._begin(study)
+        except sqlite3.OperationalError as error:
+            raise InputError(
+                f"The store must be a file that can be written. Got {str(path)!r} instead "
+                f"({error}).",
+                hint="may you write there, and is there space on the disk?",
+            ) from None
+        return store
+
+    @staticmethod
+    def read(path: str | Path, study: Study | None = None) -> tuple[Study, list[TrialRecord]]:
+        """The study and the trials of a store; of a trial that was run again, the last attempt.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        study : Study, optional
+            What the trials must belong to; title, figures and efficiency are then taken from here.
+
+        Returns
+        -------
+        study : Study
+        trials : list of TrialRecord
+        """
+        path = Path(path)
+        with closing(_readable(path)) as connection:
+            meta = _meta(path, connection)
+            if study is None:
+                study = Study.model_validate_json(meta["study"])
+            _check_same(path, meta, study)
+            with _told_apart(path):
+                rows = connection.execute(
+                    "SELECT method, settings, n, seed, outcome, accuracy, violations, seconds, "
+                    "error, MAX(attempt) FROM trials GROUP BY method, settings, n, seed"
+                ).fetchall()
+        return study, [
+            TrialRecord(m, settings, n, seed, outcome, accuracy, json.loads(violations), s, error)
+            for m, settings, n, seed, outcome, accuracy, violations, s, error, _ in rows
+        ]
+
+    @staticmethod
+    def sources(path: str | Path) -> dict[str, int]:
+        """How many trials each version of the library's source has run."""
+        with closing(_readable(Path(path))) as connection, _told_apart(Path(path)):
+            _meta(Path(path), connection)
+            return dict(connection.execute("SELECT source, COUNT(*) FROM trials GROUP BY source"))
+
+    def attempts(self) -> dict[Key, tuple[int, str]]:
+        """The last attempt and its outcome, of each trial that was run."""
+        rows = self._connection.execute(
+            "SELECT method, settings, n, seed, MAX(attempt), outcome FROM trials "
+            "GROUP BY method, settings, n, seed"
+        )
+        return {(row[0], row[1], row[2], row[3]): (row[4], row[5]) for row in rows}
+
+    def add(self, trials: Iterable[TrialRecord], *, attempt: int = 0, source: str) -> None:
+        """Write trials, all or none of them.
+
+        Parameters
+        ----------
+        trials : iterable of TrialRecord
+            What came of them.
+        attempt : int, default 0
+            How often they crashed before.
+        source : str
+            A fingerprint of the code that ran them.
+        """
+        rows = [
+            (
+                *(trial.method, trial.settings, trial.n, trial.seed, attempt, trial.outcome),
+                *(trial.accuracy, json.dumps(trial.violations), trial.seconds, trial.error, source),
+            )
+            for trial in trials
+        ]
+        with self._transaction():
+            # A trial that is there already came out the same: it depends on its key alone.
+            self._connection.executemany(
+                "INSERT INTO trials (method, settings, n, seed, attempt, outcome, accuracy, "
+                "violations, seconds, error, source) VALUES (?,?,?,?,?,?,?,?,?,?,?) "
+                "ON CONFLICT (method, settings, n, seed, attempt) DO NOTHING",
+                rows,
+            )
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep a second run away, which would do the same work again.
+
+        The lock is one of the file system, on a file beside the store: it ends with the process,
+        however that ends.
+        """
+        path = self.path.with_name(f"{self.path.name}.running")
+        with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as lock:
+            try:
+                lock.execute("BEGIN EXCLUSIVE")
+            except sqlite3.OperationalError:
+                raise InputError(
+                    f"A store takes one run at a time. {self.path} is in use by another one.",
+                    hint="wait for it, or end it first; `elfair experiment status` shows how far "
+                    "it is.",
+                ) from None
+            try:
+                yield
+            finally:
+                path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _begin(self, study: Study) -> None:
+        """Write tables and study into a file that has none."""
+        if not _is_blank(self.path, self._connection):
+            # Perhaps made by another process only now.
+            _check_same(self.path, _meta(self.path, self._connection), study)
+            return
+        for statement in SCHEMA:
+            self._connection.execute(statement)
+        meta = {
+            "format": str(FORMAT),
+            "definition": json.dumps(study.definition, sort_keys=True),
+            "digest": study.digest,
+            "study": study.model_dump_json(),
+            "version": __version__,
+        }
+        self._connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+
+def _readable(path: Path) -> sqlite3.Connection:
+    if not path.is_file():
+        raise InputError(
+            f"There is no store at {str(path)!r}.",
+            hint="`elfair experiment run` makes one; --store says where it is.",
+        )
+    connection = sqlite3.connect(path, timeout=30, isolation_level=None)
+    # Rather than opening it read-only, which would leave the log's files behind.
+    connection.execute("PRAGMA query_only = ON")
+    return connection
+
+
+def _is_blank(path: Path, connection: sqlite3.Connection) -> bool:
+    """Whether nothing was written yet: a run may be killed right after it made the file."""
+    with _told_apart(path):
+        return not connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
+
+
+@contextmanager
+def _told_apart(path: Path) -> Iterator[None]:
+    """A file that SQLite cannot read, said in our words."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise InputError(
+            f"{str(path)!r} must be a whole store of trials. Got a file that is none, or is "
+            f"damaged ({error}).",
+            hint="give another --store, or restore this file from a copy.",
+        ) from None
+
+
+def _meta(path: Path, connection: sqlite3.Connection) -> dict[str, str]:
+    """What a store says about itself."""
+    with _told_apart(path):
+        ours = connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
+        if not ours:
+            raise sqlite3.DatabaseError("another program's database, or an empty file")
+        problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if problem != "ok":
+            raise sqlite3.DatabaseError(problem)
+        meta: dict[str, str] = dict(connection.execute("SELECT key, value FROM meta"))
+    if int(meta["format"]) > FORMAT:
+        raise InputError(
+            f"{str(path)!r} has the format {meta['format']}, of elfair {meta['version']}. This is "
+            f"elfair {__version__}, which reads up to {FORMAT}.",
+            hint="install a newer elfair.",
+        )
+    return meta
+
+
+def _check_same(path: Path, meta: dict[str, str], study: Study) -> None:
+    if meta["digest"] == study.digest:
+        return
+    there, here = json.loads(meta["definition"]), study.definition
+    differences = [
+        f"  {key}: {_short(there.get(key))} in the store, {_short(here.get(key))} in the study"
+        for key in sorted({*there, *here})
+        if there.get(key) != here.get(key)
+    ]
+    raise InputError(
+        f"{str(path)!r} holds trials of another study, and results are not mixed. What differs:\n"
+        + "\n".join(differences),
+        hint="give another --store for the changed study, or undo the change.",
+    )
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 120 else f"{text[:117]}..."

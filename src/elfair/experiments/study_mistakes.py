@@ -1,0 +1,194 @@
+"""Everything that can be wrong with a study file, said at once."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import product
+from math import isfinite
+from typing import Any, get_args
+
+from elfair.errors import InputError, did_you_mean
+
+Raw = dict[str, Any]
+
+
+def together(name: str, mistakes: Sequence[InputError]) -> InputError:
+    """One error that says them all."""
+    said = list(dict.fromkeys(str(each) for each in mistakes))
+    if len(said) == 1:
+        return InputError(f"{name}: {said[0]}")
+    points = "\n".join("  - " + each.replace("\n", "\n    ") for each in said)
+    return InputError(f"{name} has {len(said)} mistakes:\n{points}")
+
+
+def malformed(name: str, text: str, error: ValueError) -> InputError:
+    """What is no TOML at all, with the line where reading ended."""
+    place = re.search(r"line (\d+)", str(error))
+    line = int(place[1]) if place else len(text.splitlines())
+    shown = (text.splitlines() or [""])[min(line, len(text.splitlines()) or 1) - 1]
+    return InputError(
+        f"{name} must be TOML. Line {line} is not: {error}.\n    {shown.strip()}",
+        hint="text stands in quotes, lists in [brackets], and each key on a line of its own.",
+    )
+
+
+def of_shape(model: Any, error: Any) -> InputError:
+    """A wrong type, a missing or an unknown key: what pydantic found, in our words."""
+    *path, last = error["loc"]
+    owner, where = _walk(model, path)
+    # An index inside a list belongs to the list's own key.
+    key, position = (path[-1], last) if isinstance(last, int) else (last, None)
+    if isinstance(last, int):
+        owner, where = _walk(model, path[:-1])
+    fields = owner.model_fields
+    inside = f" of {where}" if where else ""
+    if error["type"] == "extra_forbidden":
+        return InputError(
+            f"a key{inside or ' of a study'} must be one of {list(fields)}. Got {key!r} instead.",
+            hint=did_you_mean(key, fields, "remove it."),
+        )
+    example = f"for example: {fields[key].examples[0]}"
+    if error["type"] == "missing":
+        return InputError(
+            f"the key {key!r}{inside} is missing; it must be {fields[key].description}.",
+            hint=example,
+        )
+    at = "" if position is None else f" at position {position}"
+    return InputError(
+        f"{key}{inside} must be {fields[key].description}. Got {error['input']!r}{at} instead.",
+        hint=example,
+    )
+
+
+def _walk(model: Any, path: Sequence[str | int]) -> tuple[Any, str]:
+    """The table at a path, and what to call it, such as ``sizes[1]``."""
+    where = ""
+    for step in path:
+        if isinstance(step, int):
+            where += f"[{step}]"
+            continue
+        where += f".{step}" if where else step
+        kind = model.model_fields[step].annotation
+        model = next((each for each in (kind, *get_args(kind)) if hasattr(each, "model_fields")), 0)
+    return model, where
+
+
+def of_meaning(raw: Raw) -> list[InputError]:
+    """Unknown names, repetitions, settings that the population refuses.
+
+    It looks at the file as read, so that a wrong type elsewhere hides none of these.
+    """
+    settings = raw.get("settings", {})
+    settings = settings if isinstance(settings, dict) else {}
+    methods = [each for each in _list(raw.get("methods")) if isinstance(each, str)]
+    tables = [each for each in _list(raw.get("sizes")) if isinstance(each, dict)]
+    sizes = [n for each in tables for n in _list(each.get("n"))]
+    mistakes = [*_methods(methods), *_sizes(tables, sizes)]
+    wrong = list(_settings(settings))
+    mistakes += wrong
+    if isinstance(raw.get("population"), str) and not wrong:
+        mistakes += _population(raw["population"], settings)
+    for position, each in enumerate(_list(raw.get("efficiency"))):
+        if isinstance(each, dict):
+            mistakes += _efficiency(f"efficiency[{position}]", each, methods, sizes, settings)
+    return mistakes
+
+
+def _methods(names: Sequence[str]) -> Iterator[InputError]:
+    from elfair.baselines import METHODS, get_method
+
+    yield from _repeated("methods", names)
+    for name in dict.fromkeys(names):
+        # One that is known but not installed is no mistake of the file: figures can be drawn.
+        if name not in METHODS:
+            try:
+                get_method(name)
+            except InputError as error:
+                yield error
+            except Exception as error:
+                yield InputError(
+                    f"the method {name!r} must be importable. Importing it raised "
+                    f"{type(error).__name__}: {error}.",
+                    hint="import its module in Python to see where.",
+                )
+
+
+def _sizes(tables: Sequence[Raw], sizes: Sequence[Any]) -> Iterator[InputError]:
+    example = "for example: n = [256, 512]"
+    for position, each in enumerate(tables):
+        if each.get("n") == []:
+            yield InputError(
+                f"n of sizes[{position}] must have at least one number. Got [] instead.",
+                hint=example,
+            )
+    whole = [n for n in sizes if isinstance(n, int) and not isinstance(n, bool)]
+    for n in whole:
+        if n < 1:
+            yield InputError(
+                f"n of sizes must be whole numbers of at least 1. Got {n} instead.", hint=example
+            )
+    yield from _repeated("sizes", whole)
+
+
+def _settings(settings: Raw) -> Iterator[InputError]:
+    for key, value in settings.items():
+        swept = value if isinstance(value, list) else [value]
+        fine = swept and all(isinstance(each, bool | int | float | str) for each in swept)
+        if not fine or any(isinstance(each, float) and not isfinite(each) for each in swept):
+            yield InputError(
+                f"the setting {key!r} must be a number, true, false, text, or a list of these with "
+                f"at least one. Got {value!r} instead.",
+                hint=f"for example: {key} = 0.9, or {key} = [0.5, 0.9] to sweep it.",
+            )
+        else:
+            yield from _repeated(f"the setting {key!r}", swept)
+
+
+def _population(name: str, settings: Raw) -> Iterator[InputError]:
+    from elfair.experiments.populations import make_population
+
+    swept = [each if isinstance(each, list) else [each] for each in settings.values()]
+    for values in product(*swept):
+        try:
+            make_population(name, dict(zip(settings, values, strict=True)))
+        except InputError as error:
+            yield error
+        except TypeError as error:
+            yield InputError(
+                f"the population {name!r} must accept its settings. Got {error} instead.",
+                hint="`elfair experiment list` shows what it has.",
+            )
+
+
+def _efficiency(
+    where: str, table: Raw, methods: Sequence[str], sizes: Sequence[Any], settings: Raw
+) -> Iterator[InputError]:
+    named = [("method", methods), ("against", methods), ("n", sizes)]
+    asked = table.get("settings", {})
+    for key, value in asked.items() if isinstance(asked, dict) else ():
+        table = {**table, f"settings.{key}": value}
+        named.append((f"settings.{key}", _list(settings.get(key), alone=True)))
+    for key, allowed in named:
+        if key in table and table[key] not in allowed:
+            yield InputError(
+                f"{key} of {where} must be one of {list(allowed)}, as the study has it. Got "
+                f"{table[key]!r} instead.",
+                hint=did_you_mean(table[key], allowed, "add it to the study, or remove this."),
+            )
+
+
+def _repeated(what: str, values: Sequence[Any]) -> Iterator[InputError]:
+    for value, count in Counter(values).items():
+        if count > 1:
+            yield InputError(
+                f"{what} must be different from each other. Got {value!r} {count} times.",
+                hint="keep one of them.",
+            )
+
+
+def _list(value: Any, *, alone: bool = False) -> list[Any]:
+    if isinstance(value, list):
+        return value
+    return [value] if alone and value is not None else []

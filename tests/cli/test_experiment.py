@@ -1,0 +1,232 @@
+"""``elfair experiment`` as a user meets it: texts, exit codes, files."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from types import SimpleNamespace
+
+import pytest
+from click.testing import CliRunner
+
+from elfair.baselines import get_method
+from elfair.cli import main
+from elfair.experiments.records import TrialRecord
+from elfair.experiments.store import Store
+from elfair.experiments.study import Study
+
+STUDY = """
+title = "A small study"
+population = "foster-care"
+methods = ["elf-paper", "logistic-regression"]
+settings = { alpha = [0.5, 0.9] }
+sizes = [{ n = [64], seeds = 2 }]
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.toml").write_text(STUDY)
+    return tmp_path
+
+
+def elfair(*arguments):
+    return CliRunner().invoke(main, ["experiment", *arguments])
+
+
+def test_run_status_and_run_again(folder):
+    ran = elfair("run", "small.toml", "--jobs", "1")
+    assert ran.exit_code == 0, ran.output
+    assert ran.stdout == "8 trials run, 0 of them failed; all in small.sqlite.\n"
+    assert len(Store.read(folder / "small.sqlite")[1]) == 8
+    shown = elfair("status", "small.toml")
+    assert shown.exit_code == 0
+    assert "8 of 8 trials" in shown.stdout
+    assert "logistic-regression" in shown.stdout
+    assert shown.stderr == ""
+    assert "0 trials run" in elfair("run", "small.toml", "--jobs", "1").stdout
+
+
+def test_the_store_can_lie_elsewhere(folder):
+    assert elfair("run", "small.toml", "--jobs", "1", "--store", "other.db").exit_code == 0
+    assert len(Store.read("other.db")[1]) == 8
+    assert not (folder / "small.sqlite").exists()
+    assert "8 of 8 trials" in elfair("status", "small.toml", "--store", "other.db").stdout
+
+
+def test_failures_are_counted_shown_and_tried_again(folder, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (folder / "failing_for_the_cli.py").write_text("""
+class Method:
+    label, uses_impact = "failing", True
+    def fit(self, draw, constraints, *, delta, seed):
+        raise OSError("the disk is full")
+method = Method()
+""")
+    text = STUDY.replace('"elf-paper"', '"failing_for_the_cli:method"')
+    (folder / "failing.toml").write_text(text)
+    ran = elfair("run", "failing.toml", "--jobs", "1")
+    assert ran.exit_code == 0
+    assert "8 trials run, 4 of them failed" in ran.stdout
+    assert "status failing.toml" in ran.stderr
+    assert "4 x failing_for_the_cli:method: OSError: the disk is full" in (
+        elfair("status", "failing.toml").stdout
+    )
+    again = elfair("run", "failing.toml", "--jobs", "1", "--retry-failed")
+    assert "4 trials run, 4 of them failed" in again.stdout
+
+
+def test_list_shows_what_there_is():
+    shown = elfair("list")
+    assert shown.exit_code == 0
+    for name in ("figures-1-2-strict", "foster-care", "alpha", "elf-paper", "logistic-regression"):
+        assert name in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "figures-12"], "did you mean 'figures-1-2'?"),
+        (["run", "small.toml", "--jobs", "0"], "jobs must be at least 1"),
+        (["run", "small.toml", "--store", "nowhere/x.sqlite"], "folder that exists"),
+        (["status", "small.toml"], "There is no store at 'small.sqlite'"),
+        (["status", "small.toml", "--store", "small.toml"], "must be a whole store"),
+        (["run", "small.toml", "--dask", "no such thing"], "address of a running scheduler"),
+        (["run", "broken.toml"], "Line 2 is not"),
+        (["run", "wrong.toml"], "wrong.toml has 2 mistakes:"),
+        (["run"], "Missing argument"),
+        (["plot", "small.toml"], "Missing option '--output'"),
+    ],
+)
+def test_bad_input_is_one_message_and_exit_code_2(folder, arguments, said):
+    (folder / "broken.toml").write_text("title = 'x'\n=")
+    (folder / "wrong.toml").write_text(STUDY.replace("foster", "fester").replace("elf-", "elv-"))
+    result = elfair(*arguments)
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert result.stdout == ""
+    assert "Traceback" not in result.output
+    if "Missing" not in said:
+        assert result.stderr.startswith("Error: ")
+        assert "\nHint: " in result.stderr.replace("    Hint: ", "Hint: ")
+
+
+def test_a_store_of_another_study_is_refused(folder):
+    elfair("run", "small.toml", "--jobs", "1")
+    (folder / "small.toml").write_text(STUDY.replace("seeds = 2", "seeds = 3"))
+    before = (folder / "small.sqlite").read_bytes()
+    for command in ("run", "status"):
+        result = elfair(command, "small.toml")
+        assert result.exit_code == 2
+        assert '  sizes: {"64": 2} in the store, {"64": 3} in the study' in result.stderr
+    assert (folder / "small.sqlite").read_bytes() == before
+
+
+def stored(*sources):
+    record = TrialRecord("elf-paper", '{"alpha": 0.9}', 64, 0, "no solution", None, {}, 0.1, None)
+    with Store.open("small.sqlite", Study.load("small.toml")) as store:
+        for seed, source in enumerate(sources):
+            store.add([TrialRecord(**{**vars(record), "seed": seed})], source=source)
+
+
+def test_results_of_several_versions_are_pointed_out():
+    stored("a", "b")
+    result = elfair("status", "small.toml")
+    assert result.exit_code == 0
+    assert "2 versions of elfair's source (1 by a, 1 by b)" in result.stderr
+
+
+def test_summaries_and_figures_get_the_study_and_its_trials(folder, monkeypatch):
+    given = []
+
+    def summarize(study, records, labels, *, sources):
+        given.append((study, records, labels, dict(sources)))
+        return SimpleNamespace(text=lambda: "words", markdown=lambda: "|a|", csv=lambda: "a,b\n")
+
+    def draw(study, summary, into):
+        assert study == Study.load("small.toml")
+        assert summary.text() == "words"
+        return [into / "figure.png"]
+
+    summary, figures = (f"elfair.experiments.{name}" for name in ("summary", "figures"))
+    monkeypatch.setitem(sys.modules, summary, SimpleNamespace(summarize=summarize))
+    monkeypatch.setitem(sys.modules, figures, SimpleNamespace(draw=draw))
+    stored("a")
+    assert elfair("summarize", "small.toml").stdout == "words\n"
+    assert elfair("summarize", "small.toml", "--format", "markdown").stdout == "|a|\n"
+    wrote = elfair("summarize", "small.toml", "--format", "csv", "--output", "out.csv")
+    assert (wrote.exit_code, wrote.stdout) == (0, "")
+    assert (folder / "out.csv").read_text() == "a,b\n"
+    drawn = elfair("plot", "small.toml", "--output", "pictures/here")
+    assert drawn.stdout == f"{os.path.join('pictures', 'here', 'figure.png')}\n"
+    assert len(given) == 4
+    labels = {name: get_method(name).label for name in ("elf-paper", "logistic-regression")}
+    study, trials = Store.read("small.sqlite")
+    assert given == [(study, trials, labels, {"a": 1})] * 4
+
+
+@pytest.mark.parametrize("command", [["summarize"], ["plot", "--output", "x"]])
+def test_nothing_is_made_of_no_trials(command, monkeypatch):
+    for name in ("summary", "figures"):
+        module = SimpleNamespace(summarize=None, draw=None)
+        monkeypatch.setitem(sys.modules, f"elfair.experiments.{name}", module)
+    stored()
+    result = elfair(command[0], "small.toml", *command[1:])
+    assert result.exit_code == 2
+    assert "at least one trial" in result.stderr
+
+
+# In a process of its own.
+
+CALL = [sys.executable, "-c", "from elfair.cli import main; main(prog_name='elfair')"]
+
+
+def test_a_real_process_says_the_same(folder):
+    wrong = subprocess.run(
+        [*CALL, "experiment", "run", "figures-12"], capture_output=True, text=True, check=False
+    )
+    assert wrong.returncode == 2
+    assert wrong.stderr.startswith("Error: A study must be a TOML file or one of 'appendix'")
+    assert "Traceback" not in wrong.stderr
+
+
+def test_ctrl_c_keeps_what_finished_and_says_how_to_go_on(folder):
+    (folder / "long.toml").write_text(STUDY.replace("seeds = 2", "seeds = 5000"))
+    process = subprocess.Popen(
+        [*CALL, "experiment", "run", "long.toml", "--jobs", "1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while not (folder / "long.sqlite").exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    time.sleep(1)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Every trial that finished is in long.sqlite" in said
+    assert "Hint: run the same command again to go on." in said
+    assert "Traceback" not in said
+    study, trials = Store.read("long.sqlite")
+    assert len(trials) < study.trials
+
+
+def test_help_comes_without_heavy_imports():
+    code = (
+        "import sys\nfrom elfair.cli import main\n"
+        "try: main(['experiment', '--help'], prog_name='elfair')\nexcept SystemExit: pass\n"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    assert "summarize" in done
+    loaded = set(done.rsplit("\n", 2)[1].split())
+    assert "click" in loaded
+    assert not loaded & {"numpy", "sklearn", "scipy", "pydantic", "joblib", "rich", "sqlite3"}

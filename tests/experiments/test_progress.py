@@ -1,0 +1,116 @@
+"""Time left: told from measured seconds by cell, not from a count."""
+
+from __future__ import annotations
+
+import pytest
+
+from elfair.experiments import progress as progress_module
+from elfair.experiments.progress import Progress, Timing
+from elfair.experiments.records import TrialRecord
+
+
+def trial(method="slow", n=100, seconds=1.0, outcome="returned"):
+    return TrialRecord(method, "{}", n, 0, outcome, None, {}, seconds, None)
+
+
+def test_cells_that_were_measured_count_with_their_mean():
+    timing = Timing([trial(seconds=1.0), trial(seconds=3.0), trial("fast", 100, 0.001)])
+    assert timing.of_trial("slow", 100) == 2.0
+    assert timing.left({("slow", 100): 10, ("fast", 100): 1000}) == pytest.approx(21.0)
+    assert timing.spent("slow", 100) == 4.0
+
+
+def test_a_cell_that_was_not_is_extrapolated_from_the_nearest_size():
+    timing = Timing([trial(n=100, seconds=1.0), trial(n=1000, seconds=5.0)])
+    assert timing.of_trial("slow", 2000) == 10.0
+    assert timing.of_trial("slow", 400) == 2.0  # 1,000 is nearer than 100, by ratio
+    assert timing.of_trial("slow", 200) == 2.0
+    assert timing.of_trial("slow", 50) == 0.5
+
+
+def test_a_method_that_was_not_is_taken_for_an_average_one():
+    timing = Timing([trial(n=100, seconds=1.0), trial("fast", 100, 0.5)])
+    assert timing.of_trial("new", 200) == 1.5
+
+
+def test_nothing_known_is_said_as_such():
+    assert Timing().left({("slow", 100): 1}) is None
+    assert Timing().left({("slow", 100): 0}) == 0.0
+    assert Timing().left({}) == 0.0
+
+
+def test_the_estimate_beats_a_count_on_a_study_of_unequal_cells():
+    """The methods and sizes of a real study: a thousandfold range of times, known exactly."""
+    true = {(m, n): c * n for m, c in (("a", 1e-6), ("b", 1e-3)) for n in (256, 1024, 32768)}
+    seeds = {256: 50, 1024: 50, 32768: 10}
+    trials = [
+        trial(method, n, true[method, n])
+        for seed in range(50)
+        for n in seeds
+        if seed < seeds[n]
+        for method in ("a", "b")
+    ]
+    total = sum(each.seconds for each in trials)
+    done = trials[: len(trials) // 2]
+    pending = {cell: 0 for cell in true}
+    for each in trials[len(done) :]:
+        pending[each.method, each.n] += 1
+    left = total - sum(each.seconds for each in done)
+    assert Timing(done).left(pending) == pytest.approx(left)
+    by_count = sum(each.seconds for each in done) * (len(trials) - len(done)) / len(done)
+    assert abs(by_count - left) > 5 * left
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    class Clock:
+        now = 1000.0
+
+        def __call__(self):
+            return self.now
+
+    clock = Clock()
+    monkeypatch.setattr(progress_module, "monotonic", clock)
+    return clock
+
+
+def test_processor_time_becomes_time_on_the_clock(clock):
+    timing = Timing([trial(seconds=1.0)])
+    progress = Progress({("slow", 100): 20}, timing, total=30, jobs=2, quiet=True)
+    assert progress.left() == 10.0  # 20 seconds of work for two
+    clock.now += 8
+    progress([trial(seconds=1.0)] * 4)
+    assert progress.left() == 32.0  # but it really takes 2 seconds each: 16 remain
+    assert progress.finished == 4
+
+
+def test_lines_come_every_ten_seconds_where_there_is_no_terminal(clock, capsys):
+    with Progress({("slow", 100): 20}, Timing(), total=30, jobs=1, quiet=False) as progress:
+        progress([trial()])
+        assert capsys.readouterr().err == ""
+        clock.now += 10
+        progress([trial(outcome="failed")])
+        assert capsys.readouterr().err == "12 of 30 trials, 1 failed, about 90 s left\n"
+        clock.now += 5
+        progress([trial()])
+        assert capsys.readouterr().err == ""
+
+
+def test_a_terminal_gets_a_bar(clock, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "120")
+    with Progress({("slow", 100): 20}, Timing(), total=30, jobs=1, quiet=False) as progress:
+        clock.now += 10
+        progress([trial(), trial(outcome="failed")])
+    shown = capsys.readouterr().err
+    assert "12 of 30 trials" in shown
+    assert "1 failed" in shown
+    assert "about 90 s left" in shown
+
+
+def test_quiet_is_quiet(clock, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with Progress({("slow", 100): 20}, Timing(), total=30, jobs=1, quiet=True) as progress:
+        clock.now += 100
+        progress([trial()])
+    assert capsys.readouterr() == ("", "")

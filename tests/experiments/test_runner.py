@@ -1,0 +1,342 @@
+"""Runs of studies: what is missing is run, once, whatever ends a run in between."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import closing
+from itertools import product
+
+import pytest
+
+from elfair.errors import InputError
+from elfair.experiments import runner
+from elfair.experiments.runner import RunStoppedError, Tally, run, tasks_of
+from elfair.experiments.store import Store
+from elfair.experiments.study import Study
+from elfair.experiments.trial import source_digest
+
+#: Methods of a user's own, in a module beside the study. Each fit leaves a line in a file.
+METHODS = """
+import os
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parent
+
+
+class Always:
+    def predict_proba(self, X):
+        return np.tile([0.0, 1.0], (len(X), 1))
+
+
+class Own:
+    label = "own"
+
+    def __init__(self, name, uses_impact):
+        self.name, self.uses_impact = name, uses_impact
+
+    def fit(self, draw, constraints, *, delta, seed):
+        with open(HERE / "fits", "a") as file:
+            file.write(f"{self.name} {len(draw.label)} {seed}\\n")
+        return self.outcome(seed)
+
+    def outcome(self, seed):
+        return Always()
+
+
+class Crashing(Own):
+    def outcome(self, seed):
+        if seed % 2 and not (HERE / "repaired").exists():
+            raise RuntimeError(f"seed {seed} is odd")
+        return Always() if seed else None
+
+
+class Deadly(Own):
+    def outcome(self, seed):
+        if seed == 2:
+            os.kill(os.getpid(), 9)
+        return Always()
+
+
+dynamic, static = Own("dynamic", True), Own("static", False)
+crashing, deadly = Crashing("crashing", False), Deadly("deadly", True)
+"""
+
+
+class Studies:
+    """Makes studies with methods of one's own in a folder, whose fits can be counted."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.module = f"own_{abs(hash(folder))}"  # a name of its own: modules stay imported
+        (folder / f"{self.module}.py").write_text(METHODS)
+
+    def __call__(self, *methods, alpha=(0.5, 0.9), seeds=3):
+        path = self.folder / "study.toml"
+        names = [f"{self.module}:{each}" if "-" not in each else each for each in methods]
+        path.write_text(f"""
+title = "A study"
+population = "foster-care"
+methods = {json.dumps(names)}
+settings = {{ alpha = {list(alpha)} }}
+sizes = [{{ n = [50, 100], seeds = {seeds} }}]
+""")
+        return Study.load(path)
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    return Studies(tmp_path)
+
+
+def fits(study):
+    return Counter((study.folder / "fits").read_text().split("\n")[:-1])
+
+
+def rows(path):
+    """All that a store holds, but for times."""
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(
+            "SELECT method, settings, n, seed, attempt, outcome, accuracy, violations, error "
+            "FROM trials ORDER BY method, settings, n, seed, attempt"
+        ).fetchall()
+
+
+def go(*arguments, **options):
+    return run(*arguments, quiet=True, **options)
+
+
+def test_every_trial_is_run_once(study, tmp_path):
+    made = study("dynamic", "static")
+    assert go(made, tmp_path / "s.sqlite") == Tally(24, 0)
+    trials = Store.read(tmp_path / "s.sqlite")[1]
+    assert {(t.method, t.settings, t.n, t.seed) for t in trials} == set(
+        product(made.methods, made.combinations, (50, 100), range(3))
+    )
+    assert len(trials) == made.trials
+    # A static method serves both settings with one fit.
+    assert fits(study) == {
+        **{f"dynamic {n} {seed}": 2 for n in (50, 100) for seed in range(3)},
+        **{f"static {n} {seed}": 1 for n in (50, 100) for seed in range(3)},
+    }
+    assert Store.sources(tmp_path / "s.sqlite") == {source_digest(): 24}
+
+
+def test_a_second_run_runs_nothing(study, tmp_path):
+    made = study("dynamic")
+    go(made, tmp_path / "s.sqlite")
+    before = fits(study)
+    assert go(made, tmp_path / "s.sqlite") == Tally(0, 0)
+    assert fits(study) == before
+
+
+def test_a_resumed_run_runs_what_is_missing_alone(study, tmp_path, monkeypatch):
+    made = study("dynamic", "static")
+    perform, calls = runner.perform_elsewhere, []
+
+    def interrupted(task, paths):
+        if len(calls) == 7:
+            raise KeyboardInterrupt
+        calls.append(task)
+        return perform(task, paths)
+
+    monkeypatch.setattr(runner, "perform_elsewhere", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        go(made, tmp_path / "s.sqlite")
+    kept = rows(tmp_path / "s.sqlite")
+    assert len(kept) == sum(len(task.settings) for task in calls)
+    monkeypatch.setattr(runner, "perform_elsewhere", perform)
+    assert go(made, tmp_path / "s.sqlite") == Tally(made.trials - len(kept), 0)
+    go(made, tmp_path / "whole.sqlite")
+    assert rows(tmp_path / "s.sqlite") == rows(tmp_path / "whole.sqlite")
+    assert set(fits(study).values()) == {2, 4}  # once for each store, at each setting
+
+
+def test_results_so_far_cover_all_cells(study):
+    made = study("dynamic", "static")
+    tasks = list(tasks_of(made, {}, dict(zip(made.methods, (True, False), strict=True))))
+    assert len(tasks) == 3 * 2 * (2 + 1)
+    assert [task.seed for task in tasks] == sorted(task.seed for task in tasks)
+    cells = {(task.method, task.n) for task in tasks[: len(tasks) // 3]}
+    assert cells == set(product(made.methods, (50, 100)))
+
+
+def test_sizes_with_fewer_seeds_end_earlier():
+    made = Study.parse("""
+title = "A study"
+population = "foster-care"
+methods = ["elfair"]
+sizes = [{ n = [50], seeds = 3 }, { n = [100], seeds = 1 }]
+""")
+    tasks = tasks_of(made, {}, {"elfair": True})
+    assert [(task.n, task.seed) for task in tasks] == [(50, 0), (100, 0), (50, 1), (50, 2)]
+
+
+# Failures.
+
+
+def test_a_crash_is_recorded_and_the_run_goes_on(study, tmp_path):
+    made = study("crashing", "dynamic")
+    assert go(made, tmp_path / "s.sqlite") == Tally(24, 4)
+    trials = Store.read(tmp_path / "s.sqlite")[1]
+    outcomes = {(t.seed, t.outcome) for t in trials if t.method.endswith("crashing")}
+    assert outcomes == {(0, "no solution"), (1, "failed"), (2, "returned")}
+    errors = {t.error.split("\n")[0] for t in trials if t.error}
+    assert errors == {"RuntimeError: seed 1 is odd"}
+    assert all((t.error is None) == (t.outcome != "failed") for t in trials)
+
+
+def test_what_failed_is_run_again_only_if_asked(study, tmp_path):
+    made = study("crashing")
+    store = tmp_path / "s.sqlite"
+    go(made, store)
+    assert go(made, store) == Tally(0, 0)
+    assert go(made, store, retry_failed=True) == Tally(4, 4)  # it fails again
+    (tmp_path / "repaired").touch()
+    assert go(made, store, retry_failed=True) == Tally(4, 0)
+    assert go(made, store, retry_failed=True) == Tally(0, 0)
+    trials = Store.read(store)[1]
+    assert len(trials) == made.trials
+    assert {t.outcome for t in trials} == {"no solution", "returned"}
+    attempts = Counter(row[4] for row in rows(store))
+    assert attempts == {0: 12, 1: 4, 2: 4}  # and what was before is still there
+    assert fits(study)["crashing 50 1"] == 3
+
+
+def test_a_killed_worker_ends_the_run_with_advice(study, tmp_path):
+    made = study("deadly")
+    store = tmp_path / "s.sqlite"
+    with pytest.raises(RunStoppedError, match="run the same command again") as caught:
+        go(made, store, jobs=2)
+    assert f"{len(rows(store))} trials of this run are stored" in str(caught.value)
+    assert not any(row[3] == 2 for row in rows(store))
+
+
+def test_a_full_disk_ends_the_run_with_advice(study, tmp_path, monkeypatch):
+    made = study("dynamic")
+    add, calls = Store.add, []
+
+    def full(self, trials, **options):
+        calls.append(trials)
+        if len(calls) == 3:
+            raise sqlite3.OperationalError("database or disk is full")
+        add(self, trials, **options)
+
+    monkeypatch.setattr(Store, "add", full)
+    with pytest.raises(RunStoppedError, match=r"disk is full\)\. 2 trials of this run are stored"):
+        go(made, tmp_path / "s.sqlite")
+    monkeypatch.setattr(Store, "add", add)
+    assert go(made, tmp_path / "s.sqlite") == Tally(made.trials - 2, 0)
+
+
+def test_a_second_run_at_the_same_time_is_refused(study, tmp_path):
+    made = study("dynamic")
+    with (
+        Store.open(tmp_path / "s.sqlite", made) as other,
+        other.alone(),
+        pytest.raises(InputError, match="in use by another one"),
+    ):
+        go(made, tmp_path / "s.sqlite")
+    assert not (tmp_path / "fits").exists()
+
+
+def test_methods_that_are_not_installed_are_said_before_any_trial(study, tmp_path, monkeypatch):
+    made = study("dynamic")
+
+    def missing(name):
+        raise InputError(f"{name} is not installed.", hint="install it.")
+
+    monkeypatch.setattr("elfair.baselines.get_method", missing)
+    with pytest.raises(InputError, match="dynamic is not installed"):
+        go(made, tmp_path / "s.sqlite")
+    assert not (tmp_path / "s.sqlite").exists()
+
+
+@pytest.mark.parametrize("jobs", [0, -2])
+def test_a_number_of_jobs_that_makes_no_sense(study, tmp_path, jobs):
+    with pytest.raises(InputError, match="jobs must be at least 1"):
+        go(study("dynamic"), tmp_path / "s.sqlite", jobs=jobs)
+
+
+def test_an_address_where_no_cluster_is(study, tmp_path):
+    with pytest.raises(InputError, match="address of a running scheduler"):
+        go(study("dynamic"), tmp_path / "s.sqlite", dask="no such thing")
+
+
+# The same in parallel, on a cluster, and killed.
+
+REAL = ("elf-paper", "logistic-regression", "crashing", "dynamic")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A study with methods of all kinds, and what its store holds after an undisturbed run."""
+    folder = tmp_path_factory.mktemp("whole")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "path", [*sys.path])
+        made = Studies(folder)(*REAL, seeds=5)
+        assert go(made, folder / "whole.sqlite") == Tally(4 * 2 * 2 * 5, 8)
+        yield made, rows(folder / "whole.sqlite"), folder / "study.toml"
+
+
+def test_a_dask_cluster_gives_the_same_store(whole, tmp_path):
+    from distributed import LocalCluster
+
+    made, expected, _ = whole
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True
+    ) as cluster:
+        tally = go(made, tmp_path / "dask.sqlite", dask=cluster.scheduler_address)
+    assert tally == Tally(len(expected), 8)
+    assert rows(tmp_path / "dask.sqlite") == expected
+
+
+COMMAND = """
+import sys
+from elfair.experiments.runner import run
+from elfair.experiments.study import Study
+run(Study.load(sys.argv[1]), sys.argv[2], jobs=int(sys.argv[3]), quiet=True)
+"""
+
+
+def count(path):
+    """How many trials a store holds by now."""
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+            return connection.execute("SELECT COUNT(*) FROM trials").fetchone()[0]
+    except sqlite3.OperationalError:  # not made yet
+        return 0
+
+
+def test_a_run_killed_five_times_gives_the_same_store(whole, tmp_path):
+    made, expected, file = whole
+    store = tmp_path / "killed.sqlite"
+    stored = [0]
+    # The first kill hits the making of the store; of the others, only chance knows the moment.
+    for jobs in (1, 1, 2, 1, 1):
+        more = random.randint(1, 12) if store.exists() else 0
+        process = subprocess.Popen(
+            [sys.executable, "-c", COMMAND, str(file), str(store), str(jobs)],
+            start_new_session=True,
+        )
+        while count(store) < stored[-1] + more or not store.exists():
+            assert process.poll() is None, "the run ended before it was killed"
+            time.sleep(0.001)
+        time.sleep(random.random() * 0.05)
+        os.killpg(process.pid, signal.SIGKILL)  # workers too
+        assert process.wait() == -signal.SIGKILL
+        stored.append(count(store))
+    assert stored == sorted(stored)  # nothing is lost by a kill
+    assert stored[-1] < len(expected)
+    assert go(made, store).finished == len(expected) - stored[-1]
+    assert rows(store) == expected

@@ -1,0 +1,246 @@
+"""The store: nothing is lost, nothing is mixed, nothing is changed."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+
+from elfair.errors import InputError
+from elfair.experiments.records import TrialRecord
+from elfair.experiments.store import FORMAT, Store
+from elfair.experiments.study import Study
+
+TEXT = """
+title = "A study"
+population = "foster-care"
+methods = ["elfair", "logistic-regression"]
+settings = { alpha = [0.5, 0.9] }
+sizes = [{ n = [256], seeds = 2 }]
+"""
+STUDY = Study.parse(TEXT)
+RETURNED = TrialRecord(
+    "elfair", '{"alpha": 0.9}', 256, 0, "returned", 0.8, {"0": -0.1, "1": 0.2}, 0.25, None
+)
+NONE = replace(RETURNED, seed=1, outcome="no solution", accuracy=None, violations={})
+FAILED = replace(NONE, method="logistic-regression", outcome="failed", error="ValueError: no\n  x")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "trials.sqlite"
+
+
+def sql(path, text):
+    with closing(sqlite3.connect(path)) as connection, connection:
+        return connection.execute(text).fetchall()
+
+
+def filled(path, trials=(RETURNED, NONE, FAILED)):
+    with Store.open(path, STUDY) as store:
+        store.add(trials, source="a")
+
+
+def by_key(trials):
+    return sorted(trials, key=lambda trial: (trial.method, trial.seed))
+
+
+def test_what_goes_in_comes_out(path):
+    filled(path)
+    study, trials = Store.read(path)
+    assert study == STUDY
+    assert by_key(trials) == [RETURNED, NONE, FAILED]
+
+
+def test_a_closed_store_is_one_file(path):
+    filled(path)
+    Store.read(path)
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_the_columns_are_those_that_were_promised(path):
+    filled(path, [RETURNED])
+    with closing(sqlite3.connect(path)) as connection:
+        connection.row_factory = sqlite3.Row
+        row = dict(connection.execute("SELECT * FROM trials").fetchone())
+    assert row.pop("finished").startswith("20")
+    assert row == {
+        **{"method": "elfair", "settings": '{"alpha": 0.9}', "n": 256, "seed": 0, "attempt": 0},
+        **{"outcome": "returned", "accuracy": 0.8, "violations": '{"0": -0.1, "1": 0.2}'},
+        **{"seconds": 0.25, "error": None, "source": "a"},
+    }
+
+
+def test_a_trial_is_written_once(path):
+    filled(path, [RETURNED])
+    with Store.open(path, STUDY) as store:
+        store.add([replace(RETURNED, accuracy=0.1), NONE], source="b")
+    assert by_key(Store.read(path)[1]) == [RETURNED, NONE]
+
+
+def test_the_last_attempt_counts(path):
+    filled(path, [replace(FAILED, seed=0), FAILED])
+    with Store.open(path, STUDY) as store:
+        better = replace(RETURNED, method=FAILED.method)
+        store.add([better], attempt=1, source="a")
+        assert store.attempts() == {
+            (FAILED.method, FAILED.settings, 256, 0): (1, "returned"),
+            (FAILED.method, FAILED.settings, 256, 1): (0, "failed"),
+        }
+    assert by_key(Store.read(path)[1]) == [better, FAILED]
+    assert sql(path, "SELECT COUNT(*) FROM trials") == [(3,)]
+
+
+def test_rows_of_one_task_are_written_together_or_not_at_all(path):
+    with Store.open(path, STUDY) as store:
+        with pytest.raises(sqlite3.IntegrityError, match="outcome"):
+            store.add([RETURNED, replace(NONE, outcome="unheard of")], source="a")
+        assert store.attempts() == {}
+        store.add([RETURNED], source="a")  # and the store goes on
+    assert Store.read(path)[1] == [RETURNED]
+
+
+@pytest.mark.parametrize("statement", ["UPDATE trials SET accuracy = 1", "DELETE FROM trials"])
+def test_rows_are_only_ever_added(path, statement):
+    filled(path)
+    with pytest.raises(sqlite3.IntegrityError, match="only ever added"):
+        sql(path, statement)
+
+
+def test_what_was_committed_is_seen_by_others_at_once(path):
+    with Store.open(path, STUDY) as store:
+        store.add([RETURNED], source="a")
+        assert Store.read(path)[1] == [RETURNED]
+        store.add([NONE], source="a")
+        assert len(Store.read(path)[1]) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ('"elfair", ', "", "methods"),
+        ("[0.5, 0.9]", "[0.5]", "settings"),
+        ("[256]", "[512]", "sizes"),
+        ("seeds = 2", "seeds = 3", "sizes"),
+        ("sizes =", "delta = 0.2\nsizes =", "delta"),
+    ],
+)
+def test_a_store_of_another_study_is_refused_and_stays_as_it_was(path, old, new, key):
+    filled(path)
+    before = path.read_bytes()
+    other = Study.parse(TEXT.replace(old, new))
+    for use in (lambda: Store.open(path, other), lambda: Store.read(path, other)):
+        with pytest.raises(InputError, match="another study") as caught:
+            use()
+        said = [line.split(":")[0].strip() for line in str(caught.value).split("\n")[1:-1]]
+        assert said == [key]
+        assert "Hint: give another --store" in str(caught.value)
+    assert path.read_bytes() == before
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_a_new_title_is_no_other_study(path):
+    filled(path)
+    renamed = Study.parse(TEXT.replace("A study", "A new title"))
+    Store.open(path, renamed).close()
+    study, trials = Store.read(path, renamed)
+    assert (study.title, len(trials)) == ("A new title", 3)
+
+
+@pytest.mark.parametrize("content", [b"title = 'not a store'\n" * 50, b"\0" * 5000])
+def test_a_file_that_is_no_store_is_refused_and_stays_as_it_was(path, content):
+    path.write_bytes(content)
+    for use in (lambda: Store.open(path, STUDY), lambda: Store.read(path)):
+        with pytest.raises(InputError, match="must be a whole store of trials"):
+            use()
+    assert path.read_bytes() == content
+
+
+def test_the_database_of_another_program_is_refused(path):
+    sql(path, "CREATE TABLE trials (x)")
+    before = path.read_bytes()
+    with pytest.raises(InputError, match="another program's"):
+        Store.open(path, STUDY)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("share", [0.9, 0.5, 0.1])
+def test_a_truncated_store_is_refused(path, share):
+    filled(path, [replace(RETURNED, seed=seed) for seed in range(500)])
+    content = path.read_bytes()
+    path.write_bytes(content[: int(len(content) * share)])
+    for use in (lambda: Store.open(path, STUDY), lambda: Store.read(path)):
+        with pytest.raises(InputError, match="damaged"):
+            use()
+
+
+def test_a_store_damaged_in_the_middle_is_refused(path):
+    filled(path, [replace(RETURNED, seed=seed) for seed in range(500)])
+    content = bytearray(path.read_bytes())
+    middle = len(content) // 2 // 4096 * 4096
+    content[middle : middle + 4096] = bytes(4096)
+    path.write_bytes(content)
+    for use in (lambda: Store.open(path, STUDY), lambda: Store.read(path)):
+        with pytest.raises(InputError, match="damaged"):
+            use()
+
+
+def test_a_store_of_a_newer_format_is_refused(path):
+    filled(path)
+    sql(path, f"UPDATE meta SET value = '{FORMAT + 1}' WHERE key = 'format'")
+    with pytest.raises(InputError, match=r"has the format 2.*\nHint: install a newer elfair"):
+        Store.read(path)
+
+
+@pytest.mark.parametrize("begun", ["", "PRAGMA journal_mode = WAL"])
+def test_a_store_whose_making_was_killed_is_made_anew(path, begun):
+    path.touch()
+    if begun:
+        sql(path, begun)
+        assert path.stat().st_size > 0
+    filled(path)
+    assert len(Store.read(path)[1]) == 3
+
+
+def test_a_file_made_by_another_process_meanwhile_is_looked_at(path, monkeypatch):
+    filled(path)
+    monkeypatch.setattr(type(path), "exists", lambda self: False)
+    with pytest.raises(InputError, match="another study"):
+        Store.open(path, Study.parse(TEXT.replace("seeds = 2", "seeds = 3")))
+
+
+def test_places_that_do_not_exist(path):
+    with pytest.raises(InputError, match="There is no store"):
+        Store.read(path)
+    with pytest.raises(InputError, match="folder that exists"):
+        Store.open(path.parent / "nowhere" / "trials.sqlite", STUDY)
+
+
+def test_a_place_that_cannot_be_written(path):
+    path.mkdir()
+    with pytest.raises(InputError, match="There is no store"):
+        Store.open(path, STUDY)
+    (path / "x.sqlite-wal").mkdir()  # where the log must go
+    with pytest.raises(InputError, match="a file that can be written"):
+        Store.open(path / "x.sqlite", STUDY)
+
+
+def test_two_runs_do_not_share_a_store(path):
+    with Store.open(path, STUDY) as one, Store.open(path, STUDY) as other:
+        with one.alone():
+            with pytest.raises(InputError, match="one run at a time"), other.alone():
+                pass
+            one.add([RETURNED], source="a")
+        with other.alone():  # once the first has ended
+            other.add([NONE], source="a")
+    assert len(Store.read(path)[1]) == 2
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_versions_of_the_source_are_counted(path):
+    filled(path)
+    with Store.open(path, STUDY) as store:
+        store.add([replace(RETURNED, seed=5)], source="b")
+    assert Store.sources(path) == {"a": 3, "b": 1}

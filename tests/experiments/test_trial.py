@@ -1,0 +1,204 @@
+"""Single trials: what is recorded of them, and of those that crash."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from elfair.experiments import FosterCare
+from elfair.experiments import trial as trial_module
+from elfair.experiments.trial import Task, perform, source_digest
+
+SETTINGS = ('{"alpha": 0.5}', '{"alpha": 0.9}', '{"alpha": 1}')
+
+
+class Own:
+    """A method that counts its fits and does as told."""
+
+    label = "own"
+
+    def __init__(self, does, *, uses_impact=True):
+        self.does, self.uses_impact = does, uses_impact
+        self.fits = []
+
+    def fit(self, draw, constraints, *, delta, seed):
+        self.fits.append((draw, constraints, delta, seed))
+        return self.does()
+
+
+class Model:
+    def __init__(self, share):
+        self.share = share
+
+    def predict_proba(self, X):
+        return np.tile([1 - self.share, self.share], (len(X), 1))
+
+
+def always():
+    return Model(1.0)
+
+
+def crash():
+    raise ZeroDivisionError("of its own")
+
+
+@pytest.fixture
+def own(monkeypatch):
+    def use(does, **options):
+        method = Own(does, **options)
+        monkeypatch.setattr(trial_module, "get_method", lambda name: method)
+        return method
+
+    return use
+
+
+def task(settings=SETTINGS, **changes):
+    return replace(Task("foster-care", settings, "own", 100, 7, 0.05), **changes)
+
+
+def test_the_truth_is_recorded(own):
+    own(always)
+    for record, alpha in zip(perform(task()), (0.5, 0.9, 1.0), strict=True):
+        truth = FosterCare(alpha=alpha).truth(always())
+        assert record.outcome == "returned"
+        assert record.accuracy == truth.accuracy
+        assert record.violations == {"0": truth.violation[0], "1": truth.violation[1]}
+        assert record.error is None
+        assert (record.method, record.n, record.seed) == ("own", 100, 7)
+
+
+def test_no_solution_is_a_result(own):
+    own(lambda: None)
+    for record in perform(task()):
+        assert (record.outcome, record.accuracy, record.violations) == ("no solution", None, {})
+
+
+def test_the_data_and_the_method_get_the_seed(own):
+    method = own(always)
+    perform(task(SETTINGS[1:2]))
+    [(draw, constraints, delta, seed)] = method.fits
+    expected = FosterCare(alpha=0.9).sample(100, 7)
+    np.testing.assert_array_equal(draw.impact, expected.impact)
+    np.testing.assert_array_equal(draw.features, expected.features)
+    assert constraints == FosterCare(alpha=0.9).constraints
+    assert (delta, seed) == (0.05, 7)
+
+
+def test_a_method_that_looks_at_the_impact_is_fitted_at_each_setting(own):
+    method = own(always)
+    perform(task())
+    assert len(method.fits) == 3
+    assert len({fit[0].impact.sum() for fit in method.fits}) == 3
+
+
+def test_a_method_that_does_not_is_fitted_once(own):
+    method = own(always, uses_impact=False)
+    shared = perform(task())
+    assert len(method.fits) == 1
+    own(always)
+    alone = perform(task())
+    for one, other in zip(shared, alone, strict=True):
+        assert replace(one, seconds=0) == replace(other, seconds=0)
+
+
+def test_but_again_where_more_than_the_impact_differs(own):
+    """Strictness changes logged decisions, which such a method may look at."""
+    method = own(always, uses_impact=False)
+    settings = [f'{{"alpha": {a}, "strict": {s}}}' for s in ("false", "true") for a in (0.5, 0.9)]
+    perform(task(tuple(settings)))
+    assert len(method.fits) == 2
+    first, second = (fit[0].decision for fit in method.fits)
+    assert not np.array_equal(first, second)
+
+
+def test_the_time_of_a_shared_fit_is_shared(own):
+    def work():
+        x = 0
+        while trial_module.process_time() < work.until:
+            x += 1
+        return always()
+
+    own(work, uses_impact=False)
+    work.until = trial_module.process_time() + 0.3
+    seconds = [record.seconds for record in perform(task())]
+    assert 0.25 < sum(seconds) < 0.4  # less, as drawing comes before the fit
+    assert max(seconds) == min(seconds)
+
+
+def test_only_the_fit_is_timed(own, monkeypatch):
+    clock = iter([10.0, 10.5])
+    monkeypatch.setattr(trial_module, "process_time", lambda: next(clock))
+    own(always)
+    assert perform(task(SETTINGS[:1]))[0].seconds == 0.5
+
+
+@pytest.mark.parametrize("uses_impact", [True, False])
+def test_a_crash_is_a_failure_and_never_no_solution(own, uses_impact):
+    own(crash, uses_impact=uses_impact)
+    for record in perform(task()):
+        assert (record.outcome, record.accuracy, record.violations) == ("failed", None, {})
+        assert record.error.startswith("ZeroDivisionError: of its own\n")
+        assert "in crash" in record.error  # where it happened
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (Model(np.nan), "InputError: "),
+        (Model(2.0), "InputError: "),
+        (object(), "TypeError: "),
+    ],
+)
+def test_a_model_that_cannot_be_scored_is_a_failure(own, model, said):
+    own(lambda: model)
+    for record in perform(task()):
+        assert (record.outcome, record.accuracy, record.violations) == ("failed", None, {})
+        assert record.error.startswith(said)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_who_ends_the_process_is_obeyed(own, error):
+    def end():
+        raise error
+
+    own(end)
+    with pytest.raises(error):
+        perform(task())
+
+
+def test_numerical_libraries_have_one_thread(own):
+    seen = []
+
+    def look():
+        seen.extend(pool["num_threads"] for pool in threadpool_info())
+        return always()
+
+    own(look)
+    with threadpool_limits(2):
+        perform(task())
+    assert seen
+    assert set(seen) == {1}
+
+
+def test_warnings_of_methods_are_not_repeated(own):
+    def warn():
+        __import__("warnings").warn("again and again", stacklevel=1)
+        return always()
+
+    own(warn)
+    assert perform(task())[0].outcome == "returned"  # warnings are errors in these tests
+
+
+def test_the_digest_follows_the_source(tmp_path, monkeypatch):
+    package = tmp_path / "elfair"
+    (package / "experiments").mkdir(parents=True)
+    (package / "a.py").write_text("x = 1\n")
+    monkeypatch.setattr(trial_module, "__file__", str(package / "experiments" / "trial.py"))
+    undecorated = source_digest.__wrapped__
+    first = undecorated()
+    assert first == undecorated()
+    (package / "a.py").write_text("x = 2\n")
+    assert undecorated() != first
