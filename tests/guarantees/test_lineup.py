@@ -270,7 +270,7 @@ def foster_care(settings, n, parameters, seed):
         ({"alpha": 0.5, "strict": True}, 1_024, {}, 10),
         ({"alpha": 0.2}, 4_096, {}, 8),
         ({"alpha": 0.9, "clipped": True}, 512, {"bound": "betting"}, 4),
-        ({"alpha": 0.9, "clipped": True}, 2_048, {"bound": "bernstein"}, 6),
+        ({"alpha": 0.9, "clipped": True}, 2_048, {"bound": "anderson"}, 6),
     ],
     ids=str,
 )
@@ -294,6 +294,7 @@ def harm(chance, t=None):
     return float(((BEFORE - chance) * HELP)[of].mean())
 
 
+RANGES = {"impact_range": (0, 1), "propensity_floor": 0.3}
 DIFFICULT = {
     "everyone": (["E[impact] >= E_logged[impact]"], [None]),
     "each group": (NO_WORSE, [0, 1]),
@@ -339,13 +340,9 @@ def difficult(whose, n, parameters, daring, seed):
         ("everyone", 600, {"candidate_fraction": 0.15}, targets.DARING, 40),
         ("everyone", 1_000, {"candidates": 200}, (0.6, 0.2, 0.02), 25),
         ("each group", 600, {}, (0.6, 0.2, 0.02), 25),
-        (
-            "everyone",
-            600,
-            {"bound": "betting", "impact_range": (0, 1), "candidate_fraction": 0.3},
-            (0.6, 0.2, 0.02),
-            10,
-        ),
+        ("everyone", 600, {"bound": "betting", "impact_range": (0, 1)}, (0.6, 0.2, 1e-4), 12),
+        # Its test is so careful that only models which hardly ever pass lie beyond the edge.
+        ("everyone", 2_000, {"bound": "bernstein", **RANGES}, (0.6, 1e-4, 1e-12), 12),
     ],
     ids=str,
 )
