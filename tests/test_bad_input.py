@@ -39,7 +39,7 @@ class Interrupted(BaseException):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, Interrupted, RuntimeError, MemoryError])
-@pytest.mark.parametrize("where", ["partition", "learn_from", "run_on_sealed", "issue_certificate"])
+@pytest.mark.parametrize("where", ["partition", "learn_from", "run_in_turn", "issue_certificate"])
 def test_a_fit_that_fails_midway_leaves_the_estimator_unfitted(monkeypatch, error, where):
     clf = fit(ELFClassifier(NO_WORSE))  # fitted before
 
@@ -58,7 +58,7 @@ def test_an_error_in_the_search_is_an_error_and_not_no_solution_found(monkeypatc
     def fail(*_, **__):
         raise FloatingPointError("overflow")
 
-    monkeypatch.setattr("elfair.search.selection.gradient_search", fail)
+    monkeypatch.setattr("elfair.search.selection.gradient_path", fail)
     clf = ELFClassifier(NO_WORSE)
     with pytest.raises(FloatingPointError):
         fit(clf)

@@ -53,7 +53,7 @@ def test_infinities_nan_and_none_survive(certificate):
     record = replace(
         certificate,
         constraints=(worst,),
-        candidate=CandidateRecord("cmaes", "accuracy", 1, 0.25, 0.5, False, 17),
+        candidate=CandidateRecord("cmaes", "accuracy", 1, 0.25, 0.5, False, 17, 20, 5, 4),
     )
     again = Certificate.from_json(record.to_json())
     assert again.to_json() == record.to_json()

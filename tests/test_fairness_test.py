@@ -35,13 +35,14 @@ def draw(n, seed, effect=0.1):
 
 
 def opens_something(tree):
-    """Calls of a method `open` on anything: what breaks a seal looks like this."""
+    """Calls of `open` on anything, with nothing said: what breaks a seal looks like this."""
     return [
         node
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "open"
+        and not (node.args or node.keywords)
     ]
 
 

@@ -14,7 +14,7 @@ from elfair import ElfairError, ELFClassifier, LoggedData
 from elfair.errors import BoundError, InputError
 from elfair.experiments import FosterCare
 from elfair.partition import cross_partition, partition
-from elfair.search import progress
+from elfair.search import Selection, progress
 
 POPULATION = FosterCare(alpha=0.9)
 NO_WORSE = "E[impact] >= E_logged[impact]"
@@ -76,15 +76,23 @@ def everything_else():
     ],
     ids=str,
 )
-def test_the_candidate_does_not_depend_on_any_held_out_row(parameters):
+def test_the_line_of_models_does_not_depend_on_any_held_out_row(parameters, monkeypatch):
+    lines, line_up = [], Selection.line_up
+
+    def remember(*arguments):
+        lines.append(line_up(*arguments))
+        return lines[-1]
+
+    monkeypatch.setattr(Selection, "line_up", remember)
     before = fit(ELFClassifier(POPULATION.constraints, **parameters))
     after = fit(ELFClassifier(POPULATION.constraints, **parameters), **everything_else())
-    assert np.array_equal(before._trained.models[0].theta, after._trained.models[0].theta)
-    assert np.array_equal(
-        before._trained.models[0].policy.center, after._trained.models[0].policy.center
-    )
+    assert len(lines[0].thetas) == (1 if "search" in parameters else 20)
+    assert np.array_equal(lines[0].thetas, lines[1].thetas)
+    assert np.array_equal(lines[0].policy.center, lines[1].policy.center)
     assert before.tuned_ == after.tuned_
-    assert before.certificate_.candidate == after.certificate_.candidate
+    records = [clf.certificate_.candidate for clf in (before, after)]
+    assert records[0].predicted_pass == records[1].predicted_pass
+    assert records[0].evaluations == records[1].evaluations
     assert before.certificate_.constraints != after.certificate_.constraints
 
 

@@ -359,6 +359,17 @@ class _Tested:
     def spread(self) -> float:
         return sqrt(sum(float(row.var(ddof=1)) for row in self.values))
 
+    def foreseen(self, sizes: Sequence[float], variances: Sequence[float]) -> float:
+        """The bound on so many rows like these, of these variances."""
+        bound, delta = self.tail.bound, self.tail.delta
+        if len(sizes) == 1 and isfinite(self.upper):  # then moments are often enough
+            width = self.samples[0].high - self.samples[0].low
+            factors = bound.moment_factors(width, delta, sizes[0])
+            if factors is not None:
+                return self.estimate + factors[0] + factors[1] * sqrt(variances[0])
+        upper, _ = bound.predict(self.samples, delta, sizes, disjoint=self.tail.disjoint)
+        return upper
+
 
 def _tested(
     compiled: CompiledClaim, free: Floats, scales: Sequence[float | None], stretch: float
@@ -435,9 +446,7 @@ def _rows_needed(
         uppers = []
         for tail, of_rows in zip(tails, variances, strict=True):
             sizes = [times * row.size for row in tail.values]
-            upper, _ = tail.tail.bound.predict(
-                tail.samples, tail.tail.delta, sizes, disjoint=tail.tail.disjoint
-            )
+            upper = tail.foreseen(sizes, of_rows)
             error = sqrt(sum(v / n for v, n in zip(of_rows, sizes, strict=True)))
             uppers.append(tail.estimate + stretch * (upper - tail.estimate) + z * error)
         if compiled.formula is None:

@@ -39,7 +39,7 @@ def test_the_found_policy_is_what_the_record_says(candidate_rows, make_plan, sea
 def test_the_search_does_better_than_its_starts_and_the_behaviour_model(candidate_rows, make_plan):
     data = candidate_rows(1000, 1)
     view = selection._View(DEFAULT, policy_for(data), data, make_plan(data), 600)
-    found, _ = view.search(view.starts(), lambda: None)
+    (found,) = view.search([DEFAULT.target], [], lambda: None).candidates
     problem = view.smooth_problem(view.starts())
     starts = [problem.look_at(start) for start in view.starts()]
     assert not any(start.meets_target and start.loss <= found.loss for start in starts)

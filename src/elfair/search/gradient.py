@@ -72,10 +72,9 @@ def gradient_search(
 
 def gradient_path(
     problem: Problem,
-    starts: Sequence[Floats],
+    start: Floats,
+    others: Callable[[], Sequence[Floats]],
     targets: Sequence[Target],
-    *,
-    near: bool = False,
     precision: float = PRECISION,
     progress: Callable[[], None] = lambda: None,
 ) -> list[Candidate]:
@@ -88,30 +87,29 @@ def gradient_path(
     ----------
     problem : Problem
         The candidate rows' view; it is left aiming at the first target.
-    starts : sequence of ndarray
-        Parameters to start from, those of the best policy without constraints first.
+    start : ndarray
+        Parameters to start from, such as those of the best policy without constraints.
+    others : callable
+        Gives more starts, for a first target that is not reached from there.
     targets : sequence of Target
         The most demanding one first.
-    near : bool, default False
-        Whether the starts are policies near the best ones, one for each target.
     precision, progress
         See `gradient_search`.
 
     Returns
     -------
     list of Candidate
-        One for each target; only the first is looked for from all starts, and others may miss
-        theirs.
+        One for each target; all but the first may miss theirs.
     """
     found: list[Candidate] = []
-    for place, target in reversed(list(enumerate(targets))):
+    for target in reversed(targets):
         problem.aim(target)
         search = _Search(problem, precision, progress)
-        search.minimise_loss(starts[place] if near else found[-1].theta if found else starts[0])
+        search.minimise_loss(found[-1].theta if found else start)
         assert search.best is not None
         found.append(search.best)
     if search.is_stuck(found[-1]):
-        again = [found[-1].theta, *starts]
+        again = [found[-1].theta, *others()]
         found[-1] = gradient_search(problem, again, precision=precision, progress=progress)
     return found[::-1]
 

@@ -19,7 +19,7 @@ from elfair.policies import Policy
 from elfair.requirements import Belief, Requirement
 from elfair.search.evolution import cmaes_search
 from elfair.search.forecast import forecast
-from elfair.search.gradient import PRECISION, gradient_path, gradient_search
+from elfair.search.gradient import gradient_path, gradient_search
 from elfair.search.lineup import Found, Lineup
 from elfair.search.loss import Loss
 from elfair.search.problem import Candidate, Problem
@@ -31,9 +31,10 @@ Method = Literal["gradient", "cmaes", "steps"]
 
 #: The gradient search explores on at most this many rows, and finishes on all of them.
 EXPLORED_ROWS = 5_000
-#: How precisely it finishes there, and wherever several models are lined up: the loss of so many
-#: rows is not known any better, and the next in line is further away than that.
+#: How precisely it finishes: the loss of so many rows is not known any better.
 ROUGHLY = 1e-5
+#: How precisely the ends of a line of models are found: the next in line is further away.
+ROUGHER = 1e-4
 #: How often points are chosen and a policy is searched for them, where a claim needs points.
 ROUNDS = 3
 
@@ -173,12 +174,11 @@ class Selection:
             some = np.sort(np.random.default_rng(self.seed).choice(data.n, EXPLORED_ROWS, False))
             explored = _View(self, policy, data.take(some), plan, n_test, data.n, n_error)
             with suppress(DataError):  # a condition that too few of these rows meet
-                first = explored.search(targets, [*known, *explored.starts()], progress)
+                first = explored.search(targets, known, progress)
                 view.best = explored.best  # good enough to smooth so many labels
-                near = [candidate.theta for candidate in first.candidates]
-                found = view.search(targets, near, progress, near=True)
+                found = view.finish(targets, first.candidates, progress)
                 return found._replace(evaluations=first.evaluations + found.evaluations)
-        return view.search(targets, [*known, *view.starts()], progress)
+        return view.search(targets, known, progress)
 
 
 @dataclass
@@ -244,20 +244,30 @@ class _View:
         return self.selection.task.starts(self.policy, self.inputs, self.data, self.best)
 
     def search(
+        self, targets: Sequence[Target], known: Sequence[Floats], progress: Callable[[], None]
+    ) -> Found:
+        """The gradient search, from policies that are known already and from the usual starts."""
+        if len(targets) > 1:
+            start = known[0] if known else self.best
+            problem = self.smooth_problem([start])
+            found = gradient_path(problem, start, self.starts, targets, ROUGHER, progress)
+        else:
+            starts = [*known, *self.starts()]
+            problem = self.smooth_problem(starts)
+            found = [gradient_search(problem, starts, progress=progress)]
+        return Found(found, problem.evaluations, problem.look_at)
+
+    def finish(
         self,
         targets: Sequence[Target],
-        starts: Sequence[Floats],
+        near: Sequence[Candidate],
         progress: Callable[[], None],
-        *,
-        near: bool = False,
     ) -> Found:
-        """The gradient search from some starts, or from one near the end for each target."""
-        problem = self.smooth_problem(starts)
-        if len(targets) == 1:
-            precision = ROUGHLY if near else PRECISION
-            found = [gradient_search(problem, starts, precision=precision, progress=progress)]
-        else:
-            found = gradient_path(
-                problem, starts, targets, near=near, precision=ROUGHLY, progress=progress
+        """The same from policies that are near the best ones, one for each target."""
+        problem, found = self.smooth_problem([near[0].theta]), []
+        for target, start in reversed(list(zip(targets, near, strict=True))):
+            problem.aim(target)
+            found.append(
+                gradient_search(problem, [start.theta], precision=ROUGHLY, progress=progress)
             )
-        return Found(found, problem.evaluations, problem.look_at)
+        return Found(found[::-1], problem.evaluations, problem.look_at)

@@ -1,0 +1,120 @@
+import numpy as np
+import pytest
+
+from elfair import ELFClassifier
+from elfair.experiments import FosterCare
+from elfair.search.lineup import Found, Lineup, in_order
+from elfair.search.problem import Candidate
+from elfair.search.selection import Selection
+from elfair.search.task import Classification, PredictLabel
+from elfair.targets import DARING, Target
+
+DEFAULT = Selection("gradient", Classification(PredictLabel("accuracy")), Target(power=0.95), 0)
+
+
+def candidate(loss, log_pass, *, meets_target=True, theta=(0.0,)):
+    return Candidate(np.array(theta), loss, np.zeros(1), log_pass, meets_target)
+
+
+def line(*candidates, count=5):
+    return Lineup.of(None, Found(list(candidates), 0, lambda theta: candidates[0]), count).thetas
+
+
+def test_models_lie_between_the_candidates_in_their_order():
+    first, second, third = (
+        candidate(0.3, -0.1, theta=(0.0, 0.0)),
+        candidate(0.2, -1.0, theta=(2.0, 4.0)),
+        candidate(0.1, -2.0, theta=(2.0, 6.0)),
+    )
+    np.testing.assert_allclose(line(first, second, third), [[0, 0], [1, 2], [2, 4], [2, 5], [2, 6]])
+
+
+def test_a_single_candidate_is_all_there_is():
+    assert len(line(candidate(0.3, -0.1))) == 1
+
+
+def test_what_is_not_better_or_misses_its_target_is_not_lined_up():
+    first = candidate(0.3, -0.1)
+    worse = candidate(0.4, -1.0)
+    safer = candidate(0.2, -0.05)
+    missed = candidate(0.2, -1.0, meets_target=False)
+    daring = candidate(0.2, -1.0)
+    assert in_order([first, worse]) == [first]
+    assert in_order([first, safer]) == [first]
+    assert in_order([first, missed]) == [first]
+    assert in_order([first, worse, daring]) == [first, daring]
+
+
+def test_targets_ask_for_less_and_less():
+    assert [target.power for target in Target(power=0.95).daring] == list(DARING)
+    assert [target.power for target in Target(power=0.5).daring] == [DARING[-1]]
+    assert Target(inflation=2.0).daring == ()
+
+
+@pytest.mark.parametrize("n", [800, 12_000])
+def test_models_dare_more_and_more(candidate_rows, make_plan, n):
+    data = candidate_rows(n, 3)
+    lineup = DEFAULT.line_up(data, make_plan(data), n // 2, 9)
+    seen = [lineup.found.look_at(theta) for theta in lineup.thetas]
+    assert len(seen) == 9
+    assert seen[0].meets_target
+    assert np.all(np.diff([model.loss for model in seen]) < 0)
+    assert np.all(np.diff([model.log_pass for model in seen]) < 0)
+    # Three statements pass with their targets' probabilities, one of them binding.
+    assert 0.8 < np.exp(seen[0].log_pass) < 1
+    assert DARING[-1] / 2 < np.exp(seen[-1].log_pass) < 2 * DARING[-1]
+
+
+def test_one_candidate_is_what_the_search_for_one_finds(candidate_rows, make_plan):
+    data = candidate_rows(600, 4)
+    lineup = DEFAULT.line_up(data, make_plan(data), 400, 1)
+    _, found, evaluations = DEFAULT.run(data, make_plan(data), 400)
+    np.testing.assert_array_equal(lineup.thetas, [found.theta])
+    assert lineup.found.evaluations == evaluations
+
+
+def fitted(seed, **parameters):
+    population = FosterCare(alpha=0.9)
+    draw = population.sample(1_000, seed)
+    clf = ELFClassifier(population.constraints, **parameters)
+    return clf.fit(draw.features, draw.label, **draw.logged), population
+
+
+def test_the_let_out_model_is_the_last_that_passed():
+    places = []
+    for seed in range(6):
+        clf, _ = fitted(seed)
+        record = clf.certificate_.candidate
+        places.append(record.place)
+        assert clf.certificate_.openings == 1
+        assert record.lined_up == 20
+        if clf.solution_found_:
+            assert record.tested == min(record.place + 1, 20)
+        else:
+            assert (record.place, record.tested) == (1, 1)
+    assert max(places) > 5
+
+
+def test_a_line_is_more_accurate_than_its_first_model():
+    gains = []
+    for seed in range(5):
+        one, population = fitted(seed, candidates=1)
+        many, _ = fitted(seed)
+        if one.solution_found_ and many.solution_found_:
+            gains.append(population.accuracy(many) - population.accuracy(one))
+    assert min(gains) >= -0.003
+    assert np.mean(gains) > 0.005
+
+
+def test_the_promise_speaks_of_the_line():
+    clf, _ = fitted(0)
+    alone, _ = fitted(0, candidates=1)
+    assert "20 models were lined up" in clf.certificate_.joint_statement
+    assert "lined up" not in alone.certificate_.joint_statement
+    assert clf.certificate_.joint_delta == 0.1
+
+
+@pytest.mark.parametrize("value", [0, -1, 2.5, "3", True, None])
+def test_candidates_that_are_no_count(value):
+    with pytest.raises(ValueError, match="candidates must be a whole number of at least 1"):
+        fitted(0, candidates=value)
