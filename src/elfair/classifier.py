@@ -31,8 +31,9 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
     """A stochastic classifier whose delayed impact is bounded with stated confidence.
 
     ``fit`` splits the rows into a candidate half, in which it searches for the best model that is
-    likely to pass, and a sealed half, on which that one model is tested. A model that fails is not
-    let out: ``solution_found_`` is then False and ``explain()`` says why.
+    likely to pass and for more daring ones, and a sealed half, on which they are tested in this
+    order until one fails. No model that fails is let out: if the first does, ``solution_found_`` is
+    False and ``explain()`` says why.
 
     Parameters
     ----------
