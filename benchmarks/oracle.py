@@ -21,7 +21,6 @@ Run as ``python benchmarks/oracle.py``; it takes a few minutes.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,7 +32,8 @@ from scipy.special import expit, ndtri, stdtrit
 
 from elfair.experiments import FosterCare
 from elfair.experiments import foster_care_law as law
-from pages import DOCS, stamp, write_into
+from pages import stamp, write_into
+from study_page import Results
 
 FloatArray = NDArray[np.float64]
 
@@ -190,15 +190,15 @@ def starts_for(population: FosterCare) -> list[FloatArray]:
 
 
 def factors(limits: dict[float, list[tuple[int, float]]]) -> Iterator[str]:
-    """How many times the oracle's rows each mode needed, from the table of foster_care.py."""
-    row = re.compile(r"^\| (\w+) \| ([\d.]+) \| ([\d,]+) \| [\d.]+ ± [\d.]+ \| ([\d.]+) ±", re.M)
-    for mode, alpha, rows, accuracy in row.findall((DOCS / "results.md").read_text()):
-        sizes, reached = zip(*limits[float(alpha)], strict=True)
-        n = int(rows.replace(",", ""))
-        if np.nanmin(reached) <= float(accuracy) <= reached[-1]:
-            known = ~np.isnan(reached)
-            log_n = np.interp(float(accuracy), np.array(reached)[known], np.log(sizes)[known])
-            yield f"| {mode} | {alpha} | {rows} | {n / np.exp(log_n):.1f} |"
+    """How many times the oracle's rows each mode needed for its accuracy, by the study's results."""
+    for cell in Results("elfair-against-paper").cells:
+        sizes, reached = (np.array(each) for each in zip(*limits[cell.alpha], strict=True))
+        known = ~np.isnan(reached)
+        accuracy = cell.accuracy
+        if accuracy is not None and reached[known][0] <= accuracy <= reached[-1]:
+            log_n = np.interp(accuracy, reached[known], np.log(sizes[known]))
+            times = cell.n / np.exp(log_n)
+            yield f"| {cell.label} | {cell.alpha:g} | {cell.n:,} | {times:.1f} |"
 
 
 def main() -> None:
