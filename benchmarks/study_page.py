@@ -18,6 +18,30 @@ STUDIES = ("figures-1-2", "figures-1-2-strict", "appendix", "elfair-against-pape
 SHOWN = (256, 1_024, 4_096, 32_768)
 OURS = ("elfair", "elfair-dr", "elfair-crossfit")
 PAPER = "elf-paper"
+#: The figures of each section: what they show, and where they lie in docs/results/figures.
+FIGURES = {
+    "figures-1-2": {
+        "Failure rate of each group": "figures-1-2/figure-1-failure-rates.png",
+        "Accuracy and solutions": "figures-1-2/figure-2-accuracy-and-solutions.png",
+    },
+    "figures-1-2-strict": {
+        "Failure rate of each group": "figures-1-2-strict/figure-1-failure-rates.png",
+        "Accuracy and solutions": "figures-1-2-strict/figure-2-accuracy-and-solutions.png",
+    },
+    "figure-3": {
+        "elfair at every alpha": "figure-3/settings-elfair.png",
+        "The paper's ELF at every alpha": "figure-3/settings-elf-paper.png",
+    },
+    "appendix": {
+        "alpha = 0 to 0.4": "appendix/methods-1-of-2.png",
+        "alpha = 0.5 to 1": "appendix/methods-2-of-2.png",
+    },
+    "lending": {
+        "Failure rate of each group": "lending/figure-1-failure-rates.png",
+        "Accuracy and solutions": "lending/figure-2-accuracy-and-solutions.png",
+    },
+    "modes": {"elfair against the paper's ELF": "elfair-against-paper/comparison.png"},
+}
 #: How many times fewer rows were asked for, by alpha.
 ASKED = {0.9: 3, 0.5: 6, 0.2: 4}
 
@@ -262,7 +286,10 @@ def modes(results: Results) -> str:
         cells = [results.line(method, alpha)[n] for alpha, n in places]
         rows.append([label, *(f"{percent(c.returned)} / {accurate(c.accuracy)}" for c in cells)])
     heading = ["method", *(f"alpha = {alpha}, n = {n:,}" for alpha, n in places)]
-    return f"Returned / accuracy, in %:\n\n{table(heading, rows)}"
+    return (
+        f"Returned / accuracy, in %:\n\n{table(heading, rows)}\n\n"
+        f"[All sizes](results/{results.name}.csv)."
+    )
 
 
 def promise(all_results: Sequence[Results]) -> str:
@@ -354,7 +381,11 @@ def write() -> None:
     ]
     for section, needed, made in sections:
         if set(needed) <= set(there):
-            write_into("results.md", section, made())
+            figures = [
+                f"![{shown}](results/figures/{path})\n\n"
+                for shown, path in FIGURES.get(section, {}).items()
+            ]
+            write_into("results.md", section, "".join(figures) + made())
         else:
             print(f"results.md, {section}: not written; it needs {', '.join(needed)}.")
     if set(STUDIES) <= set(there):

@@ -93,9 +93,7 @@ def _costs(plain: Results) -> list[Point]:
     returned = [cell.returned for m in ALL_RETURN for cell in plain.line(m).values()]
     any_failure = {m: _of_returned(plain, m, "any") for m in ALL_RETURN}
     seldonian = [method for method in static if method.startswith("qsa-")]
-    earlier = [
-        m for m in seldonian if plain.line(m)[FEWER[0]].returned > paper[FEWER[0]].returned
-    ]
+    earlier = [m for m in seldonian if plain.line(m)[FEWER[0]].returned > paper[FEWER[0]].returned]
     of_qsa = {m: _of_returned(plain, m, "any") for m in seldonian}
     return [
         Point(
@@ -223,9 +221,10 @@ def in_short(results: Mapping[str, Results]) -> str:
     plain, appendix = results["figures-1-2"], results["appendix"]
     ours, paper = plain.line("elfair"), plain.line(PAPER)
     logistic = plain.line(LOGISTIC)
-    times = {each["settings"]["alpha"]: each for each in results["elfair-against-paper"].run[
-        "efficiency"
-    ]}
+    times = {
+        each["settings"]["alpha"]: each
+        for each in results["elfair-against-paper"].run["efficiency"]
+    }
     fewer = ", ".join(
         f"{'at least ' if times[a]['at_least'] else ''}{times[a]['ratio']:.1f} "
         f"({times[a]['interval']}) at alpha = {a:g}"
