@@ -21,22 +21,31 @@ from pathlib import Path
 from typing import Any
 
 from PIL import Image
+from sklearn.linear_model import LogisticRegression
 
 import study_page
 from elfair.baselines import METHODS
+from elfair.experiments import FosterCare
 from elfair.experiments.figures import draw
+from elfair.experiments.population import GROUPS
 from elfair.experiments.populations import make_population
 from elfair.experiments.records import TrialRecord
 from elfair.experiments.runner import run
 from elfair.experiments.store import Store
 from elfair.experiments.study import Study
 from elfair.experiments.summary import GUARANTEED, PAPER, Summary, summarize
-from pages import DOCS, machine
+from pages import DOCS, machine, write_into
 from study_page import STUDIES
 
 STORES = Path(__file__).parents[1] / "studies"
 RESULTS = DOCS / "results"
 LABELS = {name: method.label for name, method in METHODS.items()}
+SHOWN_RATES = (
+    "logistic-regression",
+    "qsa-predictive-equality",
+    "qsa-disparate-impact",
+    "fairlearn-demographic-parity",
+)
 
 
 def record(name: str) -> None:
@@ -112,11 +121,7 @@ def below_floor(study: Study, trials: Iterable[TrialRecord]) -> dict[str, float]
 
 
 def illustrate(name: str, study: Study, summary: Summary) -> None:
-    """Draw the figures that the page shows, in small files.
-
-    256 colours make pictures a third of their size, and two decimals (hundredths of a point) drawings
-    two thirds.
-    """
+    """Draw the figures that the page shows. With 256 colours pictures are a third of the size."""
     for path in draw(study, summary, RESULTS / "figures" / name):
         if path.stem == "methods":  # all of it is in the other figures of these studies
             path.unlink()
@@ -124,10 +129,28 @@ def illustrate(name: str, study: Study, summary: Summary) -> None:
             with Image.open(path) as picture:
                 small = picture.convert("RGB").quantize(256)
             small.save(path, optimize=True)
-        else:
-            text = path.read_text(encoding="utf-8")
-            short = re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", text)
-            path.write_text(short, encoding="utf-8")
+
+
+def rates() -> str:
+    """Who gets decisions: why static methods harm whom they harm."""
+    population = FosterCare(alpha=1.0)  # the impact is the decision
+    log = population.sample(32_768, seed=0)
+    models: dict[str, Any] = {"behaviour model": population.behavior}
+    for name in SHOWN_RATES:
+        models[LABELS[name]] = METHODS[name].fit(log, [], delta=0.1, seed=0)
+    labels = [log.label[log.group == group].mean() for group in GROUPS]
+    rows = [["people with label 1", *(f"{share:.2f}" for share in labels), ""]]
+    for name, model in models.items():
+        truth = population.truth(model)
+        shares = [f"{truth.impact[group]:.2f}" for group in GROUPS]
+        rows.append([name, *shares, f"{truth.accuracy:.2f}"])
+    guess = LogisticRegression().fit(log.features, log.group)
+    known = guess.score(log.features, log.group)
+    return (
+        study_page.table(["share of decisions 1", "T = 0", "T = 1", "accuracy"], rows)
+        + f"\n\n(One data set of 32,768 rows. From the features, the group can be guessed right in "
+        f"{100 * known:.0f} % of cases; without looking, in {100 * (1 - log.group.mean()):.0f} %.)"
+    )
 
 
 def main() -> None:
@@ -141,6 +164,7 @@ def main() -> None:
     for name in STUDIES:
         record(name)
     study_page.write()
+    write_into("results.md", "rates", rates())
 
 
 if __name__ == "__main__":

@@ -280,7 +280,7 @@ def efficiency(results: Results) -> str:
 
 def modes(results: Results) -> str:
     """The ways of elfair beside each other."""
-    places = [(alpha, n) for alpha in (0.9, 0.5, 0.2) for n in (512, 4_096, 32_768)]
+    places = [(0.9, 256), (0.9, 2_048), (0.5, 512), (0.5, 4_096), (0.2, 4_096), (0.2, 32_768)]
     rows = []
     for method, label in results.methods.items():
         cells = [results.line(method, alpha)[n] for alpha, n in places]

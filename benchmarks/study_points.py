@@ -49,7 +49,8 @@ def _failures(plain: Results, strict: Results) -> list[Point]:
     always = [m for m in static if of_one[m] >= ALWAYS]
     often = [m for m in static if OFTEN <= of_one[m] < ALWAYS]
     rest = [m for m in static if of_one[m] < OFTEN]
-    zero = [m for m in static if _of_returned(plain, m, "0") >= OFTEN]
+    of_zero = {m: _of_returned(plain, m, "0") for m in static}
+    zero = [m for m in static if of_zero[m] >= OFTEN]
     return [
         Point(
             "ELF's solutions are always fair.",
@@ -71,8 +72,7 @@ def _failures(plain: Results, strict: Results) -> list[Point]:
         ),
         Point(
             "... and often, or always, fail White youth (group 0) as well.",
-            f"Often (>= 50 %): {_named(plain, zero, {m: _of_returned(plain, m, '0') for m in zero})}. "
-            "Strict: "
+            f"Often (>= 50 %): {_named(plain, zero, of_zero)}. Strict: "
             f"{_named(strict, [m for m in static if of_both[m] >= OFTEN], of_both)}.",
             len(zero) == len(static),
             "here accuracy alone helps group 0; the strict variant, in which accuracy alone harms "
@@ -181,7 +181,7 @@ def _alphas(appendix: Results) -> list[Point]:
         m: [accurate(last[m][a].accuracy) for a in (positive[-1], low[m]) if a is not None]
         for m in lines
     }
-    falls = [last[PAPER][a].accuracy for a in positive if last[PAPER][a].accuracy is not None]
+    falls = [value for a in positive if (value := last[PAPER][a].accuracy) is not None]
     return [
         Point(
             "ELF never returns an unfair model, whatever alpha.",
