@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
+from textwrap import fill
 from typing import Any
 
 from pages import DOCS, write_into
@@ -139,6 +140,12 @@ def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in [heading, rule, *rows])
 
 
+def wrapped(text: str) -> str:
+    """A paragraph or a point of a list, at the width of the pages."""
+    indent = "  " if text.startswith("* ") else ""
+    return fill(text, 100, subsequent_indent=indent, break_on_hyphens=False)
+
+
 def what_was_run(all_results: Sequence[Results]) -> str:
     """A line for each study."""
     rows = [
@@ -240,7 +247,7 @@ def appendix_in_words(results: Results) -> str:
         if spread == 0
         else f"differ by up to {100 * spread:.1f} points between values of alpha > 0"
     )
-    return (
+    return wrapped(
         f"The failure rates of the {len(static)} methods that never look at the impact {same}; at "
         f"alpha = 0 no decision matters, and the largest failure rate of any method is "
         f"{percent(at_zero)} %. Over all alphas and sizes, elfair's default mode fails some group "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from study_page import OURS, PAPER, Cell, Results, accurate, percent, table
+from study_page import OURS, PAPER, Cell, Results, accurate, percent, table, wrapped
 
 ALWAYS, OFTEN = 0.95, 0.5
 #: Of the paper's "n = 1,000" and "n < 1,000".
@@ -232,20 +232,22 @@ def in_short(results: Mapping[str, Results]) -> str:
     )
     trials = sum(cell.trials for each in results.values() for cell in each.cells)
     worst = max(_largest(each, "elfair", "any") for each in results.values())
-    return (
+    lines = [
         f"On a population made after the paper's data, whose truth is known ({trials:,} trials, "
-        f"up to {len(plain.methods)} methods):\n\n"
+        f"up to {len(plain.methods)} methods):\n",
         f"* With {THOUSAND:,} rows at alpha = 0.9 elfair returns a model in "
         f"{percent(ours[THOUSAND].returned)} % of trials, {accurate(ours[THOUSAND].accuracy)} % "
         f"accurate; with the paper's settings it is {percent(paper[THOUSAND].returned)} % and "
         f"{accurate(paper[THOUSAND].accuracy)} %. Logistic regression is "
         f"{accurate(logistic[THOUSAND].accuracy)} % accurate and makes group 1 worse off in "
-        f"{percent(logistic[THOUSAND].failed['1'])} % of trials.\n"
+        f"{percent(logistic[THOUSAND].failed['1'])} % of trials.",
         f"* For what the paper's settings reach with n rows, elfair needs fewer, by a factor of "
-        f"{fewer} (95 % intervals in brackets).\n"
-        f"* In the worst cell of all (of {len(appendix.alphas)} alphas, 8 sizes, lending too) it "
-        f"made some group worse off in {percent(worst)} % of trials; the promise is at most 10 %."
-    )
+        f"{fewer} (95 % intervals in brackets).",
+        f"* In the worst cell of all ({len(appendix.alphas)} alphas, {len(ours)} sizes, lending "
+        f"too) it made some group worse off in {percent(worst)} % of trials; the promise is at "
+        "most 10 %.",
+    ]
+    return "\n".join(wrapped(line) + "\n" * line.endswith("\n") for line in lines)
 
 
 def _largest(results: Results, method: str, group: str) -> float:
