@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test lint types guarantees benchmarks clean
+.PHONY: demo test lint types guarantees study benchmarks clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -35,7 +35,10 @@ types: $(VENV)/.test
 guarantees: $(VENV)/.test  ## the Monte Carlo lane in full size
 	ELFAIR_GUARANTEES=full $(BIN)/python -m pytest -n auto --dist worksteal tests/guarantees
 
-benchmarks: $(VENV)/.test  ## every figure that the documentation quotes
+study: $(VENV)/.test  ## the paper's study: hours; stopped at any moment, it goes on
+	$(BIN)/python benchmarks/study.py --run
+
+benchmarks: study  ## every figure that the documentation quotes
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
 
 clean:

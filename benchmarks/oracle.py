@@ -21,8 +21,7 @@ Run as ``python benchmarks/oracle.py``; it takes a few minutes.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -33,7 +32,8 @@ from scipy.special import expit, ndtri, stdtrit
 
 from elfair.experiments import FosterCare
 from elfair.experiments import foster_care_law as law
-from pages import DOCS, stamp, write_into
+from pages import stamp, write_into
+from study_page import Cell, Results, table
 
 FloatArray = NDArray[np.float64]
 
@@ -47,6 +47,8 @@ SIZES = {
     0.5: (250, 500, 1_000, 2_048, 4_096),
     0.2: (2_048, 4_096, 8_192, 16_384, 32_768),
 }
+#: The sizes of the study.
+STUDIED = (256, 512, 1_024, 2_048, 4_096, 8_192, 16_384, 32_768)
 
 
 @dataclass(frozen=True)
@@ -189,16 +191,24 @@ def starts_for(population: FosterCare) -> list[FloatArray]:
     return [base + shift for base in bases for shift in shifts]
 
 
-def factors(limits: dict[float, list[tuple[int, float]]]) -> Iterator[str]:
-    """How many times the oracle's rows each mode needed, from the table of foster_care.py."""
-    row = re.compile(r"^\| (\w+) \| ([\d.]+) \| ([\d,]+) \| [\d.]+ ± [\d.]+ \| ([\d.]+) ±", re.M)
-    for mode, alpha, rows, accuracy in row.findall((DOCS / "results.md").read_text()):
-        sizes, reached = zip(*limits[float(alpha)], strict=True)
-        n = int(rows.replace(",", ""))
-        if np.nanmin(reached) <= float(accuracy) <= reached[-1]:
-            known = ~np.isnan(reached)
-            log_n = np.interp(float(accuracy), np.array(reached)[known], np.log(sizes)[known])
-            yield f"| {mode} | {alpha} | {rows} | {n / np.exp(log_n):.1f} |"
+def factors(limits: dict[float, list[tuple[int, float]]]) -> str:
+    """How many times the oracle's rows each mode needed for its accuracy in the study."""
+    results = Results("elfair-against-paper")
+    rows = []
+    for method, label in results.methods.items():
+        for alpha, of_oracle in limits.items():
+            line = results.line(method, alpha)
+            times = [_times(line[n], of_oracle) if n in line else "" for n in STUDIED]
+            rows.append([label, f"{alpha:g}", *times])
+    return table(["mode", "alpha", *(f"n = {n:,}" for n in STUDIED)], rows)
+
+
+def _times(cell: Cell, of_oracle: list[tuple[int, float]]) -> str:
+    """Empty where the oracle was not asked for so small or so large an accuracy."""
+    sizes, reached = np.array([(n, limit) for n, limit in of_oracle if limit == limit]).T
+    if cell.accuracy is None or not reached[0] <= cell.accuracy <= reached[-1]:
+        return ""
+    return f"{cell.n / np.exp(np.interp(cell.accuracy, reached, np.log(sizes))):.1f}"
 
 
 def main() -> None:
@@ -217,9 +227,7 @@ def main() -> None:
             lines.append(f"| {alpha} | {n:,} | {limits[0]:.4f} | {limits[1]:.4f} |")
             print(lines[-1], flush=True)
     write_into("results.md", "oracle", f"{stamp()}.\n\n" + "\n".join(lines))
-    lines = ["| mode | alpha | n | times the oracle's rows |", "|---|---|---|---|"]
-    lines += factors(paired)
-    write_into("results.md", "factors", "\n".join(lines))
+    write_into("results.md", "factors", factors(paired))
 
 
 if __name__ == "__main__":

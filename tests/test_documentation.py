@@ -7,21 +7,27 @@ import doctest
 import inspect
 import io
 import re
+import shlex
 import shutil
 import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import elfair
+from elfair.cli import main
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
+LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 SHOWN = re.compile(r"\s*^```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+COMMAND = re.compile(r"^\$ elfair (.+)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+FILE = re.compile(r"# ([\w-]+\.(?:toml|py))\n")
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 
 
@@ -29,17 +35,23 @@ def named(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-def snippets(page: Path) -> list[tuple[int, str, str | None]]:
-    """The python blocks of a page, each with the line it starts on and the output shown below."""
+def snippets(page: Path) -> list[tuple[int, str, str, str | None]]:
+    """The blocks of a page that do something: the line each starts on, its language, its source,
+    and the output shown below it.
+
+    They are python, `elfair` on the command line (console), and files, which name themselves in
+    their first line.
+    """
     text = page.read_text(encoding="utf-8")
     return [
         (
             text.count("\n", 0, block.start(2)) + 1,
+            block[1],
             block[2],
             shown[1] if (shown := SHOWN.match(text, block.end())) else None,
         )
         for block in FENCE.finditer(text)
-        if block[1] == "python"
+        if block[1] in ("python", "console") or FILE.match(block[2])
     ]
 
 
@@ -52,10 +64,16 @@ def same_output(shown: str, printed: str) -> bool:
 
 
 def run(page: Path) -> None:
-    """Run a page's snippets in order, in one namespace; compare what ``>>>`` shows."""
+    """Run a page's snippets in order, in one namespace; compare what ``>>>`` and ``$`` show."""
     namespace: dict[str, object] = {"__name__": page.stem}
-    for line, source, output in snippets(page):
-        if ">>> " in source:
+    for line, language, source, output in snippets(page):
+        if file := FILE.match(source):
+            Path(file[1]).write_text(source, encoding="utf-8")
+        if language == "console":
+            command_line(source)
+        elif language != "python":
+            continue
+        elif ">>> " in source:
             test = doctest.DocTestParser().get_doctest(
                 source, namespace, page.name, page.name, line - 1
             )
@@ -72,6 +90,17 @@ def run(page: Path) -> None:
                 assert same_output(output, printed.getvalue()), printed.getvalue()
 
 
+def command_line(source: str) -> None:
+    """Run the commands of a console block, and compare what they print."""
+    commands = COMMAND.findall(source)
+    assert sum(line.startswith("$ ") for line in source.splitlines()) == len(commands) > 0
+    for command, shown in commands:
+        ran = CliRunner().invoke(main, shlex.split(command))
+        assert ran.exit_code == 0, ran.output
+        same = doctest.OutputChecker().check_output(shown, ran.stdout, FLAGS)
+        assert same, f"$ elfair {command}\n{ran.stdout}"
+
+
 def anchors(page: Path) -> set[str]:
     """The fragments by which the headings of a page can be reached."""
     text = FENCE.sub("", page.read_text(encoding="utf-8"))
@@ -82,6 +111,7 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize("page", [page for page in PAGES if snippets(page)], ids=named)
 def test_snippets_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # a page may write files
+    monkeypatch.setattr(sys, "path", [*sys.path])  # and import modules from there
     monkeypatch.setattr("elfair.partition._openings", Counter())  # a reader begins afresh
     run(page)
 
@@ -98,6 +128,10 @@ def test_a_wrong_snippet_is_noticed(tmp_path):
         page.write_text(f"```python\nprint('passed: 1')\n```\n\n```text\n{shown}\n```\n")
         with pytest.raises(AssertionError, match="passed: 1"):
             run(page)
+    for shown in ("elfair experiment nonsense", "elfair --version\n0", "ls"):
+        page.write_text(f"```console\n$ {shown}\n```\n")
+        with pytest.raises(AssertionError):
+            run(page)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
@@ -111,6 +145,22 @@ def test_relative_links_resolve(page):
         assert linked.exists(), f"{target} leads nowhere"
         if fragment:
             assert fragment in anchors(linked), f"{target}: no such heading"
+
+
+def test_the_study_is_told_as_its_committed_results_say(tmp_path, monkeypatch):
+    """What benchmarks/study_page.py writes from docs/results is what stands in the pages."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import pages
+    import study_page
+
+    (tmp_path / "docs").mkdir()
+    told = ["README.md", "docs/results.md"]
+    for page in told:
+        shutil.copy(ROOT / page, tmp_path / page)
+    monkeypatch.setattr(pages, "DOCS", tmp_path / "docs")
+    study_page.write()
+    for page in told:
+        assert (tmp_path / page).read_text() == (ROOT / page).read_text(), page
 
 
 def test_every_page_can_be_reached_from_the_readme():

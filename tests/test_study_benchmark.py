@@ -1,0 +1,63 @@
+"""benchmarks/study.py: what is committed of a study, and when."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from elfair.experiments.runner import run
+from elfair.experiments.store import Store
+from elfair.experiments.study import Study
+from elfair.experiments.trial import Task, perform
+
+TOML = """
+title = "A small study"
+population = "foster-care"
+methods = ["elfair", "logistic-regression"]
+settings = { alpha = 0.9 }
+sizes = [{ n = [256], seeds = 2 }]
+"""
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    """The script, with folders of its own, where every study is the small one."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
+    import study
+
+    small = Study.parse(TOML)
+    monkeypatch.setattr(study, "STORES", tmp_path)
+    monkeypatch.setattr(study, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(Study, "load", lambda name: small)
+    return study
+
+
+def test_only_a_finished_study_is_recorded(study, tmp_path, capsys):
+    study.record("small")
+    assert "no trials" in capsys.readouterr().out
+    small = Study.load("small")
+    task = Task(small.population, tuple(small.combinations), "elfair", 256, 0, small.delta)
+    with Store.open(tmp_path / "small.sqlite", small) as store:
+        store.add(perform(task), source="a version")
+    study.record("small")
+    assert "1 of 4 trials" in capsys.readouterr().out
+    assert not (tmp_path / "results").exists()
+
+
+def test_where_a_study_was_run_is_remembered(study, tmp_path, monkeypatch):
+    run(Study.load("small"), tmp_path / "small.sqlite", quiet=True)
+    study.record("small")
+    runs = tmp_path / "results" / "runs.json"
+    [entry] = json.loads(runs.read_text()).values()
+    assert entry["title"] == "A small study"
+    assert entry["below_floor"] == {"elfair": 0.0}
+    lines = (tmp_path / "results" / "small.csv").read_text().splitlines()
+    assert [line.split(",")[1:2] for line in lines[1:]] == [["elfair"], ["logistic-regression"]]
+    figures = sorted(path.name for path in (tmp_path / "results/figures/small").iterdir())
+    assert figures[0] == "figure-1-failure-rates.png"
+    assert "methods.png" not in figures
+    monkeypatch.setattr(study, "machine", lambda: "another machine")
+    study.record("small")
+    assert json.loads(runs.read_text())["small"] == entry
