@@ -156,7 +156,8 @@ def _joint_statement(
     if candidate is not None and candidate.lined_up > 1:
         promise += (
             f" {candidate.lined_up} models were lined up before the held-out rows were opened, "
-            "and tested in that order until one failed; that needs no correction of delta, while "
+            "and tested in that order as long as none failed; that needs no correction of delta, "
+            "while "
             "the bounds shown are those of one model's test, not adjusted for its place in line."
         )
     if split == "crossfit":

@@ -76,9 +76,9 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         The share of rows for the search.
     split : {"random", "stratified", "crossfit"}, default "random"
         How rows are divided. "crossfit" finds one model for each of ``folds`` folds on all the
-        others, tests every row with the model that never saw it, and lets out their mixture: far
-        fewer rows for the same accuracy, but asymptotic bounds only. The paper stratifies, which
-        the certificate marks as a violated assumption.
+        others, tests every row with the model that never saw it, and lets out their mixture: a
+        model is found with fewer rows, but none is lined up behind it, and bounds are asymptotic
+        only. The paper stratifies, which the certificate marks as a violated assumption.
     folds : int, default 5
         The folds of ``split="crossfit"``.
     impact_range : (low, high) or mapping of name to (low, high), optional

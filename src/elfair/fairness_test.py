@@ -93,7 +93,8 @@ def run_in_turn(trials: Iterable[Trial]) -> Turns:
     data, last, place, tested = None, None, 0, 0
     for trial in trials:
         if data is None:
-            data = trial.sealed.open()
+            sealed, data = trial.sealed, trial.sealed.open()
+        assert trial.sealed is sealed
         claims, free = trial.plan.compile(data), trial.policy(data)
         passed, tested = _passes(claims, data, free, trial.learnt), tested + 1
         if passed or last is None:

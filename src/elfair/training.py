@@ -38,6 +38,8 @@ from elfair.statistics import Baselines, require_rows
 from elfair.targets import Target
 
 Floats = NDArray[np.float64]
+#: Models that can be lined up for a test: more would differ by rounding.
+MOST_MODELS = 1_000
 #: From the parameters of an estimator, and a seed, to what a search is for.
 MakeTask = Callable[[Mapping[str, Any], int], Task]
 
@@ -132,9 +134,10 @@ def train(
             hint="'random' is the default, and 'stratified' is the paper's.",
         )
     count = parameters["candidates"]
-    if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
+    whole = isinstance(count, Integral) and not isinstance(count, bool)
+    if not whole or not 1 <= int(count) <= MOST_MODELS:
         raise InputError(
-            f"candidates must be a whole number of at least 1. Got {count!r} instead.",
+            f"candidates must be a whole number from 1 to {MOST_MODELS}. Got {count!r} instead.",
             hint="20 is the default; the paper tests 1.",
         )
     if not claims:

@@ -78,10 +78,13 @@ def test_processor_time_becomes_time_on_the_clock(clock):
     timing = Timing([trial(seconds=1.0)])
     progress = Progress({("slow", 100): 20}, timing, total=30, jobs=2, quiet=True)
     assert progress.left() == 10.0  # 20 seconds of work for two
+    clock.now += 1000  # workers start
+    progress([trial(seconds=1.0)])
+    assert progress.left() == 9.5
     clock.now += 8
     progress([trial(seconds=1.0)] * 4)
-    assert progress.left() == 32.0  # but it really takes 2 seconds each: 16 remain
-    assert progress.finished == 4
+    assert progress.left() == 30.0  # but it really takes 2 seconds each: 15 remain
+    assert progress.finished == 5
 
 
 def test_lines_come_every_ten_seconds_where_there_is_no_terminal(clock, capsys):
@@ -90,7 +93,7 @@ def test_lines_come_every_ten_seconds_where_there_is_no_terminal(clock, capsys):
         assert capsys.readouterr().err == ""
         clock.now += 10
         progress([trial(outcome="failed")])
-        assert capsys.readouterr().err == "12 of 30 trials, 1 failed, about 90 s left\n"
+        assert capsys.readouterr().err == "12 of 30 trials, 1 failed, about 3.0 min left\n"
         clock.now += 5
         progress([trial()])
         assert capsys.readouterr().err == ""
@@ -100,8 +103,9 @@ def test_a_terminal_gets_a_bar(clock, capsys, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "120")
     with Progress({("slow", 100): 20}, Timing(), total=30, jobs=1, quiet=False) as progress:
-        clock.now += 10
-        progress([trial(), trial(outcome="failed")])
+        progress([trial()])
+        clock.now += 5
+        progress([trial(outcome="failed")])
     shown = capsys.readouterr().err
     assert "12 of 30 trials" in shown
     assert "1 failed" in shown

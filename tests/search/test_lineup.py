@@ -114,7 +114,7 @@ def test_the_promise_speaks_of_the_line():
     assert clf.certificate_.joint_delta == 0.1
 
 
-@pytest.mark.parametrize("value", [0, -1, 2.5, "3", True, None])
+@pytest.mark.parametrize("value", [0, -1, 1_001, 2.5, "3", True, None])
 def test_candidates_that_are_no_count(value):
-    with pytest.raises(ValueError, match="candidates must be a whole number of at least 1"):
+    with pytest.raises(ValueError, match="candidates must be a whole number from 1 to 1000"):
         fitted(0, candidates=value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from time import monotonic
 from types import TracebackType
 from typing import Any, Self
@@ -102,8 +102,11 @@ class Progress:
             self._show()
         return self
 
-    def __call__(self, trials: Iterable[TrialRecord]) -> None:
+    def __call__(self, trials: Sequence[TrialRecord]) -> None:
         """These trials have finished."""
+        if not self.finished:  # until now workers were starting
+            self._began = monotonic()
+            self._seconds = -sum(trial.seconds for trial in trials)
         for trial in trials:
             self.finished += 1
             self.failed += trial.outcome == "failed"
@@ -123,7 +126,7 @@ class Progress:
         other users of the machine count too.
         """
         seconds = self._timing.left(self._pending)
-        if seconds is None or not self._seconds:
+        if seconds is None or self._seconds <= 0:
             return None if seconds is None else seconds / self._jobs
         return seconds * (monotonic() - self._began) / self._seconds
 

@@ -136,9 +136,12 @@ class Summary:
         return lines
 
     def name_of(self, settings: str) -> str:
-        """Settings in words: those that differ within the study, or all where none does."""
+        """Settings in words: those that differ within the study, or all where none does; the
+        population where there are none.
+        """
         swept = self._swept or set(json.loads(settings))
-        return _in_words({k: v for k, v in json.loads(settings).items() if k in swept})
+        known = {k: v for k, v in json.loads(settings).items() if k in swept}
+        return _in_words(known) if known else self.population
 
     @property
     def fixed(self) -> str:
