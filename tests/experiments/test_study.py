@@ -80,7 +80,7 @@ def test_without_settings_there_is_one_combination():
         ("figure-3", 2 * 11 * 8 * 100),
         ("appendix", 11 * 11 * 8 * 100),
         ("lending", 11 * 8 * 100),
-        ("elfair-against-paper", 4 * 3 * 8 * 200),
+        ("elfair-against-paper", 3 * 3 * (6 * 200 + 2 * 100)),
     ],
 )
 def test_ready_studies_are_of_the_promised_size(name, trials):
