@@ -61,12 +61,14 @@ def record(name: str) -> None:
     summary = summarize(study, trials, LABELS, sources=Store.sources(path))
     table, runs = RESULTS / f"{name}.csv", RESULTS / "runs.json"
     known = json.loads(runs.read_text()) if runs.exists() else {}
-    if not (name in known and table.exists() and table.read_text() == summary.csv()):
-        # Else it was recorded before, perhaps elsewhere.
-        known[name] = described(study, summary, trials, path)
-        table.parent.mkdir(exist_ok=True)
-        table.write_text(summary.csv())
-        runs.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+    entry = described(study, summary, trials, path)
+    if name in known and table.exists() and table.read_text() == summary.csv():
+        # The same trials were recorded before, perhaps elsewhere.
+        entry |= {key: known[name][key] for key in ("date", "machine")}
+    known[name] = entry
+    table.parent.mkdir(exist_ok=True)
+    table.write_text(summary.csv())
+    runs.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
     illustrate(name, study, summary)
     if name == "appendix":
         third = Study.load("figure-3")  # its trials are some of these

@@ -11,14 +11,14 @@ from math import sqrt
 from textwrap import fill
 from typing import Any
 
+from elfair.experiments.summary import GUARANTEED as OURS
+from elfair.experiments.summary import PAPER
 from pages import DOCS, write_into
 
 RESULTS = DOCS / "results"
 STUDIES = ("figures-1-2", "figures-1-2-strict", "appendix", "elfair-against-paper", "lending")
 #: The sizes that tables show; CSV files have all.
 SHOWN = (256, 1_024, 4_096, 32_768)
-OURS = ("elfair", "elfair-dr", "elfair-crossfit")
-PAPER = "elf-paper"
 #: The figures of each section: what they show, and where they lie in docs/results/figures.
 FIGURES = {
     "figures-1-2": {

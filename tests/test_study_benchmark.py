@@ -61,3 +61,7 @@ def test_where_a_study_was_run_is_remembered(study, tmp_path, monkeypatch):
     monkeypatch.setattr(study, "machine", lambda: "another machine")
     study.record("small")
     assert json.loads(runs.read_text())["small"] == entry
+    # What is written down of the same trials follows the study file, and the script.
+    runs.write_text(json.dumps({"small": {**entry, "title": "An old title", "below_floor": {}}}))
+    study.record("small")
+    assert json.loads(runs.read_text())["small"] == entry

@@ -102,6 +102,19 @@ def test_rows_of_one_task_are_written_together_or_not_at_all(path):
     assert Store.read(path)[1] == [RETURNED]
 
 
+def test_a_full_disk_is_called_that_and_the_store_goes_on(path):
+    with Store.open(path, STUDY) as store:
+        store.add([RETURNED], source="a")
+        pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
+        store._connection.execute(f"PRAGMA max_page_count = {pages}")
+        long = [replace(FAILED, seed=seed, error="x" * 5000) for seed in range(20)]
+        with pytest.raises(sqlite3.OperationalError, match="disk is full"):
+            store.add(long, source="a")
+        store._connection.execute("PRAGMA max_page_count = 100000")
+        store.add([NONE], source="a")
+    assert by_key(Store.read(path)[1]) == [RETURNED, NONE]
+
+
 @pytest.mark.parametrize("statement", ["UPDATE trials SET accuracy = 1", "DELETE FROM trials"])
 def test_rows_are_only_ever_added(path, statement):
     filled(path)
@@ -207,8 +220,10 @@ def test_a_store_whose_making_was_killed_is_made_anew(path, begun):
 def test_a_file_made_by_another_process_meanwhile_is_looked_at(path, monkeypatch):
     filled(path)
     monkeypatch.setattr(type(path), "exists", lambda self: False)
-    with pytest.raises(InputError, match="another study"):
+    with pytest.raises(InputError, match="another study") as refused:
         Store.open(path, Study.parse(TEXT.replace("seeds = 2", "seeds = 3")))
+    assert refused.tb is not None  # which keeps what is open, open
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
 def test_places_that_do_not_exist(path):

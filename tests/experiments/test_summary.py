@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.special import bdtrc
 
 from elfair.errors import InputError
 from elfair.experiments.cells import Mean, Rate
@@ -120,6 +121,13 @@ def test_the_promise_names_the_worst_cell():
     assert promise.limit == pytest.approx(0.1 + 4 * math.sqrt(0.1 * 0.9 / 100))
     assert promise.kept
     assert promise.guaranteed
+
+
+@pytest.mark.parametrize(("least", "chance"), [(500, 1.2e-4), (100, 3e-4)])
+def test_a_promise_that_is_just_kept_is_hardly_ever_called_broken(least, chance):
+    for trials in range(least, 1001):
+        limit = 0.1 + 4 * math.sqrt(0.1 * 0.9 / trials)
+        assert bdtrc(math.floor(limit * trials + 1e-9), trials, 0.1) < chance
 
 
 def test_a_broken_promise_is_not_hidden_by_a_larger_rate_of_few_trials():

@@ -104,6 +104,23 @@ def test_a_method_that_does_not_is_fitted_once(own):
         assert replace(one, seconds=0) == replace(other, seconds=0)
 
 
+def test_and_is_integrated_once(own):
+    """Eleven times the same integrals would take longer than the fit."""
+    seen = []
+
+    class Watched(Model):
+        def predict_proba(self, X):
+            seen.append(len(X))
+            return super().predict_proba(X)
+
+    own(lambda: Watched(1.0), uses_impact=False)
+    perform(task(SETTINGS[:1]))
+    alone = [*seen]
+    seen.clear()
+    perform(task())
+    assert seen == alone != []
+
+
 def test_but_again_where_more_than_the_impact_differs(own):
     """Strictness changes logged decisions, which such a method may look at."""
     method = own(always, uses_impact=False)

@@ -52,7 +52,11 @@ class Truth:
 
 
 class Population(Protocol):
-    """A law of people, logged decisions and impacts that is known."""
+    """A law of people, logged decisions and impacts that is known.
+
+    One whose settings change the impact alone may also have ``rates(policy)``, which does the work
+    of `truth` that they share: `truth` of each of them then takes it in place of the policy.
+    """
 
     @property
     def constraints(self) -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -98,12 +98,15 @@ class Store:
                 hint="make the folder first.",
             )
         try:
-            connection = sqlite3.connect(path, timeout=30, isolation_level=None)
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            store = cls(path, connection)
-            with store._transaction():
-                store._begin(study)
+            with ExitStack() as undone:
+                connection = sqlite3.connect(path, timeout=30, isolation_level=None)
+                store = cls(path, connection)
+                undone.callback(store.close)
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = NORMAL")
+                with store._transaction():
+                    store._begin(study)
+                undone.pop_all()  # nothing went wrong: it stays open
         except sqlite3.OperationalError as error:
             raise InputError(
                 f"The store must be a file that can be written. Got {str(path)!r} instead "
@@ -246,10 +249,12 @@ class Store:
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self._connection.execute("COMMIT")
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            # On a full disk SQLite has done so itself; doing it again would hide why.
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
             raise
-        self._connection.execute("COMMIT")
 
 
 def _readable(path: Path) -> sqlite3.Connection:

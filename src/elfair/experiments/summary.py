@@ -60,7 +60,8 @@ class Promise:
     *at delta*: were the promise just kept, the count of failures would be at most binomial
     (m, delta), so that this is the spread which chance alone may bring; the error at the rate
     seen would grow with the failures and forgive them. Four of them, since the largest of some
-    hundred rates is looked at: one cell goes beyond by chance with probability 1e-4 or less.
+    hundred rates is looked at: with delta = 0.1, one that is just kept goes beyond by chance with
+    probability 1e-4 in 500 trials, and below 3e-4 in 100 or more.
 
     A rate beyond its limit is reported before a larger one, of fewer trials, within it.
     """

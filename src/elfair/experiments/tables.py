@@ -10,6 +10,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from elfair.experiments.progress import spoken
+
 if TYPE_CHECKING:
     from elfair.experiments.cells import Cell, Mean, Rate
     from elfair.experiments.summary import Summary
@@ -22,7 +24,7 @@ _LEGEND = (
     "Rates and accuracy in %, ± one standard error; where a rate is 0 or 100 the far end of "
     "Wilson's 95 % interval is given instead. failed: a model was returned that makes the group "
     "worse off, as a share of all trials. accuracy: of the models returned. seconds: median "
-    "processor time of a fit."
+    "processor time of a trial's fit; one fit that serves several settings is divided among them."
 )
 
 
@@ -175,11 +177,11 @@ def _short_tables(summary: Summary) -> list[tuple[str, list[Sequence[str]]]]:
     if len(rows) > 1:
         tables.append((_promise_title(summary), rows))
     total = math.fsum(summary.seconds.values())
-    time: list[Sequence[str]] = [["method", "processor time", "share"]]
+    time: list[Sequence[str]] = [["method", "processor time of fits", "share"]]
     for method, seconds in sorted(summary.seconds.items(), key=lambda item: -item[1]):
         share = f"{seconds / total:.1%}" if total else "-"
-        time.append([summary.labels[method], _duration(seconds), share])
-    time.append(["all", _duration(total), ""])
+        time.append([summary.labels[method], spoken(seconds), share])
+    time.append(["all", spoken(total), ""])
     tables.append(("Where the time went", time))
     return tables
 
@@ -189,12 +191,6 @@ def _promise_title(summary: Summary) -> str:
         f"The promise: no group failed in more than delta = {100 * summary.delta:g} % of trials "
         "(largest rate over all cells; limit: delta + 4 standard errors at delta)"
     )
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.1f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def _answers(summary: Summary) -> list[str]:

@@ -133,7 +133,21 @@ def _fit_and_score(
     records = [replace(plain, settings=each) for each in settings]
     if model is None:
         return records
-    return [_scored(record, p, model) for record, p in zip(records, populations, strict=True)]
+    known = _integrated(model, populations[0])
+    return [_scored(record, p, known) for record, p in zip(records, populations, strict=True)]
+
+
+def _integrated(model: Any, population: Population) -> Any:
+    """What settings that share a fit share of its truth as well; else the model itself.
+
+    Integrals about a model can take longer than its fit, and there are eleven alphas.
+    """
+    if not hasattr(population, "rates"):
+        return model
+    try:
+        return population.rates(model)
+    except Exception:  # what cannot be scored says so at each setting
+        return model
 
 
 def _scored(record: TrialRecord, population: Population, model: Any) -> TrialRecord:
