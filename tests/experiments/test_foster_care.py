@@ -161,14 +161,15 @@ def test_propensity_floor_is_attained_and_never_undercut(strict):
     assert everywhere.min() == pytest.approx(population.propensity_floor, rel=1e-12)
 
 
-def test_steep_logistic_policies_are_exact_to_1e_6():
+@pytest.mark.parametrize("steepness", [20, 30, 50])
+def test_steep_logistic_policies_are_exact_to_1e_6(steepness):
     rng = np.random.default_rng(5)
     population, fine = FosterCare(), law.grid(2 * law.PANELS)
     scale = np.array([0.5, 0.5, 0.5, 0.35, 0.35])
     for trial in range(12):
         # Every sign pattern matters: along an axis nothing averages the error out.
         signs = rng.choice([-1, 1], 5) * np.where(trial % 3, 1, [0, 0, 0, 1, trial % 2])
-        slope = 30 * signs / scale
+        slope = steepness * signs / scale
         centre = np.append(rng.integers(0, 2, 3), rng.normal([0.46, 0.42], 0.2))
 
         def steep(X, slope=slope, centre=centre):

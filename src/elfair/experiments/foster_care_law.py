@@ -41,13 +41,12 @@ NOISE_MEAN = np.array([2.0, 1.0])
 NOISE_SD = np.array([0.5, 1.0])
 NOISE_CLIP = 3.0  # in standard deviations
 
-# Doubling this moves the truth of a logistic policy with coefficients of 30 on standardised
-# features by less than 1e-6 (see the tests).
 PANELS = 16
-# Most policies are so smooth that coarser grids agree already; the finer of two that agree to 1e-6
-# is then exact to 1e-8.
-COARSER_PANELS = (4, 8)
-AGREEMENT = 1e-6
+# Most policies are so smooth that coarse grids will do; the steepest that a search may find, with
+# coefficients of 50 on standardised features, need the finest. Each is exact to 1e-6 if it differs
+# from the one before by less than this (see the tests).
+COARSEST = 4
+FINER_PANELS = ((8, 1e-6), (16, 1e-5), (24, np.inf))
 
 CELLS = np.array(list(product([0.0, 1.0], repeat=3)))  # what X1..X3 can be
 _CHANCE = BINARY_PROBABILITY[:, None, :]
@@ -185,10 +184,10 @@ def rates(policy: Policy | Rates) -> Rates:
         return _as_rates(np.array([share for share, _ in drawn]) @ np.array(parts))
     if isinstance(policy, LinearRule):
         return _as_rates(_rule_rates(policy))
-    found = _grid_rates(policy, COARSER_PANELS[0])
-    for panels in (*COARSER_PANELS[1:], PANELS):
+    found = _grid_rates(policy, COARSEST)
+    for panels, agreement in FINER_PANELS:
         before, found = found, _grid_rates(policy, panels)
-        if np.abs(found - before).max() < AGREEMENT:
+        if np.abs(found - before).max() < agreement:
             break
     return _as_rates(found)
 
@@ -208,7 +207,7 @@ def _grid_rates(policy: Policy, panels: int) -> FloatArray:
 def _rule_rates(rule: LinearRule) -> FloatArray:
     """The same of a rule that decides outright."""
     side = decided_one(rule)
-    accuracy = grid(COARSER_PANELS[0]).accuracy_of_zero + side.accuracy_gain.sum()
+    accuracy = grid(COARSEST).accuracy_of_zero + side.accuracy_gain.sum()
     return np.append(accuracy, side.weight.sum(axis=1))
 
 
