@@ -79,7 +79,7 @@ def test_without_settings_there_is_one_combination():
         ("figures-1-2-strict", 11 * (6 * 500 + 2 * 100)),
         ("figure-3", 2 * 11 * 8 * 100),
         ("appendix", 11 * 11 * 8 * 100),
-        ("lending", 11 * 8 * 100),
+        ("lending", 11 * 8 * 50),
         ("elfair-against-paper", 3 * 3 * (6 * 200 + 2 * 100)),
     ],
 )

@@ -51,7 +51,7 @@ class FosterCare:
     Notes
     -----
     The truth of a `LinearRule`, of a `Mixture` of them, and of a logistic policy with coefficients
-    of up to 30 on standardised features is exact to 1e-6. Any other policy that jumps, such as a
+    of up to 50 on standardised features is exact to 1e-6. Any other policy that jumps, such as a
     tree, does so between the nodes of the quadrature: its truth is good to about 1e-3.
 
     Examples
