@@ -98,7 +98,7 @@ def main() -> None:
             draws, rows = 20 if n < 20_000 else 5, []
             for seed in range(draws):
                 given, began = sample(n, seed), perf_counter()
-                # One model each: a line of them would hide how well its first was predicted to pass.
+                # One model each: how well is its chance to pass predicted?
                 clf = ELFClassifier(CONSTRAINTS, scorer=make(seed), candidates=1).fit(**given)
                 seconds = perf_counter() - began
                 lost, accuracy = truth(clf._trained.probabilities(TRUTH.features, None)[:, 1])
