@@ -164,6 +164,12 @@ class Regression:
         familiar = imitation(policy, inputs, data.decision, spread=FINENESS)
         return [best, (best + familiar) / 2, familiar]
 
+    def likely(
+        self, policy: GaussianPolicy, inputs: GaussianInputs, data: LoggedData, best: Floats
+    ) -> Sequence[Floats]:
+        """All starts: where the best policy decides, hardly anybody may have been decided about."""
+        return self.starts(policy, inputs, data, best)
+
 
 def least_squares(design: Floats, target: Floats) -> Floats:
     """The coefficients of the nearest linear function.

@@ -249,7 +249,8 @@ class _View:
         """The gradient search, from policies that are known already and from the usual starts."""
         if len(targets) > 1:
             start = known[0] if known else self.best
-            problem = self.smooth_problem([start])
+            task, rows = self.selection.task, (self.policy, self.inputs, self.data)
+            problem = self.smooth_problem(task.likely(*rows, start))
             found = gradient_path(problem, start, self.starts, targets, ROUGHER, progress)
         else:
             starts = [*known, *self.starts()]

@@ -55,6 +55,9 @@ class Task(Protocol):
     def starts(self, policy: Any, inputs: Any, data: LoggedData, best: Floats) -> Sequence[Floats]:
         """Where a search begins, the best policy first."""
 
+    def likely(self, policy: Any, inputs: Any, data: LoggedData, best: Floats) -> Sequence[Floats]:
+        """Policies like those on the way from the best one to ones that meet the constraints."""
+
 
 class Wanted(NamedTuple):
     """Which decision would be best, for the rows of which something is known.
@@ -185,6 +188,12 @@ class Classification:
         if policy.mixed:
             starts.append(np.append(familiar[:-1], 0.0))
         return starts
+
+    def likely(
+        self, policy: SoftmaxPolicy, inputs: Any, data: LoggedData, best: Floats
+    ) -> Sequence[Floats]:
+        """The best policy: constraints turn few decisions round."""
+        return [best]
 
 
 @dataclass(frozen=True)
