@@ -141,7 +141,7 @@ def test_the_comparison_shows_the_ratio_as_an_arrow(tmp_path):
     shown = texts(drawn(study, records, tmp_path)["comparison.svg"])
     assert shown.count("8.0×") == 2  # in the panels of the rate and of the accuracy
     assert "arrows: times fewer rows" in " ".join(shown)
-    # Labels stand within the axes, and apart from black lines.
+    # Labels stand within the axes.
     figure = dict(ARRANGEMENTS["comparison"](summarize(study, records, {})))["comparison"]
     figure.draw_without_rendering()
     for ax in figure.axes[:2]:
@@ -149,7 +149,7 @@ def test_the_comparison_shows_the_ratio_as_an_arrow(tmp_path):
         box, frame = label.get_window_extent(), ax.get_window_extent()
         assert frame.x0 < box.x0 < box.x1 < frame.x1
         assert frame.y0 < box.y0 < box.y1 < frame.y1
-        assert label.get_path_effects()
+        assert label.get_color() != "black"
     without = drawn(a_study("comparison"), records, tmp_path / "without")
     assert not [t for t in texts(without["comparison.svg"]) if "×" in t or "arrows" in t]
     assert "logistic-regression" not in texts(without["comparison.svg"])
@@ -227,7 +227,7 @@ def test_a_method_that_crashed_in_every_trial_is_named_and_not_drawn(tmp_path):
     # In one row only, and without any trial at all.
     some = [r for r in records if r.method == "elfair" or r.settings == at[0.5]]
     shown = texts(drawn(a_study("methods"), some, tmp_path / "some")["methods.svg"])
-    note = "not drawn, without a finished trial: ELF (paper) (alpha = 0.9), logistic-regression"
+    note = "not drawn, without a finished trial: logistic-regression, ELF (paper) (alpha = 0.9)"
     assert note in shown
     assert "ELF (paper)" in shown  # in the legend
 

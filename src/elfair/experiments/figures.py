@@ -30,6 +30,7 @@ _STYLE: Any = {  # matplotlib's own type for it differs from version to version
     "grid.color": "#e4e4e4",
     "grid.linewidth": 0.6,
     "xtick.minor.size": 0.0,
+    "figure.constrained_layout.w_pad": 0.1,  # labels of ticks do not touch the edge
     "legend.frameon": False,
     "legend.handlelength": 4.2,
     "legend.columnspacing": 2.0,

@@ -39,7 +39,7 @@ class Look:
     on_top: bool = False
 
     def line(self) -> dict[str, Any]:
-        """Arguments of ``Axes.plot`` for the line; within a family wide ones lie below thin ones."""
+        """Arguments of ``Axes.plot`` for the line; wide ones of a family lie below thin ones."""
         return {
             "color": self.color,
             "linestyle": self.dashes,

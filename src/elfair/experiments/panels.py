@@ -114,7 +114,6 @@ def grid(
         figsize=(width + 2.6, 3.6) if legend_beside else (width, 2.1 * len(rows) + 1.0 + below),
         layout="constrained",
     )
-    figure.get_layout_engine().set(w_pad=0.1)  # type: ignore[union-attr]
     axes = figure.subplots(len(rows), len(panels), squeeze=False, sharex=True, sharey="col")
     answers = [_answer(row, summary) if arrows else None for row in rows]
     for across, row in zip(axes, rows, strict=True):
@@ -205,7 +204,6 @@ def _arrow(ax: Axes, answer: Efficiency, height: float) -> None:
     """From n rows to as many as are needed, at what is to be reached; rimmed with white."""
     from matplotlib.patheffects import withStroke
 
-    rim = [withStroke(linewidth=3.5, foreground="white")]
     low, high = ax.get_ylim()
     above = height < (low + high) / 2
     ax.annotate(
@@ -218,7 +216,7 @@ def _arrow(ax: Axes, answer: Efficiency, height: float) -> None:
             "linewidth": 1.5,
             "shrinkA": 0,
             "shrinkB": 0,
-            "path_effects": rim,
+            "path_effects": [withStroke(linewidth=3.5, foreground="white")],
         },
         zorder=6,
     )
@@ -230,7 +228,7 @@ def _arrow(ax: Axes, answer: Efficiency, height: float) -> None:
         ha="center",
         va="bottom" if above else "top",
         color=_ARROW,
-        path_effects=rim,
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.6},
         zorder=6,
     )
 
