@@ -51,8 +51,14 @@ def unfinished(study: Planned, cells: Iterable[Cell], labels: Mapping[str, str])
     Examples
     --------
     >>> from elfair.experiments.study import Study
-    >>> unfinished(Study.load("lending"), [], {})[0][:52]
-    'this study is not finished: 0 of 3,600 trials were r'
+    >>> study = Study.parse('''
+    ... title = "A study"
+    ... population = "lending"
+    ... methods = ["elfair", "elf-paper"]
+    ... sizes = [{ n = [256], seeds = 2 }]
+    ... ''')
+    >>> print(*unfinished(study, [], {"elf-paper": "ELF (paper)"}))
+    this study is not finished: 0 of 4 trials were run. No trials yet of elfair; ELF (paper).
     """
     run = {(cell.method, cell.settings, cell.n): cell.trials + cell.crashed for cell in cells}
     if sum(run.values()) >= study.trials:
