@@ -86,7 +86,7 @@ _OTHERS = (
     Look("#b03a8c", _DOTTED, "*"),
 )
 #: Of markers that meet at one point, the largest and the smallest.
-_LARGEST, _SMALLEST = 7.6, 3.4
+_LARGEST, _SMALLEST = 8.4, 4.2
 #: With up to so many sizes every point has its marker: in turn, many a line would have none.
 FEW_SIZES = 4
 
