@@ -292,13 +292,22 @@ def test_a_study_that_is_not_finished_looks_like_one():
     records += planned("elfair", 512, 0.9, seeds=1) + planned("logistic-regression", 256, 0.5)
     summary = summarize(PLANNED, records, LABELS)
     assert summary.warnings == (
-        "this study is not finished: 7 of 36 trials were run. No trials yet of ELF at n = 1,024; "
-        "ELF at n = 512, alpha = 0.5; ELF (paper); LR at n = 512, 1,024; "
+        "this study is not finished: 7 of 36 trials were run. No trials yet of ELF (paper); "
+        "ELF at n = 1,024; ELF at n = 512, alpha = 0.5; LR at n = 512, 1,024; "
         "LR at n = 256, alpha = 0.9.",
     )
     for shown in (summary.text(), summary.markdown()):
         assert "7 of 36 trials in 4 cells." in shown
         assert "this study is not finished" in " ".join(shown.split())
+
+
+def test_sizes_that_no_method_has_begun_are_named_once():
+    both = [planned(method, 256, alpha) for method in LABELS for alpha in (0.5, 0.9)]
+    records = [record for each in both for record in each]
+    [warning] = summarize(PLANNED, records, LABELS).warnings
+    assert warning.endswith("were run. No trials yet of any method at n = 512, 1,024.")
+    [warning] = summarize(PLANNED, records[:-4], LABELS).warnings
+    assert warning.endswith("No trials yet of LR; the others at n = 512, 1,024.")
 
 
 def test_a_finished_study_is_not_called_unfinished():

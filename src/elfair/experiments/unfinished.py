@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from elfair.experiments.cells import Cell, in_words
@@ -63,11 +63,7 @@ def unfinished(study: Planned, cells: Iterable[Cell], labels: Mapping[str, str])
     run = {(cell.method, cell.settings, cell.n): cell.trials + cell.crashed for cell in cells}
     if sum(run.values()) >= study.trials:
         return ()
-    missing = [
-        part
-        for method in study.methods
-        for part in _missing(study, method, labels.get(method, method), run)
-    ]
+    missing = _missing(study, run, labels)
     said = f"this study is not finished: {sum(run.values()):,} of {study.trials:,} trials were run."
     if missing:
         more = len(missing) - MOST_NAMED
@@ -77,22 +73,31 @@ def unfinished(study: Planned, cells: Iterable[Cell], labels: Mapping[str, str])
 
 
 def _missing(
-    study: Planned, method: str, label: str, run: Mapping[tuple[str, str, int], int]
+    study: Planned, run: Mapping[tuple[str, str, int], int], labels: Mapping[str, str]
 ) -> list[str]:
-    """The cells of one method without trials: all of them, whole sizes, or one by one."""
+    """What has no trials: whole methods, then whole sizes of others, then single cells."""
+    begun = {method for method, _, _ in run}
+    whole = [labels.get(method, method) for method in study.methods if method not in begun]
+    lacking: dict[str, list[str]] = {}
+    for method in study.methods:
+        if method in begun:
+            for where in _places(study, method, run):
+                lacking.setdefault(where, []).append(labels.get(method, method))
+    every = "the others" if whole else "any method"
+    return whole + [
+        f"{every if len(who) == len(begun) > 1 else ' and '.join(who)} at {where}"
+        for where, who in lacking.items()
+    ]
+
+
+def _places(study: Planned, method: str, run: Mapping[tuple[str, str, int], int]) -> Iterator[str]:
+    """Where one method has no trials."""
     lacking = {
         n: [settings for settings in study.combinations if (method, settings, n) not in run]
         for n in study.seeds
     }
-    everywhere = [n for n, where in lacking.items() if len(where) == len(study.combinations)]
-    if len(everywhere) == len(lacking):
-        return [label]
-    found = []
-    if everywhere:
-        found.append(f"{label} at n = {', '.join(f'{n:,}' for n in everywhere)}")
-    return found + [
-        f"{label} at n = {n:,}, {in_words(json.loads(settings))}"
-        for n, where in lacking.items()
-        if n not in everywhere
-        for settings in where
-    ]
+    if whole := [n for n, where in lacking.items() if len(where) == len(study.combinations)]:
+        yield f"n = {', '.join(f'{n:,}' for n in whole)}"
+    for n, where in lacking.items():
+        for settings in where if n not in whole else ():
+            yield f"n = {n:,}, {in_words(json.loads(settings))}"
