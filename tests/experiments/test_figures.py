@@ -227,7 +227,7 @@ def test_a_method_that_crashed_in_every_trial_is_named_and_not_drawn(tmp_path):
     # In one row only, and without any trial at all.
     some = [r for r in records if r.method == "elfair" or r.settings == at[0.5]]
     shown = texts(drawn(a_study("methods"), some, tmp_path / "some")["methods.svg"])
-    note = "not drawn, without a finished trial: logistic-regression, ELF (paper) (alpha = 0.9)"
+    note = "not drawn, without a finished trial: logistic-regression; ELF (paper) (alpha = 0.9)"
     assert note in shown
     assert "ELF (paper)" in shown  # in the legend
 

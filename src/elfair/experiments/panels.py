@@ -133,7 +133,7 @@ def grid(
     lines = [
         part
         for line in (*title.splitlines(), about, *_not_drawn(rows, summary))
-        for part in textwrap.wrap(line, int(width * 12))
+        for part in textwrap.wrap(line, int(figure.get_figwidth() * 12))
     ]
     figure.suptitle("\n".join(lines), fontsize=10.5)
     figure.legend(
@@ -275,10 +275,10 @@ def _not_drawn(rows: Sequence[Row], summary: Summary) -> list[str]:
     if not empty:
         return []
     named = [
-        label if len(where) == len(rows) else f"{label} ({'; '.join(where)})"
+        label if len(where) == len(rows) else f"{label} ({', '.join(where)})"
         for label, where in empty.items()
     ]
-    return [f"not drawn, without a finished trial: {', '.join(named)}"]
+    return [f"not drawn, without a finished trial: {'; '.join(named)}"]
 
 
 def _handle(line: Line) -> Line2D:
