@@ -12,7 +12,7 @@ from scipy.special import ndtr
 from sklearn.isotonic import isotonic_regression
 
 from elfair.errors import InputError
-from elfair.experiments.efficiency import _increasing, data_efficiency
+from elfair.experiments.efficiency import LEAST_SEEDS, _increasing, data_efficiency
 from elfair.experiments.records import TrialRecord
 
 SIZES = [2**power for power in range(8, 14)]
@@ -108,6 +108,22 @@ def test_an_end_of_the_interval_beyond_the_sizes_is_left_open():
     assert answer.ratio == 2
     assert answer.low == 0
     assert answer.interval.startswith("below 2.0 to ")
+
+
+@pytest.mark.parametrize("seeds", [1, 3, LEAST_SEEDS - 1])
+def test_few_seeds_give_no_interval(seeds):
+    # At a single size, too: it may be the one that decides.
+    records = trials("old", 4096, exactly(1.0), 0.8) + trials("new", 512, exactly(1.0), 0.7)
+    records += trials("new", 1024, exactly(1.0, seeds), 0.9)
+    answer = data_efficiency(records, Asked())
+    assert answer.seeds == seeds
+    assert math.isnan(answer.low)
+    assert math.isnan(answer.high)
+    assert f"{seeds} seed" in answer.interval
+    assert answer.interval.endswith("too few; it takes 20 at each size")
+    assert "(95 % interval: none, since" in answer.sentence({}, "here")
+    missing = trials("new", 1024, exactly(1.0, LEAST_SEEDS - seeds), 0.9, first=seeds)
+    assert data_efficiency(records + missing, Asked()).low > 0
 
 
 def test_no_accuracy_is_made_up_where_nothing_was_returned():

@@ -14,7 +14,7 @@ import pytest
 from elfair.errors import InputError
 from elfair.experiments.figures import ARRANGEMENTS, _methods, draw
 from elfair.experiments.looks import method_looks, setting_looks
-from elfair.experiments.panels import _marked
+from elfair.experiments.panels import _even_columns, _marked
 from elfair.experiments.records import TrialRecord
 from elfair.experiments.summary import summarize
 
@@ -33,6 +33,7 @@ METHODS = (
     "fairlearn-equalized-odds",
     "fairness-constraints",
 )
+BANDS = "bands: ± 1 standard error (of rates, Wilson's)"
 FEW = ("elfair", "elf-paper", "logistic-regression")
 
 
@@ -43,6 +44,9 @@ def a_study(*arrangements, methods=FEW, efficiency=()):
         methods=methods,
         delta=0.1,
         efficiency=efficiency,
+        combinations=(),
+        seeds={},
+        trials=0,  # all of them were run
         figures=SimpleNamespace(arrangements=arrangements),
     )
 
@@ -82,7 +86,7 @@ def test_one_setting_gives_figures_1_and_2_and_the_row(tmp_path):
     assert {"Failure rate, group 0", "Failure rate, group 1"} <= set(first)
     assert {"ELF", "ELF (paper)", "logistic-regression"} <= set(first)
     assert "admissible failure rate, delta = 0.1" in first
-    assert "8 trials a point; bands: ± 1 standard error" in first
+    assert f"8 trials a point; {BANDS}" in first
     assert {"256", "1,024", "4,096"} <= set(first)
     second = texts(files["figure-2-accuracy-and-solutions.svg"])
     assert {"Accuracy", "Probability of a solution"} <= set(second)
@@ -110,7 +114,7 @@ def test_settings_are_one_file_for_each_elf_method(tmp_path):
     shown = texts(files["settings-elfair.svg"])
     assert {"alpha = 0.2", "alpha = 0.5", "alpha = 0.9", "ELF"} <= set(shown)
     assert "Failure rate, any group" in shown
-    assert "8 trials a point; bands: ± 1 standard error; strict = false" in shown
+    assert f"8 trials a point; {BANDS}; strict = false" in shown
 
 
 def test_a_study_without_elf_shows_its_own_methods(tmp_path):
@@ -137,6 +141,15 @@ def test_the_comparison_shows_the_ratio_as_an_arrow(tmp_path):
     shown = texts(drawn(study, records, tmp_path)["comparison.svg"])
     assert shown.count("8.0×") == 2  # in the panels of the rate and of the accuracy
     assert "arrows: times fewer rows" in " ".join(shown)
+    # Labels stand within the axes.
+    figure = dict(ARRANGEMENTS["comparison"](summarize(study, records, {})))["comparison"]
+    figure.draw_without_rendering()
+    for ax in figure.axes[:2]:
+        [label] = [text for text in ax.texts if text.get_text() == "8.0×"]
+        box, frame = label.get_window_extent(), ax.get_window_extent()
+        assert frame.x0 < box.x0 < box.x1 < frame.x1
+        assert frame.y0 < box.y0 < box.y1 < frame.y1
+        assert label.get_color() != "black"
     without = drawn(a_study("comparison"), records, tmp_path / "without")
     assert not [t for t in texts(without["comparison.svg"]) if "×" in t or "arrows" in t]
     assert "logistic-regression" not in texts(without["comparison.svg"])
@@ -164,16 +177,16 @@ def test_lines_bands_and_delta_lie_where_the_numbers_are():
             [cell.returned.value for cell in cells],
             [cell.accuracy.value for cell in cells],
         ]
-        errors = [cell.failures["1"].standard_error for cell in cells]
+        bands = [cell.failures["1"].band for cell in cells]
         for ax, values in zip(axes, expected, strict=True):
             line = ax.lines[2 * index]
             np.testing.assert_array_equal(line.get_xdata(), [256, 1024, 4096])
             np.testing.assert_allclose(line.get_ydata(), values)
         band = axes[1].collections[index].get_paths()[0].vertices
-        for n, value, error in zip((256, 1024, 4096), expected[1], errors, strict=True):
+        for n, (low, high) in zip((256, 1024, 4096), bands, strict=True):
             at = band[band[:, 0] == n, 1]
-            assert at.max() == pytest.approx(min(1, value + error))
-            assert at.min() == pytest.approx(max(0, value - error))
+            assert at.max() == pytest.approx(high)
+            assert at.min() == pytest.approx(low)
     for ax in axes[:2]:
         assert list(ax.lines[-1].get_ydata()) == [0.1, 0.1]
         assert ax.lines[-1].get_color() == "black"
@@ -182,13 +195,67 @@ def test_lines_bands_and_delta_lie_where_the_numbers_are():
         assert list(ax.get_xticks()) == [256, 1024, 4096]
 
 
-def test_the_accuracy_of_a_single_model_is_not_drawn():
+def test_the_accuracy_of_a_single_model_is_a_marker_apart(tmp_path):
     records = [record for record in trials(sizes=(256, 1024)) if record.n > 256 or not record.seed]
     summary = summarize(a_study("methods"), records, {})
     *_, accuracy = dict(_methods(summary))["methods"].axes
     assert summary.cells[0].accuracy.count == 1
     drawn_at = [np.isfinite(line.get_ydata()).tolist() for line in accuracy.lines[::2]]
     assert drawn_at == [[False, True]] * 3
+    for line, method in zip(accuracy.lines[1::2], FEW, strict=True):
+        first = summary.line(summary.settings[0], method)[0]
+        assert line.get_ydata()[0] == first.accuracy.value
+    note = "markers apart: accuracy of a single model"
+    files = drawn(a_study("methods"), records, tmp_path)
+    assert note in " ".join(texts(files["figure-2-accuracy-and-solutions.svg"]))
+    assert note not in " ".join(texts(files["figure-1-failure-rates.svg"]))
+
+
+def test_a_method_that_crashed_in_every_trial_is_named_and_not_drawn(tmp_path):
+    records = trials(FEW[:2], alphas=(0.5, 0.9))
+    crashes = [
+        TrialRecord(FEW[2], each.settings, each.n, each.seed, "failed", None, {}, 0.1, "boom")
+        for each in records
+        if each.method == "elfair"
+    ]
+    at = {alpha: json.dumps({"alpha": alpha, "strict": False}) for alpha in (0.5, 0.9)}
+    files = drawn(a_study(*ARRANGEMENTS), records + crashes, tmp_path)
+    shown = texts(files["methods.svg"])
+    assert "not drawn, without a finished trial: logistic-regression" in shown
+    assert "logistic-regression" not in shown  # in the legend
+    assert "not drawn" not in " ".join(texts(files["comparison.svg"]))
+    # In one row only, and without any trial at all.
+    some = [r for r in records if r.method == "elfair" or r.settings == at[0.5]]
+    shown = texts(drawn(a_study("methods"), some, tmp_path / "some")["methods.svg"])
+    note = "not drawn, without a finished trial: logistic-regression; ELF (paper) (alpha = 0.9)"
+    assert note in shown
+    assert "ELF (paper)" in shown  # in the legend
+
+
+def test_elf_lies_above_other_methods_and_elfair_above_the_papers():
+    summary = summarize(a_study("methods", methods=METHODS), trials(METHODS), {})
+    failure = dict(_methods(summary))["figure-1-failure-rates"].axes[0]
+    order = dict(zip(METHODS, [line.get_zorder() for line in failure.lines[:-1:2]], strict=True))
+    others = max(order[method] for method in METHODS[4:])
+    assert others < order["elf-paper"] < order["elfair"]
+    marks = [line.get_zorder() for line in failure.lines[1:-1:2]]
+    assert min(marks) > max(order.values())  # so that methods below ELF's lines still show
+
+
+@pytest.mark.parametrize("sizes", [(256, 512), (256, 512, 1024, 2048)])
+def test_with_few_sizes_every_point_has_a_marker(sizes):
+    summary = summarize(a_study("methods", methods=METHODS), trials(METHODS, sizes=sizes), {})
+    for ax in dict(_methods(summary))["methods"].axes[:3]:
+        for markers in ax.lines[1 : 2 * len(METHODS) : 2]:
+            assert list(markers.get_xdata()) == list(sizes)
+
+
+@pytest.mark.parametrize(
+    ("entries", "most", "columns"),
+    [(4, 3, 2), (12, 3, 3), (13, 4, 4), (5, 4, 3), (2, 4, 2), (0, 3, 1)],
+)
+def test_the_legend_has_no_column_that_is_nearly_empty(entries, most, columns):
+    assert _even_columns(entries, most) == columns
 
 
 def luminance(color):
@@ -198,7 +265,7 @@ def luminance(color):
 
 
 def test_methods_are_told_apart_without_colour():
-    looks = method_looks(METHODS)
+    looks = method_looks(METHODS, sizes=8)
     assert len({(look.marker, look.hollow) for look in looks.values()}) == len(METHODS)
     families = [
         {looks[m].color for m in METHODS if m.startswith(family)} for family in ("qsa", "fairlearn")
@@ -215,7 +282,7 @@ def test_methods_are_told_apart_without_colour():
 
 def test_lines_that_coincide_show_their_markers():
     # At one size no two markers of the same size meet, so that none hides another.
-    looks = list(method_looks(METHODS[:1] + METHODS[3:]).values())
+    looks = list(method_looks(METHODS[:1] + METHODS[3:], sizes=8).values())
     for start in range(looks[0].every):
         meet = [look.size for look in looks if look.start == start and look.marker not in "x+"]
         assert len(set(meet)) == len(meet)
@@ -223,7 +290,7 @@ def test_lines_that_coincide_show_their_markers():
 
 
 def test_settings_run_from_light_to_dark():
-    looks = setting_looks(11)
+    looks = setting_looks(11, sizes=8)
     shades = [luminance(look.color) for look in looks]
     assert shades == sorted(shades, reverse=True)
     assert len({look.marker for look in looks}) == 11
@@ -246,9 +313,11 @@ def test_a_study_that_is_not_finished_is_drawn(tmp_path):
     part = [r for r in records if r.n == 256 or (r.method == "elfair" and r.seed < 5)]
     part.append(TrialRecord("elf-paper", settings, 512, 0, "failed", None, {}, 0.1, "boom"))
     files = drawn(a_study("methods"), part, tmp_path)
-    assert "5 to 8 trials a point; bands: ± 1 standard error" in texts(files["methods.svg"])
+    assert f"5 to 8 trials a point; {BANDS}" in texts(files["methods.svg"])
     one = drawn(a_study("methods"), records[:1], tmp_path / "one")
-    assert "1 trial a point; bands: ± 1 standard error" in texts(one["methods.svg"])
+    assert f"1 trial a point; {BANDS}; markers apart: accuracy of a single model" in texts(
+        one["methods.svg"]
+    )
     none = [TrialRecord("elfair", settings, 256, 0, "no solution", None, {}, 0.1, None)]
     assert len(drawn(a_study(*ARRANGEMENTS), none, tmp_path / "none")) == 8  # groups: not known
 
@@ -291,6 +360,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from elfair.experiments.records import TrialRecord
 study = SimpleNamespace(title="t", population="p", methods=("elfair",), delta=0.1, efficiency=(),
+                        combinations=(), seeds={}, trials=0,
                         figures=SimpleNamespace(arrangements=("settings",)))
 trial = TrialRecord("elfair", "{}", 256, 0, "returned", 0.9, {"0": 0.0}, 0.1, None)
 summary = elfair.experiments.summary.summarize(study, [trial], {})

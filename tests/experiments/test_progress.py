@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from elfair.experiments import progress as progress_module
-from elfair.experiments.progress import Progress, Timing
+from elfair.experiments.progress import Progress, Timing, spoken
 from elfair.experiments.records import TrialRecord
 
 
@@ -93,7 +93,7 @@ def test_lines_come_every_ten_seconds_where_there_is_no_terminal(clock, capsys):
         assert capsys.readouterr().err == ""
         clock.now += 10
         progress([trial(outcome="failed")])
-        assert capsys.readouterr().err == "12 of 30 trials, 1 failed, about 3.0 min left\n"
+        assert capsys.readouterr().err == "12 of 30 trials, 1 crashed, about 3.0 min left\n"
         clock.now += 5
         progress([trial()])
         assert capsys.readouterr().err == ""
@@ -108,7 +108,7 @@ def test_a_terminal_gets_a_bar(clock, capsys, monkeypatch):
         progress([trial(outcome="failed")])
     shown = capsys.readouterr().err
     assert "12 of 30 trials" in shown
-    assert "1 failed" in shown
+    assert "1 crashed" in shown
     assert "about 90 s left" in shown
 
 
@@ -118,3 +118,8 @@ def test_quiet_is_quiet(clock, capsys, monkeypatch):
         clock.now += 100
         progress([trial()])
     assert capsys.readouterr() == ("", "")
+
+
+def test_times_are_said_without_powers_of_ten():
+    times = [spoken(seconds) for seconds in (0.0, 7.4e-6, 0.0099, 0.01, 0.99999, 9.999, 10.0)]
+    assert times == ["0 s", "under 0.01 s", "under 0.01 s", "0.01 s", "1 s", "10 s", "10 s"]

@@ -16,7 +16,9 @@ from scipy.special import bdtrc
 from elfair.errors import InputError
 from elfair.experiments.cells import Mean, Rate
 from elfair.experiments.records import TrialRecord
-from elfair.experiments.summary import summarize
+from elfair.experiments.study import Study
+from elfair.experiments.summary import LEAST_TRIALS, summarize
+from elfair.experiments.unfinished import MOST_NAMED
 
 LABELS = {"elfair": "ELF", "elf-paper": "ELF (paper)", "logistic-regression": "LR"}
 AT = '{"alpha": 0.9, "strict": false}'
@@ -29,6 +31,9 @@ def a_study(methods=tuple(LABELS), efficiency=(), delta=0.1):
         methods=methods,
         delta=delta,
         efficiency=efficiency,
+        combinations=(AT,),
+        seeds={},
+        trials=0,  # all of them were run
     )
 
 
@@ -104,6 +109,16 @@ def test_wilsons_interval_holds_where_its_test_does_not_reject(count, trials):
     assert high == pytest.approx(inside.max(), abs=1e-5)
 
 
+@pytest.mark.parametrize(("count", "trials"), [(0, 500), (3, 10), (500, 500), (1, 1)])
+def test_the_band_of_a_figure_is_wilsons_at_one_standard_error(count, trials):
+    low, high = Rate(count, trials).band
+    p = np.linspace(0, 1, 200_001)
+    inside = p[np.abs(count / trials - p) <= np.sqrt(p * (1 - p) / trials) + 1e-15]
+    assert low == pytest.approx(inside.min(), abs=1e-5)
+    assert high == pytest.approx(inside.max(), abs=1e-5)
+    assert low < high
+
+
 def test_standard_errors_are_the_spread_over_repeated_studies():
     random = np.random.default_rng(2)
     counts = random.binomial(400, 0.3, size=20_000)
@@ -138,6 +153,29 @@ def test_a_broken_promise_is_not_hidden_by_a_larger_rate_of_few_trials():
     assert not promise.kept
     assert "BROKEN" in summary.text()
     assert "BROKEN" in summary.markdown()
+
+
+@pytest.mark.parametrize("trials", [1, 10, LEAST_TRIALS - 1])
+def test_few_trials_do_not_tell_that_a_promise_is_kept(trials):
+    summary = summarize(a_study(), many(0, trials), LABELS)
+    assert summary.promises[0].verdict == "too few trials to tell"
+    assert "kept" not in summary.text()
+    enough = summarize(a_study(), many(0, LEAST_TRIALS), LABELS)
+    assert enough.promises[0].verdict == "kept"
+
+
+def test_a_cell_of_few_trials_neither_keeps_nor_hides_a_promise():
+    few = many(2, 10, n=512)  # a rate of 20 %, which says nothing
+    [promise] = summarize(a_study(), many(3, 100) + few, LABELS).promises
+    assert (promise.cell.n, promise.verdict) == (256, "kept")
+    [promise] = summarize(a_study(), many(3, 100) + many(10, 10, n=512), LABELS).promises
+    assert (promise.cell.n, promise.verdict) == (512, "BROKEN")
+
+
+def test_where_nobody_is_failed_no_group_and_size_stands_out():
+    summary = summarize(a_study(), many(0, 500) + many(0, 100, n=512), LABELS)
+    lines = [" ".join(line.split()) for line in summary.text().splitlines()]
+    assert "ELF all all 0 (<3.7) of 100 or more 22.0 kept" in lines
 
 
 def test_the_papers_method_is_reported_without_a_verdict_and_others_not_at_all():
@@ -186,7 +224,8 @@ def test_text_says_it_all_within_100_columns():
     text = summarize(*full_study(), LABELS, sources=["0.2 abc", "0.1 def", "0.1 def"]).text()
     assert max(map(len, text.splitlines())) <= 100
     assert "Population foster-care (strict = false), delta = 0.1" in text
-    assert "2,399 trials in 12 cells, 1 crashed" in text
+    assert "2,400 trials in 12 cells, 1 of them crashed." in text
+    assert "not finished" not in text
     assert "warning: these trials were run by 2 versions of the code: 0.1 def, 0.2 abc." in text
     lines = [" ".join(line.split()) for line in text.splitlines()]
     assert "alpha = 0.5" in lines
@@ -200,6 +239,110 @@ def test_text_says_it_all_within_100_columns():
     assert "n = 999 cannot be told" in text
     assert "ELF, n = 256, alpha = 0.5: 1 of 200; the first: ValueError: no" in text
     assert "Hint: try" not in text
+
+
+def test_the_columns_of_groups_stand_under_what_they_are():
+    summary = summarize(*full_study(), LABELS)
+    lines = summary.text().splitlines()
+    above, heading = next(
+        (lines[i - 1], line) for i, line in enumerate(lines) if "any group" in line
+    )
+    assert above.strip().strip("-") == " failure rate "
+    assert above.index("-") == heading.index("group 0")
+    assert len(above) == heading.index("any group") + len("any group")
+    assert "| failure rate, group 0 | failure rate, group 1 | failure rate, any group |" in (
+        summary.markdown()
+    )
+    assert "failed" not in summary.text() + summary.markdown()
+
+
+def test_the_same_crash_in_many_cells_is_one_line():
+    records = [
+        crash("elfair", n, seed, settings=json.dumps({"alpha": alpha}), error=error)
+        for error, n, alphas in [("E: one", 256, (0.1, 0.5, 0.9)), ("E: one", 512, (0.5, 0.9))]
+        for alpha in alphas
+        for seed in range(2)
+    ]
+    records += [crash("elfair", 512, settings='{"alpha": 0.1}', error="E: two")]
+    records += many(0, 5, "elf-paper", settings='{"alpha": 0.1}')
+    text = summarize(a_study(), records, LABELS).text()
+    crashes = [line for line in text.splitlines() if line.startswith("- ")]
+    assert crashes == [
+        "- ELF, n = 256 to 512, 3 of 3 settings: 10 of 10; the first: E: one",
+        "- ELF, n = 512, alpha = 0.1: 1 of 1; the first: E: two",
+    ]
+
+
+PLANNED = Study.parse("""
+title = "A study"
+population = "foster-care"
+methods = ["elfair", "elf-paper", "logistic-regression"]
+settings = { alpha = [0.5, 0.9] }
+sizes = [{ n = [256, 512, 1024], seeds = 2 }]
+""")
+
+
+def planned(method, n, alpha, seeds=2):
+    settings = json.dumps({"alpha": alpha})
+    return [nothing(method, n, seed, settings) for seed in range(seeds)]
+
+
+def test_a_study_that_is_not_finished_looks_like_one():
+    records = [record for alpha in (0.5, 0.9) for record in planned("elfair", 256, alpha)]
+    records += planned("elfair", 512, 0.9, seeds=1) + planned("logistic-regression", 256, 0.5)
+    summary = summarize(PLANNED, records, LABELS)
+    assert summary.warnings == (
+        "this study is not finished: 7 of 36 trials were run. No trials yet of ELF (paper); "
+        "ELF at n = 1,024; ELF at n = 512, alpha = 0.5; LR at n = 512, 1,024; "
+        "LR at n = 256, alpha = 0.9.",
+    )
+    for shown in (summary.text(), summary.markdown()):
+        assert "7 of 36 trials in 4 cells." in shown
+        assert "this study is not finished" in " ".join(shown.split())
+
+
+def test_sizes_that_no_method_has_begun_are_named_once():
+    both = [planned(method, 256, alpha) for method in LABELS for alpha in (0.5, 0.9)]
+    records = [record for each in both for record in each]
+    [warning] = summarize(PLANNED, records, LABELS).warnings
+    assert warning.endswith("were run. No trials yet of any method at n = 512, 1,024.")
+    [warning] = summarize(PLANNED, records[:-4], LABELS).warnings
+    assert warning.endswith("No trials yet of LR; the others at n = 512, 1,024.")
+
+
+def test_a_finished_study_is_not_called_unfinished():
+    records = [
+        record
+        for method in PLANNED.methods
+        for n in PLANNED.seeds
+        for alpha in (0.5, 0.9)
+        for record in planned(method, n, alpha)
+    ]
+    last = crash("logistic-regression", 1024, 1, '{"alpha": 0.9}')
+    summary = summarize(PLANNED, [*records[:-1], last], LABELS)  # a crash was run, too
+    assert summary.warnings == ()
+    assert "36 trials in 18 cells, 1 of them crashed." in summary.text()
+    begun = summarize(PLANNED, records[:-1], LABELS)  # nothing to name: every cell is begun
+    assert begun.warnings == ("this study is not finished: 35 of 36 trials were run.",)
+
+
+def test_only_so_many_missing_cells_are_named():
+    alphas = [round(0.1 * k, 1) for k in range(11)]
+    study = PLANNED.model_copy(update={"settings": {"alpha": alphas}, "methods": ("elfair",)})
+    records = [record for n in study.seeds for record in planned("elfair", n, 0.5)]
+    [warning] = summarize(study, records, LABELS).warnings
+    assert warning.count("ELF at") == MOST_NAMED
+    assert warning.endswith(f"; and {3 * 10 - MOST_NAMED} more.")
+
+
+def test_labels_are_what_methods_call_themselves():
+    methods = ("elf-paper", "fairlearn-equalized-odds", "gone_by_now:method")
+    summary = summarize(a_study(methods), [nothing("elf-paper")])
+    assert summary.labels == {
+        "elf-paper": "ELF (paper)",
+        "fairlearn-equalized-odds": "Fairlearn, equalized odds",
+        "gone_by_now:method": "gone_by_now:method",
+    }
 
 
 def test_where_the_time_went():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,9 +22,10 @@ _Z95 = 1.959963984540054
 class Rate:
     """How often something happened, and how well that is known.
 
-    The standard error is the plain one, sqrt(p (1 - p) / m): tables show it beside a rate, and
-    figures as a band. Where the count is 0 or all it is 0 and says nothing, so that tables show the
-    far end of Wilson's 95 % interval there instead; a CSV file holds both everywhere.
+    The standard error is the plain one, sqrt(p (1 - p) / m): tables show it beside a rate. Where
+    the count is 0 or all it is 0 and says nothing, so that tables show the far end of Wilson's 95 %
+    interval there instead; a CSV file holds both everywhere. Figures show `band`, Wilson's interval
+    at one standard error, which is about the rate -+ one where it says something, and never empty.
 
     Examples
     --------
@@ -32,6 +34,8 @@ class Rate:
     (0.0, 0.0)
     >>> round(rate.interval[1], 4)
     0.0076
+    >>> [round(end, 4) for end in rate.band]
+    [0.0, 0.002]
     """
 
     count: int
@@ -50,12 +54,20 @@ class Rate:
     @property
     def interval(self) -> tuple[float, float]:
         """Wilson's 95 % interval (E. B. Wilson, JASA 22, 1927)."""
+        return self._wilson(_Z95)
+
+    @property
+    def band(self) -> tuple[float, float]:
+        """Wilson's interval at one standard error, for figures."""
+        return self._wilson(1.0)
+
+    def _wilson(self, z: float) -> tuple[float, float]:
         if not self.trials:
             return (0.0, 1.0)
-        total = self.trials + _Z95**2
-        middle = (self.count + _Z95**2 / 2) / total
+        total = self.trials + z**2
+        middle = (self.count + z**2 / 2) / total
         spread = self.count * (self.trials - self.count) / self.trials
-        half = _Z95 * math.sqrt(spread + _Z95**2 / 4) / total
+        half = z * math.sqrt(spread + z**2 / 4) / total
         return (max(0.0, middle - half), min(1.0, middle + half))
 
 
@@ -82,6 +94,11 @@ class Mean:
         error = np.std(values, ddof=1) / math.sqrt(count) if count > 1 else math.nan
         value = np.mean(values) if count else math.nan
         return cls(float(value), float(error), count)
+
+    @property
+    def band(self) -> tuple[float, float]:
+        """One standard error either way; NaN for a single value, whose error is not known."""
+        return (self.value - self.standard_error, self.value + self.standard_error)
 
 
 @dataclass(frozen=True)
@@ -159,3 +176,17 @@ def check_records(records: Sequence[TrialRecord], methods: Sequence[str]) -> tup
             )
         seen.add(trial)
     return tuple(sorted(groups, key=lambda group: (len(group), group)))
+
+
+def in_words(settings: Mapping[str, object]) -> str:
+    """Settings as one would say them.
+
+    Examples
+    --------
+    >>> in_words({"alpha": 0.9, "strict": False})
+    'alpha = 0.9, strict = false'
+    """
+    return ", ".join(
+        f"{name} = {value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in settings.items()
+    )

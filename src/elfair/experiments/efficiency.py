@@ -17,6 +17,8 @@ from elfair.experiments.records import TrialRecord
 FloatArray = NDArray[np.float64]
 
 RESAMPLES = 2_000
+#: With fewer seeds than this at a size, a bootstrap over seeds is far too sure of itself.
+LEAST_SEEDS = 20
 #: Two averages of the same numbers may differ by this much through rounding.
 _ROUNDING = 1e-12
 
@@ -59,9 +61,11 @@ class Efficiency:
         How many rows `method` needs for both; infinite where no size that was run suffices. The
         smallest size that was run where that suffices: fewer rows might do.
     low, high : float
-        95 % bootstrap interval of `ratio`.
+        95 % bootstrap interval of `ratio`; NaN with fewer than `LEAST_SEEDS` seeds.
     smallest, largest : int
         Sizes of `method` that were run.
+    seeds : int
+        The fewest that were run in a cell which counts here.
     """
 
     method: str
@@ -75,6 +79,7 @@ class Efficiency:
     high: float
     smallest: int
     largest: int
+    seeds: int
 
     @property
     def ratio(self) -> float:
@@ -94,6 +99,9 @@ class Efficiency:
     @property
     def interval(self) -> str:
         """The interval in words; an end beyond the sizes that were run is left open."""
+        if self.seeds < LEAST_SEEDS:
+            few = f"{self.seeds} seed is" if self.seeds == 1 else f"{self.seeds} seeds are"
+            return f"none, since {few} too few; it takes {LEAST_SEEDS} at each size"
         low = _times(self.low) if self.low > 0 else f"below {_times(self.n / self.largest)}"
         end = self.n / self.smallest
         high = f"{_times(self.high)} or more" if self.high >= end * (1 - 1e-9) else None
@@ -151,7 +159,8 @@ def data_efficiency(
     drawn apart from each other, so that each cell keeps its number of trials. The ratio is the
     smaller of two, one for the rate and one for the accuracy. The smaller of two noisy numbers lies
     too low where both are alike, so that only the lower end is a quantile of it: the upper end is
-    the smaller of the upper ends of the two, each at half the error (a union bound).
+    the smaller of the upper ends of the two, each at half the error (a union bound). Where a cell
+    has fewer than 20 seeds there is no interval.
 
     Parameters
     ----------
@@ -201,9 +210,15 @@ def data_efficiency(
         )
     log_n = np.log(np.array(sizes, dtype=np.float64))
     as_seen = np.ones((1, len(present)))
-    drawn = _weights(present, resamples, np.random.default_rng(random_state))
     rows = np.exp(_log_rows(as_seen, present, returned, accuracy, log_n)).max()
-    ratios = question.n / np.exp(_log_rows(drawn, present, returned, accuracy, log_n))
+    seeds = int(present.sum(axis=0).min())
+    low = high = math.nan
+    if seeds >= LEAST_SEEDS:
+        drawn = _weights(present, resamples, np.random.default_rng(random_state))
+        ratios = question.n / np.exp(_log_rows(drawn, present, returned, accuracy, log_n))
+        # Never between two resamples: one of them may never have got there.
+        low = float(np.quantile(ratios.min(axis=1), 0.025, method="lower"))
+        high = float(np.quantile(ratios, 1 - 0.025 / 2, axis=0, method="higher").min())
     models = returned[:, 0].sum()
     return Efficiency(
         method=question.method,
@@ -213,11 +228,11 @@ def data_efficiency(
         rate=float(models / present[:, 0].sum()),
         accuracy=float(accuracy[:, 0].sum() / models),
         rows=round(float(rows), 9),  # exp(log(256)) is not quite 256
-        # Never between two resamples: one of them may never have got there.
-        low=float(np.quantile(ratios.min(axis=1), 0.025, method="lower")),
-        high=float(np.quantile(ratios, 1 - 0.025 / 2, axis=0, method="higher").min()),
+        low=low,
+        high=high,
         smallest=sizes[0],
         largest=sizes[-1],
+        seeds=seeds,
     )
 
 

@@ -30,6 +30,7 @@ _STYLE: Any = {  # matplotlib's own type for it differs from version to version
     "grid.color": "#e4e4e4",
     "grid.linewidth": 0.6,
     "xtick.minor.size": 0.0,
+    "figure.constrained_layout.w_pad": 0.1,  # labels of ticks do not touch the edge
     "legend.frameon": False,
     "legend.handlelength": 4.2,
     "legend.columnspacing": 2.0,
@@ -76,17 +77,20 @@ def draw(study: DrawnStudy, summary: Summary, folder: Path) -> list[Path]:
 
     Examples
     --------
-    >>> from types import SimpleNamespace
     >>> import tempfile
     >>> from elfair.experiments.records import TrialRecord
+    >>> from elfair.experiments.study import Study
     >>> from elfair.experiments.summary import summarize
-    >>> study = SimpleNamespace(
-    ...     title="A study", population="lending", methods=("elfair",), delta=0.1, efficiency=(),
-    ...     figures=SimpleNamespace(arrangements=("settings",)),
-    ... )
+    >>> study = Study.parse('''
+    ... title = "A study"
+    ... population = "lending"
+    ... methods = ["elfair"]
+    ... sizes = [{ n = [256], seeds = 1 }]
+    ... figures = { arrangements = ["settings"] }
+    ... ''')
     >>> trial = TrialRecord("elfair", "{}", 256, 0, "returned", 0.9, {"0": 0.0}, 0.1, None)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     files = draw(study, summarize(study, [trial], {}), Path(folder))
+    ...     files = draw(study, summarize(study, [trial]), Path(folder))
     >>> [file.name for file in files]
     ['settings-elfair.png', 'settings-elfair.svg']
     """
@@ -115,7 +119,7 @@ def draw(study: DrawnStudy, summary: Summary, folder: Path) -> list[Path]:
 
 def _methods(summary: Summary) -> Iterator[tuple[str, Figure]]:
     failures = [failure_panel(group) for group in summary.groups]
-    rows = _row_for_each_setting(summary, summary.methods)
+    rows = _row_for_each_setting(summary, tuple(summary.labels))
     title = summary.title
     if len(rows) == 1:
         if failures:
@@ -127,8 +131,10 @@ def _methods(summary: Summary) -> Iterator[tuple[str, Figure]]:
 
 
 def _settings(summary: Summary) -> Iterator[tuple[str, Figure]]:
-    looks = setting_looks(len(summary.settings))
+    looks = setting_looks(len(summary.settings), len(summary.sizes))
     for method in _elf(summary):
+        if method not in summary.methods:
+            continue  # an empty figure shows nothing
         lines = [
             Line(summary.name_of(settings), look, settings, method)
             for settings, look in zip(summary.settings, looks, strict=True)
@@ -156,12 +162,13 @@ ARRANGEMENTS: dict[str, Callable[[Summary], Iterator[tuple[str, Figure]]]] = {
 
 def _elf(summary: Summary) -> Sequence[str]:
     """The ELF methods, or all in a study that has none of them."""
-    own = [method for method in summary.methods if method in (*GUARANTEED, PAPER)]
-    return own or summary.methods
+    own = [method for method in summary.labels if method in (*GUARANTEED, PAPER)]
+    return own or tuple(summary.labels)
 
 
 def _row_for_each_setting(summary: Summary, methods: Sequence[str]) -> list[Row]:
-    looks = method_looks(methods)
+    """Of all methods, with or without trials: `grid` names those that it cannot draw."""
+    looks = method_looks(methods, len(summary.sizes))
     return [
         Row(
             summary.name_of(settings),

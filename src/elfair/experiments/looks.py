@@ -35,15 +35,17 @@ class Look:
     #: others) the later a line comes, so that lines which coincide each show theirs.
     start: int = 0
     every: int = 1
+    #: Whether the line lies above those of other families.
+    on_top: bool = False
 
     def line(self) -> dict[str, Any]:
-        """Arguments of ``Axes.plot`` for the line; wide ones lie below thin ones."""
+        """Arguments of ``Axes.plot`` for the line; wide ones of a family lie below thin ones."""
         return {
             "color": self.color,
             "linestyle": self.dashes,
             "linewidth": self.width,
             "dash_capstyle": "butt",
-            "zorder": 3.0 - self.width / 10,
+            "zorder": (4.0 if self.on_top else 3.0) - self.width / 10,
         }
 
     def markers(self) -> dict[str, Any]:
@@ -61,10 +63,11 @@ class Look:
 _ELF, _PAPER = "#0a2f6b", "#d1590f"
 _QSA, _FAIRLEARN = "#3fa58a", "#7a4fa3"
 _KNOWN = {
-    "elfair": Look(_ELF, _SOLID, "o", width=2.8, hollow=False),
-    "elfair-dr": Look("#2f6fc4", _SOLID, "v", width=2.1),
-    "elfair-crossfit": Look("#6fa8e8", _SOLID, "^", width=2.1, hollow=False),
-    "elf-paper": Look(_PAPER, _SOLID, "s", width=2.8),
+    "elfair": Look(_ELF, _SOLID, "o", width=2.4, hollow=False, on_top=True),
+    "elfair-dr": Look("#2f6fc4", _SOLID, "v", width=1.9, on_top=True),
+    "elfair-crossfit": Look("#6fa8e8", _SOLID, "^", width=1.4, hollow=False, on_top=True),
+    # The widest, so that it shows below elfair where both are the same.
+    "elf-paper": Look(_PAPER, _SOLID, "s", width=3.5, on_top=True),
     "logistic-regression": Look("#4a4a4a", _DOTTED, "x", width=1.6),
     "qsa-demographic-parity": Look(_QSA, _DASHED, "D"),
     "qsa-equalized-odds": Look(_QSA, _LONG, "D", hollow=False),
@@ -82,32 +85,40 @@ _OTHERS = (
     Look("#7f7f7f", _LONG, "X", hollow=False),
     Look("#b03a8c", _DOTTED, "*"),
 )
-#: Of markers that meet at one point, the first the largest.
-_SIZES = (7.6, 6.2, 4.8, 3.6)
+#: Of markers that meet at one point, the largest and the smallest.
+_LARGEST, _SMALLEST = 8.4, 4.2
+#: With up to so many sizes every point has its marker: in turn, many a line would have none.
+FEW_SIZES = 4
 
 
-def method_looks(methods: Sequence[str]) -> dict[str, Look]:
-    """A look for each method of a figure.
+def method_looks(methods: Sequence[str], sizes: int) -> dict[str, Look]:
+    """A look for each method of a figure with so many sizes.
 
     Examples
     --------
-    >>> looks = method_looks(["elfair", "elf-paper", "mine:method"])
+    >>> looks = method_looks(["elfair", "elf-paper", "mine:method"], sizes=8)
     >>> looks["elfair"].marker, looks["elf-paper"].marker, looks["mine:method"].marker
     ('o', 's', '*')
     """
     others = [method for method in methods if method not in _KNOWN]
     own = {method: _OTHERS[index % len(_OTHERS)] for index, method in enumerate(others)}
     looks = [_KNOWN.get(method) or own[method] for method in methods]
-    return dict(zip(methods, _staggered(looks), strict=True))
+    return dict(zip(methods, _staggered(looks, sizes), strict=True))
 
 
-def _staggered(looks: Sequence[Look]) -> list[Look]:
-    every = min(4, -(-len(looks) // 3))
-    sizes = [_SIZES[min(index // every, len(_SIZES) - 1)] for index in range(len(looks))]
+def _staggered(looks: Sequence[Look], sizes: int) -> list[Look]:
+    every = 1 if sizes <= FEW_SIZES else min(4, -(-len(looks) // 3))
+    meeting = -(-len(looks) // every)
+    step = min(1.4, (_LARGEST - _SMALLEST) / max(1, meeting - 1))
     return [
-        # Crosses hide nothing, and need not shrink.
-        replace(look, start=index % every, every=every, size=8.0 if look.marker in "x+" else size)
-        for index, (look, size) in enumerate(zip(looks, sizes, strict=True))
+        replace(
+            look,
+            start=index % every,
+            every=every,
+            # Crosses hide nothing, and need not shrink.
+            size=8.0 if look.marker in "x+" else _LARGEST - step * (index // every),
+        )
+        for index, look in enumerate(looks)
     ]
 
 
@@ -115,12 +126,12 @@ _MARKERS = ("o", "s", "D", "^", "v", "<", ">", "p", "h", "P", "X")
 _PATTERNS = (_SOLID, _DASHED, _DASH_DOT, _DOTTED, _LONG)
 
 
-def setting_looks(count: int) -> list[Look]:
-    """A look for each of a row of settings, from light to dark.
+def setting_looks(count: int, sizes: int) -> list[Look]:
+    """A look for each of a row of settings, from light to dark, in a figure with so many sizes.
 
     Examples
     --------
-    >>> [look.marker for look in setting_looks(3)]
+    >>> [look.marker for look in setting_looks(3, sizes=8)]
     ['o', 's', 'D']
     """
     from matplotlib import colormaps
@@ -138,5 +149,6 @@ def setting_looks(count: int) -> list[Look]:
                 hollow=index % 2 == 1,
             )
             for index in range(count)
-        ]
+        ],
+        sizes,
     )

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
+_ARROW = "#a3005c"
+
 
 @dataclass(frozen=True)
 class Panel:
@@ -77,6 +79,9 @@ def grid(
 ) -> Figure:
     """A grid of panels under one title, with one legend below (or beside) them.
 
+    Bands are one standard error either way; of a rate, Wilson's interval at one, which is not empty
+    at 0 and 1. Lines without a finished trial are named under the title.
+
     Parameters
     ----------
     summary : Summary
@@ -86,7 +91,7 @@ def grid(
     panels : sequence of Panel
         From left to right.
     title : str
-        The first lines; the number of trials is the last.
+        The first lines; the number of trials follows, and what is not drawn.
     arrows : bool, default=False
         Whether answers about data efficiency are drawn.
     legend_beside : bool, default=False
@@ -98,11 +103,12 @@ def grid(
     """
     from matplotlib.figure import Figure
 
-    handles = [_handle(line) for line in rows[0].lines]
+    met = {line.label for row in rows for line in row.lines if _cells(line, summary)}
+    handles = [_handle(line) for line in rows[0].lines if line.label in met]
     if any(panel.failure for panel in panels):
         handles.append(_delta_handle(summary))
     width = (4.2 if len(panels) == 2 else 3.1) * len(panels) + 0.4
-    columns = 1 if legend_beside else min(len(handles), int(width / 2.8))
+    columns = 1 if legend_beside else _even_columns(len(handles), int(width / 2.8))
     below = 0.19 * math.ceil(len(handles) / columns) + 0.2
     figure = Figure(
         figsize=(width + 2.6, 3.6) if legend_beside else (width, 2.1 * len(rows) + 1.0 + below),
@@ -110,22 +116,24 @@ def grid(
     )
     axes = figure.subplots(len(rows), len(panels), squeeze=False, sharex=True, sharey="col")
     answers = [_answer(row, summary) if arrows else None for row in rows]
-    for across, row, answer in zip(axes, rows, answers, strict=True):
+    for across, row in zip(axes, rows, strict=True):
         for ax, panel in zip(across, panels, strict=True):
             _lines(ax, panel, row.lines, summary)
+        across[0].set_ylabel(row.label)
+    for across, answer in zip(axes, answers, strict=True):  # now that the axes have their limits
+        for ax, panel in zip(across, panels, strict=True):
             if answer and not panel.failure:
                 _arrow(ax, answer, answer.accuracy if panel is ACCURACY else answer.rate)
-        across[0].set_ylabel(row.label)
     for ax, panel in zip(axes[0], panels, strict=True):
         ax.set_title(panel.title)
     _sizes(axes[-1], summary.sizes)
-    about = _about(rows, summary)
+    about = _about(rows, panels, summary)
     if any(answers):
         about += "; arrows: times fewer rows needed"
     lines = [
         part
-        for line in (*title.splitlines(), about)
-        for part in textwrap.wrap(line, int(width * 12))
+        for line in (*title.splitlines(), about, *_not_drawn(rows, summary))
+        for part in textwrap.wrap(line, int(figure.get_figwidth() * 12))
     ]
     figure.suptitle("\n".join(lines), fontsize=10.5)
     figure.legend(
@@ -136,24 +144,34 @@ def grid(
     return figure
 
 
+def _cells(line: Line, summary: Summary) -> list[Cell]:
+    """Those that can be drawn."""
+    return [cell for cell in summary.line(line.settings, line.method) if cell.trials]
+
+
+def _even_columns(entries: int, most: int) -> int:
+    """As few rows as can be, and then no more columns than fill them."""
+    rows = max(1, math.ceil(entries / most))
+    return max(1, math.ceil(entries / rows))
+
+
 def _lines(ax: Axes, panel: Panel, lines: Sequence[Line], summary: Summary) -> None:
     place = {n: index for index, n in enumerate(summary.sizes)}
     for line in lines:
-        cells = [cell for cell in summary.line(line.settings, line.method) if cell.trials]
+        look = line.look
+        if not (cells := _cells(line, summary)):
+            continue
         values = [panel.of(cell) for cell in cells]
         n = np.array([cell.n for cell in cells], dtype=np.float64)
-        error = np.array([value.standard_error for value in values])
-        # The accuracy of a single model has no standard error, and is not drawn.
-        middle = np.where(np.isnan(error), np.nan, [value.value for value in values])
-        low, high = middle - error, middle + error
-        if panel.is_rate:
-            low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)
-        look = line.look
+        points = np.array([value.value for value in values])
+        low, high = np.transpose([value.band for value in values])
+        # The accuracy of a single model has no standard error: a marker, apart from the line.
+        middle = np.where(np.isnan(low), np.nan, points)
         ax.fill_between(n, low, high, color=look.color, alpha=0.16, linewidth=0, zorder=1.5)
         ax.plot(n, middle, **look.line())
         turn = np.array([(place[cell.n] - look.start) % look.every == 0 for cell in cells])
-        marked = _marked(middle, turn)
-        ax.plot(n[marked], middle[marked], linestyle="none", **look.markers())
+        marked = _marked(middle, turn) | (np.isfinite(points) & np.isnan(middle))
+        ax.plot(n[marked], points[marked], linestyle="none", **look.markers())
     if panel.failure:
         ax.axhline(summary.delta, color="black", linewidth=1.0, zorder=1.8)
     if panel.is_rate:
@@ -183,20 +201,34 @@ def _answer(row: Row, summary: Summary) -> Efficiency | None:
 
 
 def _arrow(ax: Axes, answer: Efficiency, height: float) -> None:
-    """From n rows to as many as are needed, at what is to be reached."""
+    """From n rows to as many as are needed, at what is to be reached; rimmed with white."""
+    from matplotlib.patheffects import withStroke
+
+    low, high = ax.get_ylim()
+    above = height < (low + high) / 2
     ax.annotate(
         "",
         xy=(answer.rows, height),
         xytext=(answer.n, height),
-        arrowprops={"arrowstyle": "-|>", "color": "black", "shrinkA": 0, "shrinkB": 0},
+        arrowprops={
+            "arrowstyle": "-|>",
+            "color": _ARROW,
+            "linewidth": 1.5,
+            "shrinkA": 0,
+            "shrinkB": 0,
+            "path_effects": [withStroke(linewidth=3.5, foreground="white")],
+        },
         zorder=6,
     )
     ax.annotate(
         f"{'≥ ' if answer.at_least else ''}{answer.ratio:.1f}×",
-        xy=(answer.n, height),
-        xytext=(5, -3),
+        xy=(math.sqrt(answer.n * answer.rows), height),  # half way, on a logarithmic axis
+        xytext=(0, 5 if above else -5),
         textcoords="offset points",
-        va="top",
+        ha="center",
+        va="bottom" if above else "top",
+        color=_ARROW,
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.6},
         zorder=6,
     )
 
@@ -219,13 +251,34 @@ def _sizes(axes: Sequence[Axes], sizes: Sequence[int]) -> None:
         ax.set_xlabel("rows of logged data, n")
 
 
-def _about(rows: Sequence[Row], summary: Summary) -> str:
-    shown = {(line.settings, line.method) for row in rows for line in row.lines}
-    trials = [c.trials for c in summary.cells if (c.settings, c.method) in shown and c.trials]
+def _about(rows: Sequence[Row], panels: Sequence[Panel], summary: Summary) -> str:
+    cells = [cell for row in rows for line in row.lines for cell in _cells(line, summary)]
+    trials = [cell.trials for cell in cells]
     few, many = min(trials, default=0), max(trials, default=0)
     count = f"{many:,}" if few == many else f"{few:,} to {many:,}"
-    about = [f"{count} trial{'' if many == 1 else 's'} a point", "bands: ± 1 standard error"]
+    about = [
+        f"{count} trial{'' if many == 1 else 's'} a point",
+        "bands: ± 1 standard error (of rates, Wilson's)",
+    ]
+    if ACCURACY in panels and any(cell.accuracy.count == 1 for cell in cells):
+        about.append("markers apart: accuracy of a single model")
     return "; ".join([*about, summary.fixed] if summary.fixed else about)
+
+
+def _not_drawn(rows: Sequence[Row], summary: Summary) -> list[str]:
+    """A note on lines that have nothing to be drawn of."""
+    empty: dict[str, list[str]] = {}
+    for row in rows:
+        for line in row.lines:
+            if not _cells(line, summary):
+                empty.setdefault(line.label, []).append(row.label)
+    if not empty:
+        return []
+    named = [
+        label if len(where) == len(rows) else f"{label} ({', '.join(where)})"
+        for label, where in empty.items()
+    ]
+    return [f"not drawn, without a finished trial: {'; '.join(named)}"]
 
 
 def _handle(line: Line) -> Line2D:

@@ -67,7 +67,7 @@ class Timing:
 
 
 class Progress:
-    """A live line with trials done, failures and time left; plain lines where no terminal is.
+    """A live line with trials done, crashes and time left; plain lines where no terminal is.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class Progress:
         if not self._quiet and sys.stderr.isatty():
             self._bar = _bar()
             self._bar.start()
-            self._line = self._bar.add_task("", total=self._total, failed=0, left="")
+            self._line = self._bar.add_task("", total=self._total, crashed=0, left="")
             self._show()
         return self
 
@@ -136,7 +136,7 @@ class Progress:
         done = self._total - remaining
         left = self.left()
         return (
-            f"{done:,} of {self._total:,} trials, {self.failed:,} failed, "
+            f"{done:,} of {self._total:,} trials, {self.failed:,} crashed, "
             f"{'time left not yet known' if left is None else f'about {spoken(left)} left'}"
         )
 
@@ -145,7 +145,7 @@ class Progress:
         self._bar.update(
             self._line,
             completed=self._total - sum(self._pending.values()),
-            failed=self.failed,
+            crashed=self.failed,
             left="" if left is None else f"about {spoken(left)} left",
         )
 
@@ -167,7 +167,7 @@ def _bar() -> Any:
     return RichProgress(
         "{task.completed:,} of {task.total:,} trials",
         BarColumn(),
-        "{task.fields[failed]:,} failed",
+        "{task.fields[crashed]:,} crashed",
         TimeElapsedColumn(),
         "{task.fields[left]}",
         console=Console(stderr=True),
@@ -179,9 +179,11 @@ def spoken(seconds: float) -> str:
 
     Examples
     --------
-    >>> [spoken(s) for s in (0.04, 12.3, 150, 5000, 200000)]
-    ['0.04 s', '12 s', '2.5 min', '1.4 h', '2.3 days']
+    >>> [spoken(s) for s in (7e-6, 0.04, 12.3, 150, 5000, 200000)]
+    ['under 0.01 s', '0.04 s', '12 s', '2.5 min', '1.4 h', '2.3 days']
     """
+    if 0 < seconds < 0.01:
+        return "under 0.01 s"
     if seconds < 10:
         return f"{seconds:.2g} s"
     for size, unit in ((86400, "days"), (3600, "h"), (120, "min")):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from elfair.experiments.progress import Timing, spoken
@@ -20,8 +20,8 @@ class Standing:
 
     Attributes
     ----------
-    total, done, failed : int
-        All of them; those that finished (without the failed); those that failed.
+    total, done, crashed : int
+        All of them; those that finished (without the crashed); those that crashed.
     spent : float
         Processor seconds of their fits so far.
     left : float or None
@@ -30,14 +30,14 @@ class Standing:
 
     total: int
     done: int
-    failed: int
+    crashed: int
     spent: float
     left: float | None
 
     @property
     def pending(self) -> int:
         """Those that were not run yet."""
-        return self.total - self.done - self.failed
+        return self.total - self.done - self.crashed
 
 
 def status(study: Study, trials: Sequence[TrialRecord]) -> dict[tuple[str, int], Standing]:
@@ -64,30 +64,34 @@ def status(study: Study, trials: Sequence[TrialRecord]) -> dict[tuple[str, int],
     for method in study.methods:
         for n, seeds in study.seeds.items():
             total = seeds * len(study.combinations)
-            done, failed = count[method, n, False], count[method, n, True]
-            left = timing.left({(method, n): total - done - failed})
-            found[method, n] = Standing(total, done, failed, timing.spent(method, n), left)
+            done, crashed = count[method, n, False], count[method, n, True]
+            left = timing.left({(method, n): total - done - crashed})
+            found[method, n] = Standing(total, done, crashed, timing.spent(method, n), left)
     return found
 
 
 def by_method(cells: dict[tuple[str, int], Standing]) -> dict[str, Standing]:
     """The same with all sizes together."""
-    found = {}
-    for method in dict.fromkeys(method for method, _ in cells):
-        own = [cell for (name, _), cell in cells.items() if name == method]
-        lefts = [cell.left for cell in own]
-        found[method] = Standing(
-            sum(cell.total for cell in own),
-            sum(cell.done for cell in own),
-            sum(cell.failed for cell in own),
-            sum(cell.spent for cell in own),
-            None if None in lefts else sum(left or 0.0 for left in lefts),
-        )
-    return found
+    return {
+        method: _together(cell for (name, _), cell in cells.items() if name == method)
+        for method in dict.fromkeys(method for method, _ in cells)
+    }
+
+
+def _together(parts: Iterable[Standing]) -> Standing:
+    each = list(parts)
+    lefts = [part.left for part in each]
+    return Standing(
+        sum(part.total for part in each),
+        sum(part.done for part in each),
+        sum(part.crashed for part in each),
+        sum(part.spent for part in each),
+        None if None in lefts else sum(left or 0.0 for left in lefts),
+    )
 
 
 def described(study: Study, trials: Sequence[TrialRecord]) -> str:
-    """The status in two tables, by method and by method and size, and the errors of what failed.
+    """The status by method, with all of them in the last line, and the errors of what crashed.
 
     Parameters
     ----------
@@ -96,35 +100,34 @@ def described(study: Study, trials: Sequence[TrialRecord]) -> str:
     trials : sequence of TrialRecord
         What has been.
     """
-    cells = status(study, trials)
-    methods = by_method(cells)
-    spent = sum(each.spent for each in methods.values())
-    heading = ["method", "n", "done", "failed", "pending", "spent", "share", "about left"]
-    above = [heading] + [_row(name, "all", each, spent) for name, each in methods.items()]
-    below = [heading] + [_row(name, f"{n:,}", each, spent) for (name, n), each in cells.items()]
-    done = sum(each.done + each.failed for each in methods.values())
-    lines = [study.title, f"{done:,} of {study.trials:,} trials; times are processor time of fits"]
-    return "\n".join([*lines, "", *_aligned(above), "", *_aligned(below), *_errors(trials)])
+    methods = by_method(status(study, trials))
+    total = _together(methods.values())
+    table = [["method", "done", "crashed", "pending", "spent", "share", "about left"]]
+    table += [_row(name, each, total.spent) for name, each in methods.items()]
+    table.append(_row("all", total, total.spent))
+    run = total.done + total.crashed
+    lines = [study.title, f"{run:,} of {study.trials:,} trials; times are processor time of fits"]
+    return "\n".join([*lines, "", *_aligned(table), *_errors(trials)])
 
 
 def _errors(trials: Sequence[TrialRecord]) -> list[str]:
     """The first line of each error, the most frequent first."""
-    failed = Counter((each.method, (each.error or "").split("\n")[0]) for each in trials)
+    crashed = Counter((each.method, (each.error or "").split("\n")[0]) for each in trials)
     lines = [
         f"  {count:,} x {method}: {error}"
-        for (method, error), count in failed.most_common()
+        for (method, error), count in crashed.most_common()
         if error
     ]
     more = len(lines) - MOST_ERRORS
     lines = [*lines[:MOST_ERRORS], f"  and {more} other errors"] if more > 0 else lines
-    return ["", "failed:", *lines] if lines else []
+    return ["", "crashed:", *lines] if lines else []
 
 
-def _row(method: str, n: str, each: Standing, spent: float) -> list[str]:
-    counts = [f"{count:,}" for count in (each.done, each.failed, each.pending)]
+def _row(method: str, each: Standing, spent: float) -> list[str]:
+    counts = [f"{count:,}" for count in (each.done, each.crashed, each.pending)]
     share = f"{each.spent / spent:.1%}" if spent else "-"
     left = "unknown" if each.left is None else spoken(each.left) if each.pending else "-"
-    return [method, n, *counts, spoken(each.spent), share, left]
+    return [method, *counts, spoken(each.spent), share, left]
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -11,9 +11,10 @@ from functools import cached_property
 from typing import Protocol
 
 from elfair.errors import InputError
-from elfair.experiments.cells import Cell, Rate, check_records, count_cell
+from elfair.experiments.cells import Cell, Rate, check_records, count_cell, in_words
 from elfair.experiments.efficiency import Efficiency, Question, data_efficiency
 from elfair.experiments.records import TrialRecord
+from elfair.experiments.unfinished import Planned, unfinished
 
 #: Methods whose failure rate is promised to be at most delta for each group.
 GUARANTEED = ("elfair", "elfair-dr", "elfair-crossfit")
@@ -21,9 +22,12 @@ GUARANTEED = ("elfair", "elfair-dr", "elfair-crossfit")
 PAPER = "elf-paper"
 #: How many standard errors above delta a failure rate may lie by chance; see `Promise`.
 ALLOWED_ERRORS = 4.0
+#: With fewer trials than this in each cell a promise cannot be called kept: the limit is too far
+#: away (27 % for delta = 10 %, and above 100 % for a single trial).
+LEAST_TRIALS = 50
 
 
-class StudyLike(Protocol):
+class StudyLike(Planned, Protocol):
     """What a summary needs of a study."""
 
     @property
@@ -34,11 +38,6 @@ class StudyLike(Protocol):
     @property
     def population(self) -> str:
         """Name of the population."""
-        ...
-
-    @property
-    def methods(self) -> Sequence[str]:
-        """Names of the methods, in the order they are shown."""
         ...
 
     @property
@@ -63,7 +62,9 @@ class Promise:
     hundred rates is looked at: with delta = 0.1, one that is just kept goes beyond by chance with
     probability 1e-4 in 500 trials, and below 3e-4 in 100 or more.
 
-    A rate beyond its limit is reported before a larger one, of fewer trials, within it.
+    A rate beyond its limit is reported before a larger one, of fewer trials, within it; apart from
+    these, only cells of at least `LEAST_TRIALS` trials count, where there are any. Where no trial
+    fails anyone all of them are alike, and the one with the fewest trials speaks for all.
     """
 
     method: str
@@ -78,6 +79,15 @@ class Promise:
         """Whether every cell lies within its limit."""
         return self.rate.value <= self.limit
 
+    @property
+    def verdict(self) -> str:
+        """In words."""
+        if not self.guaranteed:
+            return "no guarantee"
+        if not self.kept:
+            return "BROKEN"
+        return "kept" if self.rate.trials >= LEAST_TRIALS else "too few trials to tell"
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -87,8 +97,10 @@ class Summary:
     ----------
     title, population, delta
         Of the study.
+    planned : int
+        How many trials the study has; all that were run are in `cells`.
     labels : mapping of str to str
-        What each method is called in tables and figures.
+        What each method of the study is called in tables and figures.
     groups : tuple of str
         Every group whose impact is known.
     cells : tuple of Cell
@@ -102,6 +114,7 @@ class Summary:
     title: str
     population: str
     delta: float
+    planned: int
     labels: Mapping[str, str]
     groups: tuple[str, ...]
     cells: tuple[Cell, ...]
@@ -142,7 +155,7 @@ class Summary:
         """
         swept = self._swept or set(json.loads(settings))
         known = {k: v for k, v in json.loads(settings).items() if k in swept}
-        return _in_words(known) if known else self.population
+        return in_words(known) if known else self.population
 
     @property
     def fixed(self) -> str:
@@ -150,7 +163,7 @@ class Summary:
         if not self._swept:
             return ""
         first = json.loads(self.settings[0])
-        return _in_words({k: v for k, v in first.items() if k not in self._swept})
+        return in_words({k: v for k, v in first.items() if k not in self._swept})
 
     @cached_property
     def _swept(self) -> set[str]:
@@ -181,8 +194,9 @@ class Summary:
                 if cell.method == method and cell.trials
                 for group, rate in cell.failures.items()
             ]
-            if rates:
-                found.append(max(rates, key=lambda p: (not p.kept, p.rate.value, p.rate.trials)))
+            enough = [p for p in rates if p.rate.trials >= LEAST_TRIALS or not p.kept] or rates
+            if enough:
+                found.append(max(enough, key=_telling))
         return tuple(found)
 
     def _limit(self, trials: int) -> float:
@@ -210,7 +224,7 @@ class Summary:
 def summarize(
     study: StudyLike,
     records: Iterable[TrialRecord],
-    labels: Mapping[str, str],
+    labels: Mapping[str, str] | None = None,
     *,
     sources: Collection[str] = (),
 ) -> Summary:
@@ -222,8 +236,9 @@ def summarize(
         What was asked.
     records : iterable of TrialRecord
         What was found, in any order; the study need not be finished.
-    labels : mapping of str to str
-        What each method is called.
+    labels : mapping of str to str, optional
+        What each method is called; unless given, what it calls itself, or its name where it cannot
+        be imported.
     sources : collection of str, optional
         Versions (or digests) of the code that ran the trials; more than one is warned of.
 
@@ -233,16 +248,19 @@ def summarize(
 
     Examples
     --------
-    >>> from types import SimpleNamespace
-    >>> study = SimpleNamespace(
-    ...     title="A study", population="lending", methods=("elfair",), delta=0.1, efficiency=()
-    ... )
+    >>> from elfair.experiments.study import Study
+    >>> study = Study.parse('''
+    ... title = "A study"
+    ... population = "lending"
+    ... methods = ["elfair"]
+    ... sizes = [{ n = [256], seeds = 2 }]
+    ... ''')
     >>> violations = {"0": -0.1, "1": 0.2}
     >>> trials = [
     ...     TrialRecord("elfair", "{}", 256, 0, "returned", 0.875, violations, 0.02, None),
     ...     TrialRecord("elfair", "{}", 256, 1, "no solution", None, {}, 0.02, None),
     ... ]
-    >>> [cell] = summarize(study, trials, {"elfair": "ELF"}).cells
+    >>> [cell] = summarize(study, trials).cells
     >>> cell.returned.value, cell.accuracy.value, cell.failures["1"].value
     (0.5, 0.875, 0.5)
     """
@@ -253,7 +271,9 @@ def summarize(
         by_cell[record.settings, record.method, record.n].append(record)
     place = {method: index for index, method in enumerate(study.methods)}
     order = sorted(by_cell, key=lambda key: (_by_value(key[0]), place[key[1]], key[2]))
-    warnings = []
+    cells = tuple(count_cell(*key, by_cell[key], groups) for key in order)
+    named = _labels(study.methods) if labels is None else labels
+    warnings = list(unfinished(study, cells, named))
     if len(set(sources)) > 1:
         warnings.append(
             f"these trials were run by {len(set(sources))} versions of the code: "
@@ -269,9 +289,10 @@ def summarize(
         title=study.title,
         population=study.population,
         delta=study.delta,
-        labels={method: labels.get(method, method) for method in study.methods},
+        planned=study.trials,
+        labels={method: named.get(method, method) for method in study.methods},
         groups=groups,
-        cells=tuple(count_cell(*key, by_cell[key], groups) for key in order),
+        cells=cells,
         efficiency=tuple(answers),
         warnings=tuple(warnings),
     )
@@ -285,8 +306,21 @@ def _by_value(settings: str) -> list[tuple[str, float, str]]:
     ]
 
 
-def _in_words(settings: Mapping[str, object]) -> str:
-    return ", ".join(
-        f"{name} = {value if isinstance(value, str) else json.dumps(value)}"
-        for name, value in settings.items()
-    )
+def _labels(methods: Iterable[str]) -> dict[str, str]:
+    """What methods call themselves; what was run can be read where a module is gone by now."""
+    from elfair.baselines import METHODS, get_method
+
+    found = {}
+    for name in methods:
+        try:
+            # The label of a known method is known even where what it needs is not installed.
+            found[name] = (METHODS.get(name) or get_method(name)).label
+        except Exception:  # whatever goes wrong in a module of the user's
+            found[name] = name
+    return found
+
+
+def _telling(promise: Promise) -> tuple[bool, float, int]:
+    """A key whose largest tells most: beyond its limit, then by rate, then by trials."""
+    trials = promise.rate.trials
+    return (not promise.kept, promise.rate.value, trials if promise.rate.count else -trials)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from elfair.experiments.progress import spoken
+from elfair.experiments.summary import LEAST_TRIALS
 
 if TYPE_CHECKING:
     from elfair.experiments.cells import Cell, Mean, Rate
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
 WIDTH = 100
 #: More groups than this do not fit the width; a CSV file holds them all.
 MOST_GROUPS = 3
+FAILURE = "failure rate"
 _CRASHED = "Crashed trials (in no rate above; 499+1! stands for 499 trials and 1 that crashed)"
 _LEGEND = (
     "Rates and accuracy in %, ± one standard error; where a rate is 0 or 100 the far end of "
-    "Wilson's 95 % interval is given instead. failed: a model was returned that makes the group "
-    "worse off, as a share of all trials. accuracy: of the models returned. seconds: median "
+    "Wilson's 95 % interval is given instead. failure rate: the share of all trials in which a "
+    "model was returned that makes the group worse off. accuracy: of the models returned. seconds: "
+    "median "
     "processor time of a trial's fit; one fit that serves several settings is divided among them."
 )
 
@@ -32,16 +35,16 @@ def as_text(summary: Summary) -> str:
     """Tables for the terminal, at most 100 columns wide."""
     lines = [*_wrapped(summary.title), *_wrapped(_about(summary))]
     lines += _listed("warning: ", summary.warnings)
-    heading = _headings(summary)
+    groups = _groups(summary)
     for settings in summary.settings:
-        rows: list[Sequence[str]] = [heading]
+        rows: list[Sequence[str]] = [_headings(groups)]
         labels: dict[int, str] = {}
         for method in summary.methods:
             if line := summary.line(settings, method):
                 labels[len(rows)] = summary.labels[method]
                 rows += [_row(summary, cell) for cell in line]
         table = _aligned(rows)
-        lines += ["", summary.name_of(settings), "  " + table[0]]
+        lines += ["", summary.name_of(settings), "  " + _over(table[0], groups), "  " + table[0]]
         for index, row in enumerate(table[1:], start=1):
             lines += [labels[index]] if index in labels else []
             lines.append("  " + row)
@@ -59,8 +62,9 @@ def as_markdown(summary: Summary) -> str:
     """The same tables in Markdown."""
     parts = [f"## {summary.title}", _about(summary)]
     parts += [f"> warning: {warning}" for warning in summary.warnings]
+    groups = [f"{FAILURE}, {group}" for group in _groups(summary)]
     for settings in summary.settings:
-        rows: list[Sequence[str]] = [["method", *_headings(summary)]]
+        rows: list[Sequence[str]] = [["method", *_headings(groups)]]
         for method in summary.methods:
             label = summary.labels[method]
             rows += [[label, *_row(summary, cell)] for cell in summary.line(settings, method)]
@@ -101,18 +105,29 @@ def as_csv(summary: Summary) -> str:
 
 def _about(summary: Summary) -> str:
     cells = summary.cells
-    trials, crashed = sum(cell.trials for cell in cells), sum(cell.crashed for cell in cells)
+    crashed = sum(cell.crashed for cell in cells)
+    run = sum(cell.trials for cell in cells) + crashed
     fixed = f" ({summary.fixed})" if summary.fixed else ""
-    crashes = f", {crashed:,} crashed" if crashed else ""
+    of_all = f" of {summary.planned:,}" if run < summary.planned else ""
+    crashes = f", {crashed:,} of them crashed" if crashed else ""
     return (
         f"Population {summary.population}{fixed}, delta = {summary.delta:g}; "
-        f"{trials:,} trials in {len(cells):,} cells{crashes}."
+        f"{run:,}{of_all} trials in {len(cells):,} cells{crashes}."
     )
 
 
-def _headings(summary: Summary) -> list[str]:
-    groups = [f"failed {group}" for group in _shown(summary)]
-    return ["n", "trials", "returned", "accuracy", *groups, "failed any", "seconds"]
+def _headings(groups: Sequence[str]) -> list[str]:
+    return ["n", "trials", "returned", "accuracy", *groups, "seconds"]
+
+
+def _groups(summary: Summary) -> list[str]:
+    return [*(f"group {group}" for group in _shown(summary)), "any group"]
+
+
+def _over(heading: str, groups: Sequence[str]) -> str:
+    """What the columns of groups have in common, above them."""
+    start, end = heading.index(groups[0]), heading.index(groups[-1]) + len(groups[-1])
+    return f" {FAILURE} ".center(end - start, "-").rjust(end)
 
 
 def _shown(summary: Summary) -> tuple[str, ...]:
@@ -159,19 +174,19 @@ def _seconds(seconds: float) -> str:
 def _short_tables(summary: Summary) -> list[tuple[str, list[Sequence[str]]]]:
     """The check of the promise, and where the time went."""
     tables: list[tuple[str, list[Sequence[str]]]] = []
-    rows: list[Sequence[str]] = [["method", "group", "n", "failed", "limit", "verdict"]]
+    rows: list[Sequence[str]] = [["method", "group", "n", FAILURE, "limit", "verdict"]]
     swept = len(summary.settings) > 1
     for promise in summary.promises:
-        verdict = "kept" if promise.kept else "BROKEN"
         where = f", {summary.name_of(promise.cell.settings)}" if swept else ""
+        nobody = promise.rate.count == 0  # in any cell: no group and size stands out
         rows.append(
             [
                 summary.labels[promise.method],
-                promise.group,
-                f"{promise.cell.n:,}{where}",
-                f"{_rate(promise.rate)} of {promise.rate.trials}",
+                "all" if nobody else promise.group,
+                "all" if nobody else f"{promise.cell.n:,}{where}",
+                f"{_rate(promise.rate)} of {promise.rate.trials}{' or more' if nobody else ''}",
                 f"{100 * promise.limit:.1f}",
-                verdict if promise.guaranteed else "no guarantee",
+                promise.verdict,
             ]
         )
     if len(rows) > 1:
@@ -188,8 +203,9 @@ def _short_tables(summary: Summary) -> list[tuple[str, list[Sequence[str]]]]:
 
 def _promise_title(summary: Summary) -> str:
     return (
-        f"The promise: no group failed in more than delta = {100 * summary.delta:g} % of trials "
-        "(largest rate over all cells; limit: delta + 4 standard errors at delta)"
+        f"The promise: a {FAILURE} of at most delta = {100 * summary.delta:g} % for each group "
+        f"(the largest of all cells with at least {LEAST_TRIALS} trials; limit: delta + 4 standard "
+        "errors at delta)"
     )
 
 
@@ -201,12 +217,27 @@ def _answers(summary: Summary) -> list[str]:
 
 
 def _crashes(summary: Summary) -> list[str]:
+    """One line for each method and error, however many cells have it."""
+    alike: dict[tuple[str, str], list[Cell]] = {}
+    for cell in summary.cells:
+        if cell.crashed:
+            alike.setdefault((cell.method, _first_line(cell)), []).append(cell)
     return [
-        f"{summary.labels[cell.method]}, n = {cell.n:,}, {summary.name_of(cell.settings)}: "
-        f"{cell.crashed} of {cell.crashed + cell.trials}; the first: {_first_line(cell)}"
-        for cell in summary.cells
-        if cell.crashed
+        f"{summary.labels[method]}, {_where(summary, cells)}: "
+        f"{sum(cell.crashed for cell in cells):,} of "
+        f"{sum(cell.crashed + cell.trials for cell in cells):,}; the first: {error}"
+        for (method, error), cells in alike.items()
     ]
+
+
+def _where(summary: Summary, cells: Sequence[Cell]) -> str:
+    """The sizes and settings of some cells, by name where there are few."""
+    sizes = sorted({cell.n for cell in cells})
+    settings = list(dict.fromkeys(cell.settings for cell in cells))
+    n = f"n = {sizes[0]:,}" + (f" to {sizes[-1]:,}" if len(sizes) > 1 else "")
+    if len(settings) > 1:
+        return f"{n}, {len(settings)} of {len(summary.settings)} settings"
+    return f"{n}, {summary.name_of(settings[0])}"
 
 
 def _first_line(cell: Cell) -> str:
