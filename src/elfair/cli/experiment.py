@@ -77,7 +77,8 @@ def status(study: str, store: Path | None) -> None:
     click.echo(described(loaded, trials))
     if any(trial.error for trial in trials):
         click.echo(
-            f"\nWhere each crash happened is in the column 'error' of the table 'trials' of {store}."
+            "\nWhere each of these happened is in the column 'error' of the table 'trials' of "
+            f"{store}."
         )
     _warn_of_edits(loaded, store)
     _warn_of_versions(store)

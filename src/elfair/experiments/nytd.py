@@ -124,8 +124,8 @@ class YouthRecords:
         alpha : float in [0, 1]
             How much the decision matters for the impact.
         seed : int
-            Seed of `numpy.random.default_rng`, at least 0. Draws that differ in alpha alone share all random
-            numbers.
+            Seed of `numpy.random.default_rng`, at least 0. Draws that differ in alpha alone share
+            all random numbers.
         behavior_share : float in (0, 1), default=0.2
             The share of people to whom the behaviour model is fitted, and who are not in the draw.
         steepness : float above 0, default=1.0

@@ -124,7 +124,7 @@ def _check_policy(policy: object) -> None:
     if policy is None:
         raise InputError(
             "policy must be a model. Got None instead.",
-            hint='None means "no solution found", of which there is no truth: nobody is decided on.',
+            hint='None means "no solution found", and there is no truth about no model.',
         )
     if isinstance(policy, type):
         raise InputError(
