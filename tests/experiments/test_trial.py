@@ -227,13 +227,16 @@ def test_a_method_that_says_so_sees_no_impact_and_no_constraints(own):
 
 
 def test_of_a_deep_crash_both_ends_are_kept(own):
-    def deeper(levels):
-        if levels:
-            return deeper(levels - 1)
+    def ping(levels):
+        return pong(levels - 1)
+
+    def pong(levels):
+        if levels > 0:
+            return ping(levels)
         raise ZeroDivisionError("at the bottom")
 
     def begin():
-        return deeper(20)
+        return ping(10)
 
     own(begin)
     error = perform(task())[0].error
