@@ -52,6 +52,21 @@ def test_the_package_shows_all_its_names():
         _ = elfair.nothing
 
 
+def test_studies_are_imported_when_they_are_asked_for():
+    code = (
+        "import sys, elfair.experiments as e; print(*sys.modules); "
+        "from elfair.experiments import Store, Study, run, summarize; print(*sys.modules); "
+        "print(Study.load('figure-3').delta, set(e.__all__) <= set(dir(e)))"
+    )
+    before, after, said = python(code).splitlines()
+    heavy = {"pydantic", "sqlite3", "joblib", "matplotlib", "elfair.experiments.study"}
+    assert not heavy - {"joblib"} & set(before.split())
+    assert {"pydantic", "elfair.experiments.runner"} <= set(after.split())
+    assert said == "0.1 True"
+    with pytest.raises(AttributeError, match=r"'elfair\.experiments' has no attribute 'nothing'"):
+        _ = elfair.experiments.nothing
+
+
 def test_import_adds_no_package_to_scikit_learn(loaded):
     added = {name.partition(".")[0] for name in loaded[0] - loaded[1]} - sys.stdlib_module_names
     assert added <= {"elfair", "narwhals", "sklearn"}

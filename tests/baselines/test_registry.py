@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from elfair.baselines import METHODS, get_method
+from elfair.baselines.registry import label_of
 from elfair.errors import InputError
 from elfair.experiments import FosterCare
 
@@ -121,6 +122,38 @@ def test_ten_lines_make_a_method():
 def test_what_is_no_method_is_refused(name, message):
     with pytest.raises(InputError, match=message):
         get_method(name)
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("label = 5", "label of '.*' must be text. Got 5 instead"),
+        ("uses_impact = 'no'", "uses_impact of '.*' must be True or False. Got 'no' instead"),
+        ("fit = None", "fit of '.*' must be a method of it. Got None instead"),
+    ],
+)
+def test_the_parts_of_a_method_are_of_their_kind(tmp_path, change, message):
+    path = tmp_path / "own_method_for_tests.py"
+    path.write_text(f"{OWN}\nAlways.{change}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        get_method("own_method_for_tests:always")
+
+
+@pytest.mark.usefixtures("own")
+def test_a_module_that_ends_the_process_does_not(tmp_path):
+    (tmp_path / "own_method_for_tests.py").write_text("raise SystemExit('done')")
+    with pytest.raises(InputError, match=r"\(SystemExit: done\).\nHint: .*__main__"):
+        get_method("own_method_for_tests:always")
+
+
+@pytest.mark.usefixtures("own")
+def test_a_label_is_found_where_the_method_is_not(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cvxpy", None)
+    names = ("own_method_for_tests:always", "own_broken_for_tests:x", "fairness-constraints")
+    assert [label_of(name) for name in names] == [
+        *("Always 1", "own_broken_for_tests:x", "Fairness Constraints")
+    ]
 
 
 @pytest.mark.usefixtures("own")

@@ -41,7 +41,7 @@ def elfair(*arguments):
 def test_run_status_and_run_again(folder):
     ran = elfair("run", "small.toml", "--jobs", "1")
     assert ran.exit_code == 0, ran.output
-    assert ran.stdout == "8 trials run, 0 of them failed; all in small.sqlite.\n"
+    assert ran.stdout == "8 trials run, 0 of them crashed; all in small.sqlite.\n"
     assert len(Store.read(folder / "small.sqlite")[1]) == 8
     shown = elfair("status", "small.toml")
     assert shown.exit_code == 0
@@ -71,13 +71,124 @@ method = Method()
     (folder / "failing.toml").write_text(text)
     ran = elfair("run", "failing.toml", "--jobs", "1")
     assert ran.exit_code == 0
-    assert "8 trials run, 4 of them failed" in ran.stdout
+    assert "8 trials run, 4 of them crashed" in ran.stdout
     assert "status failing.toml" in ran.stderr
     assert "4 x failing_for_the_cli:method: OSError: the disk is full" in (
         elfair("status", "failing.toml").stdout
     )
     again = elfair("run", "failing.toml", "--jobs", "1", "--retry-failed")
-    assert "4 trials run, 4 of them failed" in again.stdout
+    assert "4 trials run, 4 of them crashed" in again.stdout
+
+
+def own_study(folder, monkeypatch, module, body, **options):
+    """A study with a method of a module of its own, beside it."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (folder / f"{module}.py").write_text(f"""
+class Method:
+    label, uses_impact = "A label", True
+    def fit(self, draw, constraints, *, delta, seed):
+        {body}
+method = Method()
+""")
+    (folder / "own.toml").write_text(STUDY.replace('"elf-paper"', f'"{module}:method"'))
+
+
+def test_the_hint_after_a_crash_names_the_store(folder, monkeypatch):
+    own_study(folder, monkeypatch, "crashing_for_the_cli", "raise SystemExit(1)")
+    ran = elfair("run", "own.toml", "--jobs", "1", "--store", "else where.db")
+    assert ran.exit_code == 0
+    assert "8 trials run, 4 of them crashed" in ran.stdout
+    assert "`elfair experiment status own.toml --store 'else where.db'`" in ran.stderr
+    shown = elfair("status", "own.toml", "--store", "else where.db")
+    assert "is in the column 'error' of the table 'trials' of else where.db." in shown.stdout
+
+
+def test_one_trial_is_one(folder):
+    (folder / "one.toml").write_text(
+        STUDY.replace('"elf-paper", ', "")
+        .replace("[0.5, 0.9]", "0.9")
+        .replace("seeds = 2", "seeds = 1")
+    )
+    ran = elfair("run", "one.toml", "--jobs", "1")
+    assert ran.stdout == "1 trial run, 0 of them crashed; all in one.sqlite.\n"
+
+
+def test_an_edited_method_is_pointed_out(folder, monkeypatch):
+    own_study(folder, monkeypatch, "edited_for_the_cli", "return None")
+    assert elfair("run", "own.toml", "--jobs", "1").stderr == ""
+    own_study(folder, monkeypatch, "edited_for_the_cli", "return 3")
+    for command in ("run", "status", "summarize"):
+        result = elfair(command, "own.toml")
+        assert result.exit_code == 0, result.output
+        assert "4 trials of edited_for_the_cli:method were run before its module" in result.stderr
+        assert "Hint: for those of the new one, run the study in another --store" in result.stderr
+
+
+def test_a_mixture_of_versions_names_the_method(folder, monkeypatch):
+    own_study(folder, monkeypatch, "mixed_for_the_cli", "return None")
+    record = TrialRecord(
+        "mixed_for_the_cli:method", '{"alpha": 0.9}', 64, 0, "no solution", None, {}, 0, None
+    )
+    with Store.open("own.sqlite", Study.load("own.toml")) as store:
+        for seed, source in enumerate(("a+one", "a+two")):
+            store.add([TrialRecord(**{**vars(record), "seed": seed})], source=source)
+    said = "1 by mixed_for_the_cli:method one, 1 by mixed_for_the_cli:method two"
+    assert f"2 versions of the code ({said})" in elfair("status", "own.toml").stderr
+    summary = " ".join(elfair("summarize", "own.toml").stdout.split())
+    assert "mixed_for_the_cli:method one, mixed_for_the_cli:method two" in summary
+
+
+def test_a_finished_study_can_be_looked_at_without_the_module(folder, monkeypatch):
+    own_study(folder, monkeypatch, "gone_for_the_cli", "return None")
+    elfair("run", "own.toml", "--jobs", "1")
+    assert "A label" in elfair("summarize", "own.toml").stdout
+    (folder / "gone_for_the_cli.py").unlink()
+    monkeypatch.delitem(sys.modules, "gone_for_the_cli")
+    for command in ("status", "summarize"):
+        result = elfair(command, "own.toml")
+        assert (result.exit_code, result.stderr) == (0, ""), result.output
+        assert "gone_for_the_cli:method" in result.stdout
+    result = elfair("run", "own.toml")
+    assert result.exit_code == 2
+    assert "Hint: it may lie beside the study file" in result.stderr
+
+
+def test_a_module_that_ends_the_process_is_told(folder, monkeypatch):
+    own_study(folder, monkeypatch, "leaving_for_the_cli", "return None")
+    (folder / "leaving_for_the_cli.py").write_text("raise SystemExit(0)")
+    result = elfair("run", "own.toml")
+    assert result.exit_code == 2
+    assert "'leaving_for_the_cli' ends the process (SystemExit: 0)" in result.stderr
+
+
+def test_a_summary_goes_where_it_can(folder):
+    elfair("run", "small.toml", "--jobs", "1")
+    wrote = elfair("summarize", "small.toml", "--output", "new/folder/x.txt")
+    assert (wrote.exit_code, wrote.output) == (0, "")
+    assert (folder / "new" / "folder" / "x.txt").read_text().startswith("A small study\n")
+    for command in ("summarize", "plot"):  # where a file is, there is no folder
+        refused = elfair(command, "small.toml", "--output", "small.toml/x")
+        assert refused.exit_code == 2
+        assert "Error: --output must be a place that can be written" in refused.stderr
+        assert "Traceback" not in refused.output
+
+
+def test_a_ready_study_is_shown_to_be_copied(folder):
+    shown = elfair("show", "figure-3")
+    assert shown.exit_code == 0
+    (folder / "mine.toml").write_text(shown.stdout)
+    assert Study.load("mine.toml") == Study.load("figure-3")
+    assert elfair("show", "small.toml").stdout == STUDY
+    assert "did you mean 'figure-3'" in elfair("show", "figur-3").stderr
+
+
+def test_ctrl_c_before_anything_runs(monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Study, "load", stop)
+    result = elfair("run", "small.toml")
+    assert (result.exit_code, result.stdout, result.stderr) == (130, "", "Stopped.\n")
 
 
 def test_list_shows_what_there_is():
@@ -93,6 +204,7 @@ def test_list_shows_what_there_is():
         (["run", "figures-12"], "did you mean 'figures-1-2'?"),
         (["run", "small.toml", "--jobs", "0"], "jobs must be at least 1"),
         (["run", "small.toml", "--store", "nowhere/x.sqlite"], "folder that exists"),
+        (["run", "small.toml", "--store", "/dev/null"], "must be a plain file"),
         (["status", "small.toml"], "There is no store at 'small.sqlite'"),
         (["status", "small.toml", "--store", "small.toml"], "must be a whole store"),
         (["run", "small.toml", "--dask", "no such thing"], "address of a running scheduler"),
@@ -137,7 +249,7 @@ def test_results_of_several_versions_are_pointed_out():
     stored("a", "b")
     result = elfair("status", "small.toml")
     assert result.exit_code == 0
-    assert "2 versions of elfair's source (1 by a, 1 by b)" in result.stderr
+    assert "2 versions of the code (1 by a, 1 by b)" in result.stderr
 
 
 def test_summaries_and_figures_get_the_study_and_its_trials(folder, monkeypatch):

@@ -168,7 +168,8 @@ def one_more(**changes: object):
         (lambda: load_nytd(table([interview("a", 1)])), "nobody is left"),
         (lambda: load_nytd(pd.DataFrame(table()).iloc[:0]), "there are no rows"),
         (lambda: load_nytd([1, 2]), "path or a data frame. Got list"),
-        (lambda: load_nytd("answers.sas7bdat"), "must end with .csv, .tsv, .tab or .parquet"),
+        (lambda: load_nytd("answers.sas7bdat"), "'answers.sas7bdat': .* .tab or .parquet"),
+        (lambda: load_nytd("."), "must be a file. Got the folder '.'"),
         (lambda: load_nytd("nowhere.csv"), "no file nowhere.csv"),
         (lambda: load_nytd(table(), features=["CURRFT"]), "'CURRFT' cannot be a feature"),
         (lambda: load_nytd(table(), features=["EDUCAID"] * 2), "different names"),
@@ -176,6 +177,8 @@ def one_more(**changes: object):
         (lambda: load_nytd(table()).draw(1.2, 0), r"in \[0, 1\]. Got 1.2"),
         (lambda: load_nytd(table()).draw(0.5, 0, behavior_share=1), r"in \(0, 1\)"),
         (lambda: load_nytd(table()).draw(0.5, 0, steepness=-1.0), "above 0"),
+        (lambda: load_nytd(table()).draw(0.5, -1), "seed must be .* Got -1"),
+        (lambda: load_nytd(table()).draw(0.5, None), "seed must be .* Got None"),
         (lambda: load_nytd(table()).draw(0.5, 0), "labels of the 1 people .* all the same"),
     ],
 )
@@ -190,6 +193,7 @@ def test_errors_say_what_was_got_and_what_is_allowed(wrong, says):
     [
         ("STFCID,WAVE\na,1\n\nb\n", "line 4 of a.csv has 1 cells, but the header has 2"),
         ("STFCID,WAVE,WAVE\na,1,1\n", "two columns of one name"),
+        ("STFCID;WAVE\na;1\n", "must be separated by ','. Its first line has none, but has ';'"),
         ("", "columns are missing: STFCID, WAVE, WHITE"),
         (",".join(ROWS[0]) + "\n", "there are no rows"),
     ],
@@ -198,6 +202,14 @@ def test_malformed_files_are_refused(text, says, tmp_path):
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(DataError, match=says):
         load_nytd(tmp_path / "a.csv")
+
+
+def test_no_column_is_suggested_that_is_there():
+    lacking = {name: column for name, column in table().items() if name != "CURRPTE"}
+    with pytest.raises(DataError, match=r"missing: CURRPTE\.\nHint: a NYTD file of outcomes has"):
+        load_nytd(lacking)
+    with pytest.raises(DataError, match=r"missing: CURRPTE\.\nHint: did you mean 'CURRPTEE'"):
+        load_nytd({**lacking, "CURRPTEE": table()["CURRPTE"]})
 
 
 def many(n: int = 12_000):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 
+import numpy as np
 import pytest
 
 from elfair.errors import InputError
@@ -62,6 +63,54 @@ def test_a_near_miss_is_suggested():
         make_population("foster_care")
     with pytest.raises(InputError, match="did you mean 'alpha'"):
         make_population("foster-care", {"Alpha": 0.5})
+
+
+@pytest.mark.parametrize("name", ["foster-care", "lending"])
+@pytest.mark.parametrize("seed", [-1, 1.5, None, True, "1", [1, 2]])
+def test_a_seed_must_be_one(name, seed):
+    with pytest.raises(InputError, match="seed must be a whole number of at least 0"):
+        make_population(name).sample(10, seed)
+
+
+@pytest.mark.parametrize("name", ["foster-care", "lending"])
+def test_a_seed_of_numpy_is_one(name):
+    one, other = (make_population(name).sample(10, seed) for seed in (7, np.int64(7)))
+    np.testing.assert_array_equal(one.features, other.features)
+
+
+class Answering:
+    """A model that gives every row the same two numbers."""
+
+    def __init__(self, zero, one):
+        self.row = [zero, one]
+
+    def predict_proba(self, X):
+        return np.tile(self.row, (len(X), 1))
+
+
+@pytest.mark.parametrize("name", ["foster-care", "lending"])
+@pytest.mark.parametrize(
+    ("policy", "says"),
+    [
+        (None, 'Got None instead.\nHint: None means "no solution found"'),
+        ("hello", "must have predict_proba, or be a callable .* Got str instead"),
+        (Answering, "Got the class Answering instead.\nHint: make an object of it"),
+        (Answering(0.5, 0.6), r"must sum to 1. Got \[0.5, 0.6\] in row 0"),
+        (Answering(np.nan, 0.6), "must sum to 1"),
+        (Answering(0.0, 0.0), "must sum to 1"),
+    ],
+)
+def test_there_is_no_truth_of_what_is_no_policy(name, policy, says):
+    with pytest.raises(InputError, match=says) as caught:
+        make_population(name).truth(policy)
+    assert "\nHint: " in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["foster-care", "lending"])
+def test_rounding_is_forgiven(name):
+    population = make_population(name)
+    exact, rounded = (population.truth(Answering(0.4 + e, 0.6)) for e in (0, 1e-7))
+    assert exact == rounded
 
 
 def test_every_setting_is_optional():

@@ -21,7 +21,7 @@ from elfair.experiments import runner
 from elfair.experiments.runner import RunStoppedError, Tally, run, tasks_of
 from elfair.experiments.store import Store
 from elfair.experiments.study import Study
-from elfair.experiments.trial import source_digest
+from elfair.experiments.trial import module_digest, source_digest
 
 #: Methods of a user's own, in a module beside the study. Each fit leaves a line in a file.
 METHODS = """
@@ -130,6 +130,8 @@ def test_every_trial_is_run_once(study, tmp_path):
         **{f"static {n} {seed}": 1 for n in (50, 100) for seed in range(3)},
     }
     assert Store.sources(tmp_path / "s.sqlite") == {source_digest(): 24}
+    source = f"{source_digest()}+{module_digest(made.methods[0])}"
+    assert Store.versions(tmp_path / "s.sqlite") == {name: {source: 12} for name in made.methods}
 
 
 def test_a_second_run_runs_nothing(study, tmp_path):
@@ -266,11 +268,33 @@ def test_methods_that_are_not_installed_are_said_before_any_trial(study, tmp_pat
 def test_a_number_of_jobs_that_makes_no_sense(study, tmp_path, jobs):
     with pytest.raises(InputError, match="jobs must be at least 1"):
         go(study("dynamic"), tmp_path / "s.sqlite", jobs=jobs)
+    assert not (tmp_path / "s.sqlite").exists()
 
 
 def test_an_address_where_no_cluster_is(study, tmp_path):
     with pytest.raises(InputError, match="address of a running scheduler"):
         go(study("dynamic"), tmp_path / "s.sqlite", dask="no such thing")
+    assert not (tmp_path / "s.sqlite").exists()
+
+
+def test_what_is_no_study_is_refused_with_the_way_to_one(tmp_path):
+    with pytest.raises(
+        InputError, match=r"Got 'figure-3' instead.\nHint: Study.load\('figure-3'\)"
+    ):
+        go("figure-3", tmp_path / "s.sqlite")
+    with pytest.raises(InputError, match=r"Got None instead.\nHint: Study.load reads"):
+        go(None, tmp_path / "s.sqlite")
+    assert not (tmp_path / "s.sqlite").exists()
+
+
+def test_a_study_made_in_python_is_checked_before_it_is_run(study, tmp_path):
+    made = study("dynamic")
+    wrong = Study(**{**made.model_dump(), "population": "foster-car", "methods": ["elfear"] * 2})
+    with pytest.raises(InputError, match="the study has 3 mistakes") as caught:
+        go(wrong, tmp_path / "s.sqlite")
+    for said in ("did you mean 'foster-care'", "did you mean 'elfair'", "Got 'elfear' 2 times"):
+        assert said in str(caught.value)
+    assert not (tmp_path / "s.sqlite").exists()
 
 
 # The same in parallel, on a cluster, and killed.

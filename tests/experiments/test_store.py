@@ -235,8 +235,9 @@ def test_places_that_do_not_exist(path):
 
 def test_a_place_that_cannot_be_written(path):
     path.mkdir()
-    with pytest.raises(InputError, match="There is no store"):
-        Store.open(path, STUDY)
+    for place, kind in ((path, "a folder"), ("/dev/null", "a device")):
+        with pytest.raises(InputError, match=f"must be a plain file. .* which is {kind}"):
+            Store.open(place, STUDY)
     (path / "x.sqlite-wal").mkdir()  # where the log must go
     with pytest.raises(InputError, match="a file that can be written"):
         Store.open(path / "x.sqlite", STUDY)
@@ -258,4 +259,51 @@ def test_versions_of_the_source_are_counted(path):
     filled(path)
     with Store.open(path, STUDY) as store:
         store.add([replace(RETURNED, seed=5)], source="b")
-    assert Store.sources(path) == {"a": 3, "b": 1}
+        store.add([replace(FAILED, outcome="no solution", error=None)], attempt=1, source="a")
+    assert Store.sources(path) == {"a": 3, "b": 1}  # of a trial, the last attempt
+    assert Store.versions(path) == {"elfair": {"a": 2, "b": 1}, "logistic-regression": {"a": 1}}
+
+
+def test_versions_of_a_users_module_are_told_apart(path):
+    own = [replace(RETURNED, method="mine:it", seed=seed) for seed in range(3)]
+    filled(path, [RETURNED])
+    with Store.open(path, STUDY) as store:
+        store.add(own[:2], source="a+one")
+        assert Store.sources(path) == {"a": 3}
+        store.add(own[2:], source="a+two")
+    assert Store.sources(path) == {"mine:it one": 2, "mine:it two": 1}
+    with Store.open(path, STUDY) as store:
+        store.add([NONE], source="b")
+    assert Store.sources(path) == {"a": 4, "b": 1, "mine:it one": 2, "mine:it two": 1}
+
+
+def test_a_store_can_be_read_where_nothing_can_be_written(path, monkeypatch):
+    """As root may write anywhere, what SQLite is asked for is looked at."""
+    filled(path)
+    connect, asked = sqlite3.connect, []
+
+    def watched(name, **options):
+        asked.append(str(name))
+        return connect(name, **options)
+
+    monkeypatch.setattr("elfair.experiments.store.os.access", lambda *_: False)
+    monkeypatch.setattr("elfair.experiments.store.sqlite3.connect", watched)
+    path.chmod(0o444)
+    assert len(Store.read(path)[1]) == 3
+    assert asked == [f"{path.as_uri()}?mode=ro&immutable=1"]
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+    # Where a run is writing, its log is read too.
+    monkeypatch.undo()
+    path.chmod(0o644)
+    with Store.open(path, STUDY) as store:
+        store.add([replace(RETURNED, seed=9)], source="a")
+        monkeypatch.setattr("elfair.experiments.store.os.access", lambda *_: False)
+        assert len(Store.read(path)[1]) == 4
+
+
+def test_a_store_can_be_read_without_the_module_of_a_method(path):
+    study = Study(**{**STUDY.model_dump(), "methods": ["no_module_of_this_name:mine"]})
+    with Store.open(path, study) as store:
+        store.add([replace(NONE, method="no_module_of_this_name:mine")], source="a")
+    read, trials = Store.read(path)
+    assert (read, len(trials)) == (study, 1)

@@ -19,6 +19,7 @@ from elfair.experiments.study import (
     Study,
     canonical,
     ready_studies,
+    study_text,
 )
 
 GOOD = """
@@ -115,7 +116,8 @@ def test_ready_studies_compare_what_they_promise():
 @pytest.mark.parametrize("name", ready_studies())
 def test_a_ready_study_can_be_copied_and_changed(name, tmp_path):
     copy = tmp_path / "mine.toml"
-    copy.write_text((READY / f"{name}.toml").read_text())
+    copy.write_text(study_text(name))
+    assert study_text(name) == (READY / f"{name}.toml").read_text() == study_text(copy)
     assert Study.load(copy) == Study.load(name)
 
 
@@ -279,6 +281,45 @@ def test_a_file_that_is_no_text(tmp_path):
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ElfairError, match="UTF-8"):
         Study.load(path)
+
+
+def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
+    path = tmp_path / "study.toml"
+    path.write_text(GOOD)
+
+    def refuse(self, **_):
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    with pytest.raises(ElfairError, match=r"can be read. .*: Permission denied.\nHint: may you"):
+        Study.load(path)
+
+
+def test_a_method_is_not_held_against_itself():
+    message = refused(GOOD + "[[efficiency]]\nmethod = 'elfair'\nagainst = 'elfair'\nn = 512\n")
+    assert "method and against of efficiency[0] must be different methods. Got 'elfair'" in message
+    assert "mistakes" not in message
+
+
+def test_a_study_made_in_python_is_refused_in_the_same_words():
+    raw = tomllib.loads(GOOD)
+    assert Study(**raw) == Study.parse(GOOD)
+    with pytest.raises(ElfairError) as caught:
+        Study(**{**raw, "delta": 2.0, "colour": "red"})
+    for said in (
+        "the study has 2 mistakes",
+        "delta must be a number above 0 and at most 0.5. Got 2.0 instead.",
+        "Got 'colour' instead.",
+    ):
+        assert said in str(caught.value)
+
+
+def test_what_is_only_looked_at_needs_no_module():
+    text = replaced('"elfair", ', '"nowhere:nothing", ')
+    assert Study.parse(text, runnable=False).methods[0] == "nowhere:nothing"
+    assert "may lie beside the study file" in refused(text)
+    with pytest.raises(ElfairError, match="did you mean 'elfair'"):
+        Study.parse(replaced('"elfair", ', '"elfear", '), runnable=False)
 
 
 def test_a_file_that_is_not_there():

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from elfair.experiments import FosterCare
 from elfair.experiments import trial as trial_module
-from elfair.experiments.trial import Task, perform, source_digest
+from elfair.experiments.trial import Task, module_digest, perform, source_digest, source_of
 
 SETTINGS = ('{"alpha": 0.5}', '{"alpha": 0.9}', '{"alpha": 1}')
 
@@ -166,7 +166,8 @@ def test_a_crash_is_a_failure_and_never_no_solution(own, uses_impact):
     [
         (Model(np.nan), "InputError: "),
         (Model(2.0), "InputError: "),
-        (object(), "TypeError: "),
+        (object(), "InputError: policy must have predict_proba"),
+        (Model, "InputError: policy must be a model. Got the class Model instead."),
     ],
 )
 def test_a_model_that_cannot_be_scored_is_a_failure(own, model, said):
@@ -176,14 +177,74 @@ def test_a_model_that_cannot_be_scored_is_a_failure(own, model, said):
         assert record.error.startswith(said)
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
-def test_who_ends_the_process_is_obeyed(own, error):
+def test_ctrl_c_is_obeyed(own):
     def end():
-        raise error
+        raise KeyboardInterrupt
 
     own(end)
-    with pytest.raises(error):
+    with pytest.raises(KeyboardInterrupt):
         perform(task())
+
+
+@pytest.mark.parametrize("uses_impact", [True, False])
+def test_a_method_or_a_model_that_calls_exit_has_crashed(own, uses_impact):
+    class Leaving(Model):
+        def predict_proba(self, X):
+            raise SystemExit(3)
+
+    own(lambda: __import__("sys").exit("bye"), uses_impact=uses_impact)
+    assert {record.error.split("\n")[0] for record in perform(task())} == {"SystemExit: bye"}
+    own(lambda: Leaving(1.0), uses_impact=uses_impact)
+    assert {(r.outcome, r.error.split("\n")[0]) for r in perform(task())} == {
+        ("failed", "SystemExit: 3")
+    }
+
+
+def test_a_draw_that_cannot_be_made_is_a_crash_of_the_trial(own, monkeypatch):
+    def sample(self, n, seed):
+        raise MemoryError(f"no room for {n} people")
+
+    method = own(always)
+    monkeypatch.setattr(FosterCare, "sample", sample)
+    records = perform(task())
+    assert [record.settings for record in records] == list(SETTINGS)
+    for record in records:
+        assert (record.outcome, record.accuracy, record.seconds) == ("failed", None, 0.0)
+        assert record.error.startswith("MemoryError: no room for 100 people\n")
+    assert method.fits == []
+
+
+def test_a_method_that_says_so_sees_no_impact_and_no_constraints(own):
+    method = own(always, uses_impact=False)
+    perform(task())
+    [(draw, constraints, _, _)] = method.fits
+    expected = FosterCare(alpha=0.5).sample(100, 7)
+    assert np.isnan(draw.impact).all()
+    assert draw.impact.shape == (100,)
+    assert constraints == []
+    for name in ("features", "label", "group", "decision", "propensity"):
+        np.testing.assert_array_equal(getattr(draw, name), getattr(expected, name))
+
+
+def test_of_a_deep_crash_both_ends_are_kept(own):
+    def ping(levels):
+        return pong(levels - 1)
+
+    def pong(levels):
+        if levels > 0:
+            return ping(levels)
+        raise ZeroDivisionError("at the bottom")
+
+    def begin():
+        return ping(10)
+
+    own(begin)
+    error = perform(task())[0].error
+    assert error.startswith("ZeroDivisionError: at the bottom\n")
+    assert "in begin" in error  # which line of one's own it was
+    assert "more ..." in error
+    assert error.count("File ") == 5
+    assert error.endswith('raise ZeroDivisionError("at the bottom")')
 
 
 def test_numerical_libraries_have_one_thread(own):
@@ -219,3 +280,19 @@ def test_the_digest_follows_the_source(tmp_path, monkeypatch):
     assert first == undecorated()
     (package / "a.py").write_text("x = 2\n")
     assert undecorated() != first
+
+
+def test_the_source_of_a_users_method_covers_its_module(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    module = tmp_path / "own_module_of_a_version.py"
+    module.write_text("mine = 1\n")
+    first = module_digest("own_module_of_a_version:mine")
+    library, _, own = source_of("own_module_of_a_version:mine").partition("+")
+    assert (library, own) == (source_digest(), first)
+    module.write_text("mine = 2\n")
+    assert module_digest("own_module_of_a_version:mine") not in ("", first)
+    # What runs here is still what was imported.
+    assert source_of("own_module_of_a_version:mine").endswith(first)
+    module.unlink()
+    assert module_digest("own_module_of_a_version:mine") == ""
+    assert source_of("elfair") == source_digest()

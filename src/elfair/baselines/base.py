@@ -18,7 +18,8 @@ class Method(Protocol):
         Its name in figures and tables.
     uses_impact : bool
         Whether it looks at impacts or at ``constraints``. A method that does not is fitted once and
-        scored wherever populations differ in their impact alone.
+        scored wherever populations differ in their impact alone. It sees features, label, group,
+        logged decision and propensity; a study gives it NaN for each impact, and no constraints.
     """
 
     label: str

@@ -122,7 +122,14 @@ def _imported(name: str) -> Method:
             raise
         raise InputError(
             f"the method '{name}' cannot be imported: there is no module '{error.name}'.",
-            hint="its folder must be on Python's path: set PYTHONPATH to it.",
+            hint="it may lie beside the study file, or in any folder that PYTHONPATH names.",
+        ) from None
+    except SystemExit as error:
+        # Left alone, it would end a command with nothing said, and as if all were well.
+        raise InputError(
+            f"the method '{name}' cannot be imported: '{module_name}' ends the process "
+            f"(SystemExit: {error}).",
+            hint="put what runs as a script under `if __name__ == '__main__':`.",
         ) from None
     if not hasattr(module, attribute):
         raise InputError(
@@ -138,4 +145,32 @@ def _imported(name: str) -> Method:
             hint="name an object with label, uses_impact and fit(draw, constraints, *, delta, "
             "seed).",
         )
+    for part, kind, fine in (
+        ("label", "text", isinstance(method.label, str)),
+        ("uses_impact", "True or False", isinstance(method.uses_impact, bool)),
+        ("fit", "a method of it", callable(method.fit)),
+    ):
+        if not fine:
+            raise InputError(
+                f"{part} of '{name}' must be {kind}. Got {getattr(method, part)!r} instead.",
+                hint="for example: label = 'Mine', uses_impact = False.",
+            )
     return cast(Method, method)
+
+
+def label_of(name: str) -> str:
+    """What a method is called in tables and figures; its name, where its module is gone.
+
+    Finished trials can be looked at without what ran them.
+
+    Examples
+    --------
+    >>> label_of("elf-paper"), label_of("no_module_of_this_name:mine")
+    ('ELF (paper)', 'no_module_of_this_name:mine')
+    """
+    if name in METHODS:  # even where what it needs is not installed
+        return METHODS[name].label
+    try:
+        return get_method(name).label
+    except Exception:
+        return name

@@ -21,6 +21,10 @@ class _Main(click.Group):
             click.echo(f"Error: {error}", err=True)
             # 2 is what click itself says of a command that makes no sense.
             ctx.exit(1 if isinstance(error, RuntimeError) else 2)
+        except KeyboardInterrupt:
+            click.echo("Stopped.", err=True)
+            # What a shell says of a command ended by Ctrl-C.
+            ctx.exit(130)
 
 
 @click.group(cls=_Main)

@@ -22,6 +22,7 @@ from elfair.experiments.population import (
     Truth,
     check_alpha,
     check_group,
+    check_seed,
     check_size,
     no_worse_than_logged,
 )
@@ -117,13 +118,14 @@ class FosterCare:
         n : int
             How many people, at least 1.
         seed : int
-            Seed of `numpy.random.default_rng`.
+            Seed of `numpy.random.default_rng`, at least 0.
 
         Returns
         -------
         Draw
         """
         check_size(n)
+        check_seed(seed)
         rng = np.random.default_rng(seed)
         group = (rng.random(n) < law.GROUP_PROBABILITY[1]).astype(np.int64)
         binary = rng.random((n, 3)) < law.BINARY_PROBABILITY[group]

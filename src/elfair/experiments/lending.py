@@ -26,6 +26,7 @@ from elfair.experiments.population import (
     Truth,
     chance_of_one,
     check_group,
+    check_seed,
     check_size,
     no_worse_than_logged,
 )
@@ -116,13 +117,14 @@ class Lending:
         n : int
             How many people, at least 1.
         seed : int
-            Seed of `numpy.random.default_rng`.
+            Seed of `numpy.random.default_rng`, at least 0.
 
         Returns
         -------
         Draw
         """
         check_size(n)
+        check_seed(seed)
         rng, table = np.random.default_rng(seed), self.table
         group = (rng.random(n) < table.group_probability[1]).astype(np.int64)
         reached, chance = table.share.cumsum(axis=1), rng.random(n)

@@ -39,7 +39,7 @@ from elfair.errors import DataError, InputError, did_you_mean
 from elfair.experiments import foster_care_law as law
 from elfair.experiments.draw import Draw, FloatArray, IntArray
 from elfair.experiments.nytd_codes import ATTRIBUTES, read_answers
-from elfair.experiments.population import check_alpha
+from elfair.experiments.population import check_alpha, check_seed
 from elfair.experiments.rules import BehaviorModel
 
 FEATURES = ("CURRFTE", "CURRPTE", "EMPLYSKLLS", "HIGHEDCERT", "CURRENROLL")
@@ -124,8 +124,8 @@ class YouthRecords:
         alpha : float in [0, 1]
             How much the decision matters for the impact.
         seed : int
-            Seed of `numpy.random.default_rng`. Draws that differ in alpha alone share all random
-            numbers.
+            Seed of `numpy.random.default_rng`, at least 0. Draws that differ in alpha alone share
+            all random numbers.
         behavior_share : float in (0, 1), default=0.2
             The share of people to whom the behaviour model is fitted, and who are not in the draw.
         steepness : float above 0, default=1.0
@@ -139,6 +139,7 @@ class YouthRecords:
         Draw
         """
         check_alpha(alpha)
+        check_seed(seed)
         if not 0 < behavior_share < 1 or not 0 < steepness < np.inf:
             raise InputError(
                 "behavior_share must be in (0, 1) and steepness above 0. Got "
@@ -183,7 +184,10 @@ def load_nytd(
     source : path or data frame
         A ``.csv``, ``.tsv``, ``.tab`` or ``.parquet`` file, or a pandas, polars or pyarrow table,
         with a row for each person and wave, and the columns STFCID, WAVE, WHITE, BLKAFRAM, CURRFTE
-        and the features, in any case. Codes of yes and no are 1 and 0, with 2 for declined; 77 is
+        and the features, in any case. Cells of a ``.csv`` file are separated by commas, those of
+        ``.tsv`` and ``.tab`` by tabs. Codes of yes and no are 1 and 0, with 2 for declined. Those
+        of HIGHEDCERT are 1 high school or GED, 2 vocational certificate, 3 vocational licence, 4
+        associate, 5 bachelor, 6 higher degree, 7 none of these, 8 declined. In all columns, 77 is
         blank, 78 and 79 are invalid or missing, and so is an empty cell.
     features : sequence of str
         Which of CURRFTE, CURRPTE, EMPLYSKLLS, EDUCAID, HIGHEDCERT and CURRENROLL models see.

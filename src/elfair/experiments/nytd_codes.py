@@ -145,10 +145,15 @@ def _columns(source: Any, names: Sequence[str]) -> Columns:
             )
         return columns
     path = Path(source)
+    if path.is_dir():
+        raise DataError(
+            f"source must be a file. Got the folder {str(path)!r} instead.",
+            hint="name the file of outcomes in it.",
+        )
     suffix = path.suffix.lower()
     if suffix not in (*_SEPARATORS, ".parquet"):
         raise DataError(
-            f"cannot read {path.name}: names must end with {', '.join(_SEPARATORS)} or .parquet.",
+            f"cannot read {str(path)!r}: names must end with {', '.join(_SEPARATORS)} or .parquet.",
             hint="or read it yourself, and pass the data frame.",
         )
     if not path.is_file():
@@ -169,6 +174,7 @@ def _text_columns(path: Path, separator: str, names: Sequence[str]) -> Columns:
     with path.open(newline="", encoding="utf-8-sig") as file:
         lines = csv.reader(file, delimiter=separator)
         header = next(lines, [])
+        _check_separator(path, separator, header)
         places = [k for k, name in enumerate(header) if name.strip().upper() in names]
         cells = []
         for line in filter(None, lines):
@@ -184,6 +190,18 @@ def _text_columns(path: Path, separator: str, names: Sequence[str]) -> Columns:
     if len(found) < len(places):
         raise DataError(f"{path.name} has two columns of one name.", hint="rename one of them.")
     return found
+
+
+def _check_separator(path: Path, separator: str, header: Sequence[str]) -> None:
+    """Refuse a file whose first line is one cell, with other separators in it."""
+    others = [each for each in (",", ";", "\t", "|") if each in "".join(header)]
+    if len(header) == 1 and others:
+        raise DataError(
+            f"columns of {path.name} must be separated by {separator!r}. Its first line has none, "
+            f"but has {others[0]!r}.",
+            hint=f"read it yourself, such as by pandas.read_csv(path, sep={others[0]!r}), and pass "
+            "the data frame.",
+        )
 
 
 def _named(columns: Columns, names: Sequence[str]) -> Columns:
@@ -202,7 +220,9 @@ def _named(columns: Columns, names: Sequence[str]) -> Columns:
         raise DataError(
             f"these columns are missing: {', '.join(missing)}.",
             hint=did_you_mean(
-                missing[0], columns, "a NYTD file of outcomes has them, a row a person and wave."
+                missing[0],
+                [name for name in columns if name.strip().upper() not in found],
+                "a NYTD file of outcomes has them, a row a person and wave.",
             ),
         )
     if len({len(column) for column in found.values()}) > 1:

@@ -85,6 +85,7 @@ def chance_of_one(policy: Policy, points: FloatArray) -> FloatArray:
     >>> chance_of_one(lambda X: X[:, 0] / 4, np.array([[1.0], [2.0]]))
     array([0.25, 0.5 ])
     """
+    _check_policy(policy)
     expected: tuple[int, ...]
     if hasattr(policy, "predict_proba"):
         what, expected = "policy.predict_proba(X)", (len(points), 2)
@@ -107,7 +108,35 @@ def chance_of_one(policy: Policy, points: FloatArray) -> FloatArray:
             "instead.",
             hint="scores become probabilities by a sigmoid or a softmax.",
         )
+    if values.ndim == 2:
+        off = np.abs(values.sum(axis=1) - 1)
+        if not off.max() <= 1e-6:
+            raise InputError(
+                f"each row of {what} must sum to 1. Got {values[off.argmax()].tolist()} in row "
+                f"{off.argmax()} instead.",
+                hint="the columns are the probabilities of the decisions 0 and 1, in this order.",
+            )
     return one
+
+
+def _check_policy(policy: object) -> None:
+    """Refuse what cannot decide."""
+    if policy is None:
+        raise InputError(
+            "policy must be a model. Got None instead.",
+            hint='None means "no solution found", and there is no truth about no model.',
+        )
+    if isinstance(policy, type):
+        raise InputError(
+            f"policy must be a model. Got the class {policy.__name__} instead.",
+            hint="make an object of it, and fit that.",
+        )
+    if not hasattr(policy, "predict_proba") and not callable(policy):
+        raise InputError(
+            "policy must have predict_proba, or be a callable that returns the probability of "
+            f"decision 1. Got {type(policy).__name__} instead.",
+            hint="a fitted classifier has predict_proba; a function of the features will do.",
+        )
 
 
 def check_group(group: int) -> int:
@@ -126,6 +155,15 @@ def check_size(n: int) -> None:
         raise InputError(
             f"n must be a whole number of at least 1. Got {n!r} instead.",
             hint="n counts the people to sample.",
+        )
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a seed that is none, or one from which nothing could be drawn again."""
+    if not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0:
+        raise InputError(
+            f"seed must be a whole number of at least 0. Got {seed!r} instead.",
+            hint="the same seed gives the same people again.",
         )
 
 

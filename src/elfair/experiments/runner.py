@@ -31,7 +31,7 @@ class RunStoppedError(ElfairError, RuntimeError):
 
 @dataclass(frozen=True)
 class Tally:
-    """What a run did: trials it finished, and how many of them failed."""
+    """What a run did: trials it finished, and how many of them crashed."""
 
     finished: int
     failed: int
@@ -86,15 +86,19 @@ def run(
     Tally(finished=4, failed=0)
     Tally(finished=0, failed=0)
     """
-    impactful = _check_methods(study)
-    with Store.open(store, study) as opened, opened.alone():
+    impactful = _check(study)
+    with (
+        # First, so that what makes no sense here leaves no store behind.
+        _workers(jobs, dask) as (parallel, width),
+        Store.open(store, study) as opened,
+        opened.alone(),
+    ):
         tasks = list(tasks_of(study, opened.attempts(), impactful, retry_failed=retry_failed))
         pending: Counter[tuple[str, int]] = Counter()
         for task in tasks:
             pending[task.method, task.n] += len(task.settings)
         timing = Timing(Store.read(store, study)[1])
         with (
-            _workers(jobs, dask) as (parallel, width),
             Progress(pending, timing, total=study.trials, jobs=width, quiet=quiet) as progress,
             closing(_results(parallel, tasks)) as results,
         ):
@@ -158,11 +162,19 @@ def tasks_of(
                         )
 
 
-def _check_methods(study: Study) -> dict[str, bool]:
-    """Whether each method looks at the impact, once all of them are known to be installed."""
+def _check(study: Study) -> dict[str, bool]:
+    """Whether each method looks at the impact, once the study is known to make sense."""
     from elfair.baselines import get_method
 
-    mistakes: list[InputError] = []
+    if not isinstance(study, Study):
+        raise InputError(
+            f"study must be a Study. Got {study!r} instead.",
+            hint=f"Study.load({study!r}) reads one from its file or by its name."
+            if isinstance(study, str | Path)
+            else "Study.load reads one from its file or by its name.",
+        )
+    # Again, as one made in Python was not read from a file.
+    mistakes = study_mistakes.of_meaning(study.model_dump(mode="json"))
     impactful = {}
     for name in study.methods:
         try:

@@ -9,7 +9,9 @@ stays whole, and trials of the last moments are run again.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -87,6 +89,12 @@ class Store:
             What the trials belong to. A store of a study that is defined otherwise is refused.
         """
         path = Path(path)
+        if path.exists() and not path.is_file():
+            raise InputError(
+                f"The store must be a plain file. Got {str(path)!r} instead, which is "
+                f"{'a folder' if path.is_dir() else 'a device'}.",
+                hint="name a file that may be made, such as trials.sqlite.",
+            )
         if path.exists():
             # Looked at before anything is written, so that what is refused stays as it is.
             with closing(_readable(path)) as reader:
@@ -135,7 +143,7 @@ class Store:
         with closing(_readable(path)) as connection:
             meta = _meta(path, connection)
             if study is None:
-                study = Study.model_validate_json(meta["study"])
+                study = Study(**json.loads(meta["study"]))
             _check_same(path, meta, study)
             with _told_apart(path):
                 rows = connection.execute(
@@ -149,10 +157,36 @@ class Store:
 
     @staticmethod
     def sources(path: str | Path) -> dict[str, int]:
-        """How many trials each version of the library's source has run."""
+        """How many trials each version of the code has run: more than one is a mixture.
+
+        Versions are those of the library; where a method of your own changed, they are also those
+        of its module, with the method's name before each.
+        """
+        ours: Counter[str] = Counter()
+        theirs: dict[str, int] = {}
+        for method, versions in Store.versions(path).items():
+            own: Counter[str] = Counter()
+            for source, count in versions.items():
+                library, _, module = source.partition("+")
+                ours[library] += count
+                own[module or "of unknown version"] += count
+            if len(own) > 1:
+                theirs |= {f"{method} {module}": count for module, count in own.items()}
+        return theirs if theirs and len(ours) == 1 else {**ours, **theirs}
+
+    @staticmethod
+    def versions(path: str | Path) -> dict[str, dict[str, int]]:
+        """How many trials of each method each source has run; the last attempt of each counts."""
         with closing(_readable(Path(path))) as connection, _told_apart(Path(path)):
             _meta(Path(path), connection)
-            return dict(connection.execute("SELECT source, COUNT(*) FROM trials GROUP BY source"))
+            rows = connection.execute(
+                "SELECT method, source, COUNT(*) FROM (SELECT method, source, MAX(attempt) FROM "
+                "trials GROUP BY method, settings, n, seed) GROUP BY method, source"
+            ).fetchall()
+        found: dict[str, dict[str, int]] = {}
+        for method, source, count in rows:
+            found.setdefault(method, {})[source] = count
+        return found
 
     def attempts(self) -> dict[Key, tuple[int, str]]:
         """The last attempt and its outcome, of each trial that was run."""
@@ -172,7 +206,8 @@ class Store:
         attempt : int, default 0
             How often they crashed before.
         source : str
-            A fingerprint of the code that ran them.
+            A fingerprint of the code that ran them; of a user's method, with that of its module
+            after a plus sign.
         """
         rows = [
             (
@@ -263,10 +298,17 @@ def _readable(path: Path) -> sqlite3.Connection:
             f"There is no store at {str(path)!r}.",
             hint="`elfair experiment run` makes one; --store says where it is.",
         )
-    connection = sqlite3.connect(path, timeout=30, isolation_level=None)
-    # Rather than opening it read-only, which would leave the log's files behind.
-    connection.execute("PRAGMA query_only = ON")
-    return connection
+    if os.access(path.parent, os.W_OK):
+        connection = sqlite3.connect(path, timeout=30, isolation_level=None)
+        # Rather than opening it read-only, which would leave the log's files behind.
+        connection.execute("PRAGMA query_only = ON")
+        return connection
+    # Without a log, nobody is writing; and none can be made here, as reading otherwise asks for.
+    settled = not path.with_name(f"{path.name}-wal").exists()
+    options = "mode=ro&immutable=1" if settled else "mode=ro"
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?{options}", uri=True, timeout=30, isolation_level=None
+    )
 
 
 def _is_blank(path: Path, connection: sqlite3.Connection) -> bool:

@@ -126,8 +126,15 @@ class Study(_Table):
         default=(), strict=False, description="a list of tables", examples=["[[efficiency]]"]
     )
 
+    def __init__(self, /, **given: Any) -> None:
+        """Check types and keys, in our words; `run` checks names, as `load` and `parse` do."""
+        try:
+            super().__init__(**given)
+        except ValidationError as error:
+            raise study_mistakes.together("the study", _mistakes_of_shape(error)) from None
+
     @classmethod
-    def load(cls, source: str | Path) -> Self:
+    def load(cls, source: str | Path, *, runnable: bool = True) -> Self:
         """Read a study from its file, or a ready one by its name.
 
         The folder of a file joins ``sys.path`` where a method is named ``module:object``, so that
@@ -137,6 +144,8 @@ class Study(_Table):
         ----------
         source : str or Path
             A TOML file, or one of `ready_studies`.
+        runnable : bool, default True
+            Whether your own methods must be importable. Finished trials can be read without.
 
         Examples
         --------
@@ -147,27 +156,18 @@ class Study(_Table):
         'figures-1-3' instead.
         Hint: did you mean 'figures-1-2'?
         """
-        path = Path(source)
-        if path.is_file():
-            try:
-                text = path.read_text(encoding="utf-8")
-            except UnicodeDecodeError as error:
-                raise InputError(
-                    f"{path} must be text in UTF-8. Got something else: {error}.",
-                    hint="is it a TOML file?",
-                ) from None
-            return cls.parse(text, name=str(path), folder=path.resolve().parent)
-        ready = ready_studies()
-        if str(source) not in ready:
-            names = ", ".join(map(repr, ready))
-            raise InputError(
-                f"A study must be a TOML file or one of {names}. Got {str(source)!r} instead.",
-                hint=did_you_mean(source, ready, "check the path; there is no such file."),
-            )
-        return cls.parse((READY / f"{source}.toml").read_text(encoding="utf-8"), name=str(source))
+        text, folder = _text_and_folder(source)
+        return cls.parse(text, name=str(source), folder=folder, runnable=runnable)
 
     @classmethod
-    def parse(cls, text: str, *, name: str = "the study", folder: Path | None = None) -> Self:
+    def parse(
+        cls,
+        text: str,
+        *,
+        name: str = "the study",
+        folder: Path | None = None,
+        runnable: bool = True,
+    ) -> Self:
         """Read a study from TOML.
 
         Parameters
@@ -178,6 +178,8 @@ class Study(_Table):
             What messages call it.
         folder : Path, optional
             Where modules of your own methods lie.
+        runnable : bool, default True
+            Whether they must be importable.
 
         Examples
         --------
@@ -199,18 +201,13 @@ class Study(_Table):
         if own and folder is not None and str(folder) not in sys.path:
             sys.path.append(str(folder))
         mistakes: list[InputError] = []
-        study = None
+        study = cls.__new__(cls)
         try:
-            study = cls.model_validate(raw)
+            _Table.__init__(study, **raw)  # past our own, which would not wait for what follows
         except ValidationError as error:
-            mistakes += [
-                study_mistakes.of_shape(cls, each)
-                for each in error.errors()
-                # A tuple whose only items are wrong is called too short as well.
-                if each["type"] != "too_short" or not each["input"]
-            ]
-        mistakes += study_mistakes.of_meaning(raw)
-        if study is None or mistakes:
+            mistakes += _mistakes_of_shape(error)
+        mistakes += study_mistakes.of_meaning(raw, runnable=runnable)
+        if mistakes:
             raise study_mistakes.together(name, mistakes)
         return study
 
@@ -247,6 +244,57 @@ class Study(_Table):
     def digest(self) -> str:
         """A fingerprint of `definition`; title, figures and efficiency take no part."""
         return hashlib.sha256(canonical(self.definition).encode()).hexdigest()
+
+
+def _mistakes_of_shape(error: ValidationError) -> list[InputError]:
+    return [
+        study_mistakes.of_shape(Study, each)
+        for each in error.errors()
+        # A tuple whose only items are wrong is called too short as well.
+        if each["type"] != "too_short" or not each["input"]
+    ]
+
+
+def study_text(source: str | Path) -> str:
+    """The TOML of a study, to be copied and changed.
+
+    Parameters
+    ----------
+    source : str or Path
+        A TOML file, or one of `ready_studies`.
+
+    Examples
+    --------
+    >>> print(study_text("figure-3").splitlines()[0])
+    title = "Figure 3: ELF at every alpha"
+    """
+    return _text_and_folder(source)[0]
+
+
+def _text_and_folder(source: str | Path) -> tuple[str, Path | None]:
+    """The TOML of a study, and the folder of its file; a ready one has none."""
+    path = Path(source)
+    try:
+        if path.is_file():
+            return path.read_text(encoding="utf-8"), path.resolve().parent
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path} must be text in UTF-8. Got something else: {error}.",
+            hint="is it a TOML file?",
+        ) from None
+    except OSError as error:
+        raise InputError(
+            f"{path} must be a file that can be read. Reading it failed: {error.strerror}.",
+            hint="may you read it, and the folder that it lies in?",
+        ) from None
+    ready = ready_studies()
+    if str(source) not in ready:
+        names = ", ".join(map(repr, ready))
+        raise InputError(
+            f"A study must be a TOML file or one of {names}. Got {str(source)!r} instead.",
+            hint=did_you_mean(source, ready, "check the path; there is no such file."),
+        )
+    return (READY / f"{source}.toml").read_text(encoding="utf-8"), None
 
 
 def ready_studies() -> dict[str, str]:

@@ -75,17 +75,18 @@ def _walk(model: Any, path: Sequence[str | int]) -> tuple[Any, str]:
     return model, where
 
 
-def of_meaning(raw: Raw) -> list[InputError]:
+def of_meaning(raw: Raw, *, runnable: bool = True) -> list[InputError]:
     """Unknown names, repetitions, settings that the population refuses.
 
-    It looks at the file as read, so that a wrong type elsewhere hides none of these.
+    It looks at the file as read, so that a wrong type elsewhere hides none of these. Unless it is
+    to be runnable, modules of the user's own methods need not be there.
     """
     settings = raw.get("settings", {})
     settings = settings if isinstance(settings, dict) else {}
     methods = [each for each in _list(raw.get("methods")) if isinstance(each, str)]
     tables = [each for each in _list(raw.get("sizes")) if isinstance(each, dict)]
     sizes = [n for each in tables for n in _list(each.get("n"))]
-    mistakes = [*_methods(methods), *_sizes(tables, sizes)]
+    mistakes = [*_methods(methods, runnable), *_sizes(tables, sizes)]
     wrong = list(_settings(settings))
     mistakes += wrong
     if isinstance(raw.get("population"), str) and not wrong:
@@ -96,13 +97,13 @@ def of_meaning(raw: Raw) -> list[InputError]:
     return mistakes
 
 
-def _methods(names: Sequence[str]) -> Iterator[InputError]:
+def _methods(names: Sequence[str], runnable: bool) -> Iterator[InputError]:
     from elfair.baselines import METHODS, get_method
 
     yield from _repeated("methods", names)
     for name in dict.fromkeys(names):
         # One that is known but not installed is no mistake of the file: figures can be drawn.
-        if name not in METHODS:
+        if name not in METHODS and (runnable or ":" not in name):
             try:
                 get_method(name)
             except InputError as error:
@@ -165,6 +166,12 @@ def _population(name: str, settings: Raw) -> Iterator[InputError]:
 def _efficiency(
     where: str, table: Raw, methods: Sequence[str], sizes: Sequence[Any], settings: Raw
 ) -> Iterator[InputError]:
+    if "method" in table and table.get("method") == table.get("against"):
+        yield InputError(
+            f"method and against of {where} must be different methods. Got {table['method']!r} "
+            "for both.",
+            hint="name the method that may need fewer rows, and the one it is held against.",
+        )
     named = [("method", methods), ("against", methods), ("n", sizes)]
     asked = table.get("settings", {})
     for key, value in asked.items() if isinstance(asked, dict) else ():

@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
 from time import process_time
@@ -30,8 +31,10 @@ from elfair.experiments.population import Population
 from elfair.experiments.populations import make_population
 from elfair.experiments.records import TrialRecord
 
-#: How many of the innermost frames of a crash are kept.
-FRAMES = 4
+#: How many frames of a crash are kept: the outermost, in the method itself, and the innermost.
+OUTER, INNER = 2, 3
+#: What a method or a model may raise. One that calls ``sys.exit`` has crashed, too.
+CRASHES = (Exception, SystemExit)
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,8 @@ class Task:
 def perform(task: Task) -> list[TrialRecord]:
     """Run the trials of a task: a record for each of its settings.
 
-    A crash of the method or of its model is recorded as 'failed', with the error's text.
+    A crash of the method or of its model is recorded as 'failed', with the error's text and place;
+    so is a draw that cannot be made, such as one of more people than fit in memory.
 
     Parameters
     ----------
@@ -89,7 +93,10 @@ def perform(task: Task) -> list[TrialRecord]:
         # Thousands of trials would say the same thing thousands of times.
         warnings.simplefilter("ignore")
         populations = [_population(task.population, settings) for settings in task.settings]
-        draws = [population.sample(task.n, task.seed) for population in populations]
+        try:
+            draws = [population.sample(task.n, task.seed) for population in populations]
+        except Exception as error:
+            return _unscored(task, task.settings, "failed", 0.0, _told(error))
         records: list[TrialRecord] = []
         for first, last in _alike(draws, method):
             records += _fit_and_score(
@@ -109,7 +116,7 @@ def perform_elsewhere(task: Task, paths: Sequence[str]) -> tuple[Task, list[Tria
         Where modules are looked for as well.
     """
     sys.path += [path for path in paths if path not in sys.path]
-    return task, perform(task), source_digest()
+    return task, perform(task), source_of(task.method)
 
 
 def _fit_and_score(
@@ -120,21 +127,32 @@ def _fit_and_score(
     settings: Sequence[str],
 ) -> list[TrialRecord]:
     """One fit, and what it is worth in each of several populations."""
+    constraints = populations[0].constraints
+    if not method.uses_impact:
+        # What is shared by settings of other impacts must not depend on those of the first.
+        draw, constraints = replace(draw, impact=np.full(len(draw.impact), np.nan)), []
     began = process_time()
     model, crash = None, None
     try:
-        model = method.fit(draw, populations[0].constraints, delta=task.delta, seed=task.seed)
-    except Exception as error:
+        model = method.fit(draw, constraints, delta=task.delta, seed=task.seed)
+    except CRASHES as error:
         crash = _told(error)
     # Shared, so that the times of all trials sum to the time spent.
     seconds = (process_time() - began) / len(populations)
     outcome = "failed" if crash else "no solution" if model is None else "returned"
-    plain = TrialRecord(task.method, "", task.n, task.seed, outcome, None, {}, seconds, crash)
-    records = [replace(plain, settings=each) for each in settings]
+    records = _unscored(task, settings, outcome, seconds, crash)
     if model is None:
         return records
     known = _integrated(model, populations[0])
     return [_scored(record, p, known) for record, p in zip(records, populations, strict=True)]
+
+
+def _unscored(
+    task: Task, settings: Sequence[str], outcome: str, seconds: float, crash: str | None
+) -> list[TrialRecord]:
+    """A record for each of several settings, with no truth in it."""
+    plain = TrialRecord(task.method, "", task.n, task.seed, outcome, None, {}, seconds, crash)
+    return [replace(plain, settings=each) for each in settings]
 
 
 def _integrated(model: Any, population: Population) -> Any:
@@ -146,7 +164,7 @@ def _integrated(model: Any, population: Population) -> Any:
         return model
     try:
         return population.rates(model)
-    except Exception:  # what cannot be scored says so at each setting
+    except CRASHES:  # what cannot be scored says so at each setting
         return model
 
 
@@ -161,7 +179,7 @@ def _scored(record: TrialRecord, population: Population, model: Any) -> TrialRec
                 f"violations {violations} instead.",
                 hint="does predict_proba return NaN somewhere?",
             )
-    except Exception as error:
+    except CRASHES as error:
         return replace(record, outcome="failed", error=_told(error))
     return replace(record, accuracy=float(truth.accuracy), violations=violations)
 
@@ -185,10 +203,13 @@ def _same_but_impact(one: Draw, other: Draw) -> bool:
     return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     """Type and message, then where it happened."""
-    where = "".join(traceback.format_tb(error.__traceback__, limit=-FRAMES))
-    return f"{type(error).__name__}: {error}\n{where}".rstrip()
+    frames = traceback.format_tb(error.__traceback__)[1:]  # the first is the one that caught it
+    if len(frames) > OUTER + INNER:
+        between = len(frames) - OUTER - INNER
+        frames[OUTER:-INNER] = [f"  ... {between} more ...\n"]
+    return f"{type(error).__name__}: {error}\n{''.join(frames)}".rstrip()
 
 
 @cache
@@ -224,3 +245,45 @@ def source_digest() -> str:
     for path in sorted(root.rglob("*.py")):
         digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:12]
+
+
+@cache
+def source_of(method: str) -> str:
+    """A fingerprint of all source that runs a method, as it was first met in this process.
+
+    Kept, since a module stays as it was imported when its file is edited during a run.
+
+    Parameters
+    ----------
+    method : str
+        Its name.
+
+    Examples
+    --------
+    >>> source_of("elfair") == source_digest()
+    True
+    """
+    own = module_digest(method)
+    return f"{source_digest()}+{own}" if own else source_digest()
+
+
+def module_digest(method: str) -> str:
+    """A fingerprint of the file of a user's method, as it is now; empty where there is none.
+
+    Parameters
+    ----------
+    method : str
+        Its name; one without a colon is part of this library.
+
+    Examples
+    --------
+    >>> module_digest("elfair"), len(module_digest("json:loads"))
+    ('', 12)
+    """
+    module, colon, _ = method.partition(":")
+    try:
+        spec = find_spec(module) if colon else None
+        content = Path(spec.origin).read_bytes() if spec and spec.origin else b""
+    except (ImportError, OSError, ValueError):  # it is gone, or was never a file
+        return ""
+    return hashlib.sha256(content).hexdigest()[:12] if content else ""
