@@ -197,7 +197,6 @@ def _writing(path: Path) -> Iterator[None]:
 
 def _summary(study: Study, store: Path) -> Any:
     """What the trials so far came to."""
-    from elfair.baselines.registry import label_of
     from elfair.errors import InputError
     from elfair.experiments.store import Store
     from elfair.experiments.summary import summarize
@@ -208,8 +207,7 @@ def _summary(study: Study, store: Path) -> Any:
             f"{store} must hold at least one trial. Got none.",
             hint="`elfair experiment run` makes some.",
         )
-    labels = {name: label_of(name) for name in study.methods}
-    return summarize(study, trials, labels, sources=Store.sources(store))
+    return summarize(study, trials, sources=Store.sources(store))
 
 
 def _warn_of_versions(store: Path) -> None:

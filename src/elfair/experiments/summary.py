@@ -272,8 +272,11 @@ def summarize(
     place = {method: index for index, method in enumerate(study.methods)}
     order = sorted(by_cell, key=lambda key: (_by_value(key[0]), place[key[1]], key[2]))
     cells = tuple(count_cell(*key, by_cell[key], groups) for key in order)
-    named = _labels(study.methods) if labels is None else labels
-    warnings = list(unfinished(study, cells, named))
+    if labels is None:
+        from elfair.baselines.registry import label_of
+
+        labels = {name: label_of(name) for name in study.methods}
+    warnings = list(unfinished(study, cells, labels))
     if len(set(sources)) > 1:
         warnings.append(
             f"these trials were run by {len(set(sources))} versions of the code: "
@@ -304,20 +307,6 @@ def _by_value(settings: str) -> list[tuple[str, float, str]]:
         (name, value, "") if isinstance(value, int | float) else (name, math.inf, json.dumps(value))
         for name, value in sorted(json.loads(settings).items())
     ]
-
-
-def _labels(methods: Iterable[str]) -> dict[str, str]:
-    """What methods call themselves; what was run can be read where a module is gone by now."""
-    from elfair.baselines import METHODS, get_method
-
-    found = {}
-    for name in methods:
-        try:
-            # The label of a known method is known even where what it needs is not installed.
-            found[name] = (METHODS.get(name) or get_method(name)).label
-        except Exception:  # whatever goes wrong in a module of the user's
-            found[name] = name
-    return found
 
 
 def _telling(promise: Promise) -> tuple[bool, float, int]:
