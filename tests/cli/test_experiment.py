@@ -12,7 +12,6 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-from elfair.baselines import get_method
 from elfair.cli import main
 from elfair.experiments.records import TrialRecord
 from elfair.experiments.store import Store
@@ -255,8 +254,8 @@ def test_results_of_several_versions_are_pointed_out():
 def test_summaries_and_figures_get_the_study_and_its_trials(folder, monkeypatch):
     given = []
 
-    def summarize(study, records, labels, *, sources):
-        given.append((study, records, labels, dict(sources)))
+    def summarize(study, records, *, sources):
+        given.append((study, records, dict(sources)))
         return SimpleNamespace(text=lambda: "words", markdown=lambda: "|a|", csv=lambda: "a,b\n")
 
     def draw(study, summary, into):
@@ -276,9 +275,8 @@ def test_summaries_and_figures_get_the_study_and_its_trials(folder, monkeypatch)
     drawn = elfair("plot", "small.toml", "--output", "pictures/here")
     assert drawn.stdout == f"{os.path.join('pictures', 'here', 'figure.png')}\n"
     assert len(given) == 4
-    labels = {name: get_method(name).label for name in ("elf-paper", "logistic-regression")}
     study, trials = Store.read("small.sqlite")
-    assert given == [(study, trials, labels, {"a": 1})] * 4
+    assert given == [(study, trials, {"a": 1})] * 4
 
 
 @pytest.mark.parametrize("command", [["summarize"], ["plot", "--output", "x"]])

@@ -293,7 +293,7 @@ def summarize(
         population=study.population,
         delta=study.delta,
         planned=study.trials,
-        labels={method: named.get(method, method) for method in study.methods},
+        labels={method: labels.get(method, method) for method in study.methods},
         groups=groups,
         cells=cells,
         efficiency=tuple(answers),
