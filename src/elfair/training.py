@@ -185,10 +185,12 @@ def _searched_and_tested(
         return numbers
 
     def trials() -> Iterator[Trial]:
-        for theta in lineup.thetas:
-            numbers = free(theta, candidate)
-            settled = settle(plan, candidate, numbers, sealed.n)
-            learnt = learn_from(settled, candidate, numbers)
+        fixed = plan.is_settled and plan.bound.kind == "asymptotic"
+        for place, theta in enumerate(lineup.thetas):
+            if place == 0 or not fixed:  # else nothing is learnt from a model
+                numbers = free(theta, candidate)
+                settled = settle(plan, candidate, numbers, sealed.n)
+                learnt = learn_from(settled, candidate, numbers)
             yield Trial(settled, sealed, partial(free, theta), learnt)
 
     turns = run_in_turn(trials())
