@@ -190,8 +190,6 @@ def trials(population, n, seeds, **parameters):
     return (np.array(column) for column in zip(*results, strict=True))
 
 
-# A first model that decides as hardly anybody did fails, and is warned of: a rare "no solution".
-@pytest.mark.filterwarnings("ignore::elfair.errors.CertificateWarning")
 @pytest.mark.parametrize("estimator", ["paired", "dr"])
 def test_solution_rate_rises_and_failures_are_rare(estimator):
     """A model that aims at labels alone harms both groups here: the constraints bind."""

@@ -72,7 +72,7 @@ def gradient_search(
 
 def gradient_path(
     problem: Problem,
-    start: Floats,
+    likely: Sequence[Floats],
     others: Callable[[], Sequence[Floats]],
     targets: Sequence[Target],
     precision: float = PRECISION,
@@ -87,8 +87,9 @@ def gradient_path(
     ----------
     problem : Problem
         The candidate rows' view; it is left aiming at the first target.
-    start : ndarray
-        Parameters to start from, such as those of the best policy without constraints.
+    likely : sequence of ndarray
+        Parameters to start from, those of the best policy without constraints first. The first
+        target is looked for from all of them.
     others : callable
         Gives more starts, for a first target that is not reached from there.
     targets : sequence of Target
@@ -105,9 +106,12 @@ def gradient_path(
     for target in reversed(targets):
         problem.aim(target)
         search = _Search(problem, precision, progress)
-        search.minimise_loss(found[-1].theta if found else start)
+        search.minimise_loss(found[-1].theta if found else likely[0])
         assert search.best is not None
         found.append(search.best)
+    for start in likely[1:]:
+        search.minimise_loss(start)
+        found[-1] = search.best or found[-1]
     if search.is_stuck(found[-1]):
         again = [found[-1].theta, *others()]
         found[-1] = gradient_search(problem, again, precision=precision, progress=progress)

@@ -250,8 +250,9 @@ class _View:
         if len(targets) > 1:
             start = known[0] if known else self.best
             task, rows = self.selection.task, (self.policy, self.inputs, self.data)
-            problem = self.smooth_problem(task.likely(*rows, start))
-            found = gradient_path(problem, start, self.starts, targets, ROUGHER, progress)
+            likely = task.likely(*rows, start)
+            problem = self.smooth_problem(likely)
+            found = gradient_path(problem, likely, self.starts, targets, ROUGHER, progress)
         else:
             starts = [*known, *self.starts()]
             problem = self.smooth_problem(starts)
