@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from elfair import Certificate, ElfairError, LoggedData, certify
-from elfair.certificate import SCHEMA, CandidateRecord, GroupRecord
+from elfair.certificate import PREDICATE, STATEMENT, CandidateRecord, GroupRecord
 from elfair.errors import InputError
 
 
@@ -36,7 +36,42 @@ def certificate():
 
 def test_out_and_in_again(certificate):
     assert Certificate.from_json(certificate.to_json()) == certificate
-    assert json.loads(certificate.to_json())["schema"] == SCHEMA
+
+
+def test_it_is_an_in_toto_statement_about_the_model(certificate):
+    statement = json.loads(certificate.to_json())
+    assert list(statement) == ["_type", "subject", "predicateType", "predicate"]
+    assert statement["_type"] == STATEMENT == "https://in-toto.io/Statement/v1"
+    assert statement["predicateType"] == PREDICATE
+    (subject,) = statement["subject"]
+    assert subject == {"name": "model", "digest": {"sha256": certificate.digests.model}}
+    assert len(certificate.digests.model) == 64
+
+
+def test_what_only_people_can_say_is_not_stated_unless_said(certificate):
+    assert {c.chosen_by for c in certificate.terms.claims} == {"not stated"}
+    text = certificate.terms.claims[0].constraint
+    said = certificate.stating(chosen_by={text: "the board"}, why="  ")
+    assert [c.chosen_by for c in said.terms.claims] == ["the board", "not stated", "not stated"]
+    assert {c.why for c in said.terms.claims} == {"not stated"}
+    assert said.constraints == certificate.constraints
+    with pytest.raises(InputError, match="no constraint 'accuracy'"):
+        certificate.stating(why={"accuracy": "because"})
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_a_changed_byte_is_refused(certificate, seed):
+    text = certificate.stating(chosen_by="the board").to_json().encode()
+    rng = np.random.default_rng(seed)
+    place = int(rng.integers(len(text)))
+    byte = int(rng.integers(256))
+    changed = text[:place] + bytes([byte if byte != text[place] else byte ^ 1]) + text[place + 1 :]
+    try:
+        read = changed.decode()
+    except UnicodeDecodeError:
+        return
+    with pytest.raises(InputError, match="\nHint: "):
+        Certificate.from_json(read)
 
 
 def test_infinities_nan_and_none_survive(certificate):
@@ -70,24 +105,39 @@ def test_infinities_nan_and_none_survive(certificate):
 
 def altered(certificate, change):
     document = json.loads(certificate.to_json())
-    change(document)
+    change(document["predicate"])
     return json.dumps(document)
 
 
-def test_another_schema_is_refused_before_anything_else(certificate):
-    def newer(document):
-        document["schema"] = "elfair.certificate/2"
-        document["unheard_of"] = 1
+@pytest.mark.parametrize("kind", ["urn:elfair:certificate:3", "https://slsa.dev/provenance/v1"])
+def test_another_predicate_is_refused_before_anything_else(certificate, kind):
+    document = json.loads(certificate.to_json())
+    document["predicateType"] = kind
+    document["predicate"] = {"unheard_of": 1}
+    with pytest.raises(InputError, match=rf"with predicate '{PREDICATE}'. Got '{kind}'.*\nHint"):
+        Certificate.from_json(json.dumps(document))
 
-    with pytest.raises(InputError, match=r"schema 'elfair\.certificate/2'; .* reads .*/1'.*\nHint"):
-        Certificate.from_json(altered(certificate, newer))
+
+def test_numbers_changed_with_care_are_still_seen(certificate):
+    def better(record):
+        record["constraints"][0]["upper"] = -1.0
+        record["constraints"][0]["passed"] = True
+
+    with pytest.raises(InputError, match="changed after it was written"):
+        Certificate.from_json(altered(certificate, better))
+
+
+def test_another_form_of_the_same_contents_is_refused(certificate):
+    for form in ({"indent": 4}, {"sort_keys": True, "indent": 2}, {}):
+        text = json.dumps(json.loads(certificate.to_json()), **form)
+        with pytest.raises(InputError, match=r"another form|changed after"):
+            Certificate.from_json(text)
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         (lambda d: d.pop("joint_delta"), "certificate.joint_delta must be a value. Got 'nothing'"),
-        (lambda d: d.pop("schema"), "certificate.schema must be a value"),
         (lambda d: d.update(colour="red"), "Got 'colour' instead"),
         (lambda d: d.update(passed="yes"), "certificate.passed must be a value of type bool"),
         (lambda d: d.update(n="12"), "certificate.n must be a value of type int"),

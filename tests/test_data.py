@@ -392,7 +392,7 @@ def test_lists_in_cells_are_refused() -> None:
 # -- parts of the table, and their fingerprint --------------------------------------------------
 
 BY_ROW = ("features", "label", "label_index", "decision", "decision_index", "propensity",
-          "behavior", "row_id")  # fmt: skip
+          "behavior", "row_id", "position")  # fmt: skip
 
 
 @given(st.lists(st.integers(0, N - 1)))

@@ -6,7 +6,8 @@ from elfair.certificate import Assumption, ConstraintResult, Status
 from elfair.constraints import Plan
 from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
-from elfair.fairness_test import SEEN_SHARE, SHARED_ROWS
+from elfair.evidence import SEEN_SHARE
+from elfair.fairness_test import SHARED_ROWS
 from elfair.language import uses_label
 from elfair.statistics import asks_for_cost
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
 from numbers import Real
+from platform import python_version
 from typing import Any, Literal
 
 import numpy as np
@@ -14,20 +18,30 @@ from elfair._version import __version__
 from elfair.assumptions import MEAN_WEIGHT, PROPENSITIES_FIT, list_assumptions
 from elfair.bounds import get_bound
 from elfair.certificate import (
-    SCHEMA,
+    NOT_STATED,
     Assumption,
     CandidateRecord,
     Certificate,
+    ClaimRecord,
     ConstraintResult,
+    Digests,
+    Provenance,
+    RangeRecord,
+    Roles,
     Split,
+    Terms,
+    TradeOff,
+    Version,
 )
 from elfair.columns import as_floats, is_missing, named_columns
 from elfair.constraints import Constraint, Plan, read_constraints
 from elfair.data import TOLERANCE, LoggedData
 from elfair.errors import CertificateWarning, DataError, InputError
 from elfair.fairness_test import Outcome, learn_from, run_on_sealed
+from elfair.hashing import columns_digest
 from elfair.language import columns_used
 from elfair.partition import SealedHalf, row_keys
+from elfair.picturing import group_pictures
 from elfair.points import settle
 from elfair.statistics import Baselines, Estimation, impact_of
 
@@ -37,17 +51,83 @@ Floats = NDArray[np.float64]
 ROUNDING = 1e-12
 
 
+@dataclass(frozen=True)
+class Circumstances:
+    """What a test was made with, beside the test itself.
+
+    Parameters
+    ----------
+    asked : Plan
+        What was asked for, before points and constants were chosen for the tested policy.
+    everyone : LoggedData
+        All rows.
+    aside : LoggedData
+        Those that were not tested (under cross-fitting, all: each is searched on, too).
+    share : float
+        The share of rows that was set aside.
+    split, seed, openings, candidate, trade_off
+        See `Certificate`.
+    folds : int
+        How many folds were tested, each with its own model.
+    model : str
+        The digest of the model that was tested.
+    lineup : sequence of str
+        The digests of all models in line.
+    n_aside : int, optional
+        How many rows each search had, where it is not all that were set aside.
+    """
+
+    asked: Plan
+    everyone: LoggedData
+    aside: LoggedData
+    share: float
+    split: Split
+    seed: int
+    openings: int
+    model: str
+    lineup: Sequence[str]
+    candidate: CandidateRecord | None = None
+    trade_off: TradeOff | None = None
+    folds: int = 1
+    n_aside: int | None = None
+
+    def terms(self) -> Terms:
+        """What was to be tested."""
+        estimation, everyone = self.asked.baselines.estimation, self.everyone
+        weight = estimation.largest_weight
+        model = estimation.outcome_model
+        return Terms(
+            claims=tuple(
+                ClaimRecord(
+                    claim.conjunct.parent, claim.conjunct.text, claim.delta, NOT_STATED, NOT_STATED
+                )
+                for claim in self.asked.claims
+            ),
+            center=estimation.center,
+            impact_ranges=tuple(
+                RangeRecord(name, low, high) for name, (low, high) in estimation.ranges.items()
+            ),
+            propensity_floor=1 / weight if np.isfinite(weight) else None,
+            outcome_model=_outcome_model(model) if estimation.estimator == "dr" else "",
+            candidate_share=self.share,
+            folds=self.folds,
+            thresholds=getattr(everyone, "thresholds", ()),
+        )
+
+    def digests(self, tested: LoggedData) -> Digests:
+        """Of the rows, those that were tested among them, and of the models."""
+        return Digests(
+            data=self.everyone.fingerprint(),
+            candidate=self.aside.fingerprint(),
+            fairness=tested.fingerprint(),
+            split=columns_digest([("position", tested.position)]),
+            model=self.model,
+            lineup=columns_digest([("digest", np.array(self.lineup, dtype=object))]),
+        )
+
+
 def issue_certificate(
-    plan: Plan,
-    outcome: Outcome,
-    *,
-    n: int,
-    n_candidate: int,
-    split: Split,
-    seed: int,
-    openings: int,
-    candidate: CandidateRecord | None,
-    declared: tuple[Assumption, ...] = (),
+    plan: Plan, outcome: Outcome, of: Circumstances, declared: tuple[Assumption, ...] = ()
 ) -> Certificate:
     """Write down the result of a test.
 
@@ -57,17 +137,16 @@ def issue_certificate(
         What was tested.
     outcome : Outcome
         What was seen.
-    n, n_candidate, split, seed, openings, candidate
-        See `Certificate`.
+    of : Circumstances
+        What it was tested with.
     declared : tuple of Assumption
         What the model's maker answers for, beside what every test rests on.
     """
-    data, results = outcome.data, outcome.results
-    assumptions = list_assumptions(plan, results, data, split=split, openings=openings)
+    data, results, split = outcome.data, outcome.results, of.split
+    assumptions = list_assumptions(plan, results, data, split=split, openings=of.openings)
     if plan.claims:
         assumptions += declared
-    deltas = [result.delta for result in results]
-    joint = min(1.0, sum(deltas)) if split == "crossfit" else max(deltas, default=0.0)
+    joint = joint_delta([result.delta for result in results], split)
     notes = [warning for result in results for warning in result.warnings]
     notes += _left_out(plan, data)
     if outcome.passed and _is_behavior_model(results):
@@ -77,26 +156,60 @@ def issue_certificate(
         for assumption in assumptions
         if assumption.status == "violated"
     ]
+    everyone = of.everyone
     return Certificate(
-        schema=SCHEMA,
-        elfair_version=__version__,
         passed=outcome.passed,
         constraints=results,
         joint_delta=joint,
-        joint_statement=_joint_statement(plan, joint, split, candidate),
+        joint_statement=_joint_statement(plan, joint, split, of.candidate),
         assumptions=assumptions,
         warnings=tuple(dict.fromkeys(notes)),
         estimator=plan.baselines.estimation.estimator,
         bound=plan.bound.name,
         classes=tuple(str(name) for name in data.classes),
-        n=n,
-        n_candidate=n_candidate,
+        n=everyone.n,
+        n_candidate=of.aside.n if of.n_aside is None else of.n_aside,
         n_fairness=data.n,
         split=split,
-        seed=seed,
-        openings=openings,
-        candidate=candidate,
+        seed=of.seed,
+        openings=of.openings,
+        terms=of.terms(),
+        roles=Roles(
+            tuple(everyone.feature_names),
+            tuple(everyone.sensitive),
+            tuple(everyone.impacts),
+            label=everyone.label is not None,
+            propensities=everyone.propensity is not None,
+            row_id=everyone.row_id is not None,
+        ),
+        digests=of.digests(data),
+        candidate=of.candidate,
+        groups=group_pictures(plan, data, outcome.free),
+        trade_off=of.trade_off,
+        provenance=Provenance(rows_read=everyone.n),
+        versions=_versions(),
     )
+
+
+def joint_delta(deltas: Sequence[float], split: Split) -> float:
+    """The probability of a mistake about any of some statements; see `_joint_statement`.
+
+    Examples
+    --------
+    >>> joint_delta([0.1, 0.05], "random")
+    0.1
+    """
+    return min(1.0, sum(deltas)) if split == "crossfit" else max(deltas, default=0.0)
+
+
+def _outcome_model(model: Any) -> str:
+    return "ridge regression" if model is None else repr(model)
+
+
+@cache
+def _versions() -> tuple[Version, ...]:
+    packages = [Version(name, version(name)) for name in ("numpy", "scipy", "scikit-learn")]
+    return (Version("elfair", __version__), Version("python", python_version()), *packages)
 
 
 def _left_out(plan: Plan, data: LoggedData) -> list[str]:
@@ -252,21 +365,27 @@ def certify(
     nuisance = data.take(aside)
     # What rounding leaves of a decision that is never taken is no decision.
     possible = np.append((free.sum(axis=0) < 1 - ROUNDING).any(), (free > 0).any(axis=1))
-    plan = Plan.make(claims, get_bound(bound), Baselines(estimation, nuisance), data, possible)
-    plan = settle(plan, nuisance, free[:, aside], tested.size)
+    asked = Plan.make(claims, get_bound(bound), Baselines(estimation, nuisance), data, possible)
+    plan = settle(asked, nuisance, free[:, aside], tested.size)
     plan.compile(data)  # what cannot be tested is said before an opening is counted
     sealed = SealedHalf(data.take(tested))
     learnt = learn_from(plan, nuisance, free[:, aside]) if learns else None
     outcome = run_on_sealed(plan, sealed, lambda _: free[:, tested], learnt)
+    digest = columns_digest([("probabilities", free)])
     certificate = issue_certificate(
         plan,
         outcome,
-        n=data.n,
-        n_candidate=aside.size,
-        split="none",
-        seed=int(random_state),
-        openings=sealed.openings,
-        candidate=None,
+        Circumstances(
+            asked=asked,
+            everyone=data,
+            aside=nuisance,
+            share=nuisance_fraction if learns else 0.0,
+            split="none",
+            seed=int(random_state),
+            openings=sealed.openings,
+            model=digest,
+            lineup=[digest],
+        ),
     )
     warn_reader(certificate)
     return certificate

@@ -36,7 +36,7 @@ from elfair.columns import (
 from elfair.costs import COST, read_cost
 from elfair.errors import DataError, did_you_mean
 from elfair.features import read_features
-from elfair.hashing import rows_digest
+from elfair.hashing import columns_digest, rows_digest
 
 __all__ = ["TOLERANCE", "BehaviorModel", "LoggedData", "behavior_probabilities", "read_features"]
 
@@ -114,6 +114,8 @@ class LoggedData:
         )
         self.features, self.feature_names = read_features(X)
         self.n = self.features.shape[0]
+        #: Where in the whole table each row is.
+        self.position = np.arange(self.n)
         self.label = None if y is None else self._complete(y, "y")
         self.decision = None if decision is None else self._complete(decision, "decision")
         self.row_id = None if row_id is None else self._row_ids(row_id)
@@ -212,6 +214,24 @@ class LoggedData:
         """
         logged = (self.label_index, self.decision_index, self.propensity)
         return rows_digest([*self.features.T, *logged, *self.impacts.values()], self.n)
+
+    def fingerprint(self) -> str:
+        """SHA-256 of all that is known of these rows, in their order."""
+        known = {"label", "decision", "propensity", "behavior", "row_id", "behavior_spread"}
+        return columns_digest(
+            [
+                *(
+                    (f"feature {name}", column)
+                    for name, column in zip(self.feature_names, self.features.T, strict=True)
+                ),
+                *((f"group {name}", column) for name, column in self.sensitive.items()),
+                *((f"impact {name}", column) for name, column in self.impacts.items()),
+                *((name, getattr(self, name, None)) for name in sorted(known)),
+                ("classes", self.classes),
+                ("positive", np.array([self.positive], dtype=object)),
+                ("cost", self.cost),
+            ]
+        )
 
     # -- validation -----------------------------------------------------------------------------
 
@@ -377,5 +397,5 @@ class LoggedData:
 #: The attributes of LoggedData that have one entry for each row.
 _BY_ROW = (
     "features", "label", "label_index", "decision", "decision_index", "propensity", "behavior",
-    "row_id", "scores", "behavior_spread",
+    "row_id", "scores", "behavior_spread", "position",
 )  # fmt: skip

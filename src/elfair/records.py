@@ -34,7 +34,7 @@ def to_json(record: Any, *, indent: int | None = 2) -> str:
     >>> to_json(Bound(float("inf")), indent=None)
     '{"upper": "inf"}'
     """
-    return json.dumps(_plain(record), indent=indent, ensure_ascii=False, allow_nan=False)
+    return json.dumps(to_plain(record), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
 def from_json(text: str, kind: type[Record]) -> Record:
@@ -56,23 +56,44 @@ def from_json(text: str, kind: type[Record]) -> Record:
     >>> from_json('{"upper": 0.5}', Bound).upper
     0.5
     """
+    return from_plain(parse(text), kind)
+
+
+def from_plain(document: Any, kind: type[Record]) -> Record:
+    """A record from parsed JSON; see `from_json`."""
+    result: Record = _typed(document, kind, kind.__name__.lower())
+    return result
+
+
+def parse(text: str) -> Any:
+    """JSON text as plain values, without what readers may understand differently.
+
+    Parameters
+    ----------
+    text : str
+        The text; a name that comes twice in an object, and a bare NaN or Infinity, are refused.
+
+    Examples
+    --------
+    >>> parse('{"upper": [0.5]}')
+    {'upper': [0.5]}
+    """
     try:
-        document = json.loads(text, object_pairs_hook=_once, parse_constant=_refuse)
+        return json.loads(text, object_pairs_hook=_once, parse_constant=_refuse)
     except InputError:
         raise
     except (ValueError, TypeError, RecursionError) as error:
         raise InputError(
             f"this is not JSON: {error}.", hint="pass the text that to_json() wrote, whole."
         ) from None
-    result: Record = _typed(document, kind, kind.__name__.lower())
-    return result
 
 
-def _plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
+    """A record as objects, lists, numbers and text; infinities and NaN as text."""
     if is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
+        return [to_plain(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not isfinite(value):

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elfair.bounds import get_bound
-from elfair.certificate import CandidateRecord, Certificate
-from elfair.certification import declared_estimation, issue_certificate
+from elfair.certificate import CandidateRecord, Certificate, Fate, ModelPicture, TradeOff
+from elfair.certification import Circumstances, declared_estimation, issue_certificate
 from elfair.constraints import Claim, Plan
 from elfair.data import LoggedData
 from elfair.errors import BoundError, InputError
@@ -22,14 +22,18 @@ from elfair.fairness_test import (
     SHARED_ROWS,
     Outcome,
     Trial,
+    Turns,
     learn_from,
     run_in_turn,
     run_on_folds,
 )
+from elfair.hashing import columns_digest, content_digest
 from elfair.language import holds
 from elfair.partition import cross_partition, partition
+from elfair.picturing import estimates, impact_series
 from elfair.points import settle
 from elfair.search import Candidate, Selection
+from elfair.search.lineup import Lineup
 from elfair.search.module import ModuleFamily, search_for_module
 from elfair.search.progress import SearchProgress
 from elfair.search.task import Task
@@ -65,6 +69,10 @@ class Model:
         free: Floats = self.policy.free(self.theta, self.policy.logged(rows))
         return free
 
+    def digest(self) -> str:
+        """SHA-256 of the policy and its parameters."""
+        return content_digest((self.policy, self.theta))
+
 
 @dataclass(frozen=True)
 class Trained:
@@ -80,12 +88,15 @@ class Trained:
         What the test said.
     tuned : dict
         What `tune` chose.
+    lineup : tuple of Model
+        All models that were lined up for the test, in their order; of folds, their models.
     """
 
     models: tuple[Model, ...]
     shares: tuple[float, ...]
     certificate: Certificate
     tuned: dict[str, Any]
+    lineup: tuple[Model, ...]
 
     def probabilities(self, features: Floats, behavior: Floats | None) -> Floats:
         """The probability of every decision, of shape (n, classes).
@@ -103,6 +114,13 @@ class Trained:
             for model, share in picked
         ]
         return np.asarray(sum(every))
+
+
+def mixture_digest(digests: Sequence[str]) -> str:
+    """Of models one of which is picked at random: of their digests; of a single model, its own."""
+    if len(digests) == 1:
+        return digests[0]
+    return columns_digest([("mixture", np.array(digests, dtype=object))])
 
 
 def train(
@@ -205,15 +223,40 @@ def _searched_and_tested(
     certificate = issue_certificate(
         turns.plan,
         turns.outcome,
-        n=data.n,
-        n_candidate=candidate.n,
-        split=parameters["split"],
-        seed=seed,
-        openings=sealed.openings,
-        candidate=record,
-        declared=selection.task.assumptions(),
+        Circumstances(
+            asked=plan,
+            everyone=data,
+            aside=candidate,
+            share=parameters["candidate_fraction"],
+            split=parameters["split"],
+            seed=seed,
+            openings=sealed.openings,
+            model=model.digest(),
+            lineup=[each.digest() for each in models],
+            candidate=record,
+            trade_off=_trade_off(turns, lineup, candidate, free),
+        ),
+        selection.task.assumptions(),
     )
-    return Trained((model,), (1.0,), certificate, tuned)
+    return Trained((model,), (1.0,), certificate, tuned, tuple(models))
+
+
+def _trade_off(
+    turns: Turns, lineup: Lineup, candidate: LoggedData, free: Callable[..., Floats]
+) -> TradeOff:
+    """The objective beside the impact, of each model in line, on candidate rows."""
+    series, means = impact_series(turns.plan, candidate)
+    models = []
+    for place, theta in enumerate(lineup.thetas, start=1):
+        fate: Fate = "not tested"
+        if place <= turns.tested:
+            fate = "passed" if place < turns.place else "failed"
+        if place == turns.place and turns.outcome.passed:
+            fate = "let out"
+        loss = lineup.found.look_at(theta).loss
+        impacts = estimates(means, candidate, free(theta, candidate))
+        models.append(ModelPicture(place, loss, fate, impacts))
+    return TradeOff(tuple(series), tuple(models))
 
 
 def _crossfitted(
@@ -267,19 +310,28 @@ def _crossfitted(
             found.append(candidate)
             evaluations += steps
     outcome = run_on_folds(trials)
+    digests = [model.digest() for model in models]
     certificate = issue_certificate(
         trials[0].plan,
         outcome,
-        n=data.n,
-        n_candidate=max(others.n for others, _ in divided),
-        split="crossfit",
-        seed=seed,
-        openings=trials[0].sealed.openings,
-        candidate=_record(selection, found, evaluations),
-        declared=selection.task.assumptions(),
+        Circumstances(
+            asked=trials[0].plan,
+            everyone=data,
+            aside=data,
+            share=1 - 1 / len(trials),
+            split="crossfit",
+            seed=seed,
+            openings=trials[0].sealed.openings,
+            model=mixture_digest(digests),
+            lineup=digests,
+            candidate=_record(selection, found, evaluations),
+            folds=len(trials),
+            n_aside=max(others.n for others, _ in divided),
+        ),
+        selection.task.assumptions(),
     )
     shares = tuple(trial.sealed.n / data.n for trial in trials)
-    return Trained(tuple(models), shares, certificate, {})
+    return Trained(tuple(models), shares, certificate, {}, tuple(models))
 
 
 def _check_sizes(claims: tuple[Claim, ...], data: LoggedData, candidate: LoggedData) -> None:
@@ -299,17 +351,25 @@ def _searched(
     selection, plan = _selection(parameters, seed, task), _plan(parameters, (), data, data)
     with SearchProgress("looking for a model") as progress:
         policy, found, evaluations = selection.run(selection.task.rows(data), plan, 0, progress)
+    model = Model(policy, found.theta)
+    nobody = data.take(np.arange(0))
     certificate = issue_certificate(
         plan,
-        Outcome((), data.take(np.arange(0))),
-        n=data.n,
-        n_candidate=data.n,
-        split="none",
-        seed=seed,
-        openings=0,
-        candidate=_record(selection, [found], evaluations),
+        Outcome((), nobody, np.empty((0, 0))),
+        Circumstances(
+            asked=plan,
+            everyone=data,
+            aside=data,
+            share=1.0,
+            split="none",
+            seed=seed,
+            openings=0,
+            model=model.digest(),
+            lineup=[model.digest()],
+            candidate=_record(selection, [found], evaluations),
+        ),
     )
-    return Trained((Model(policy, found.theta),), (1.0,), certificate, {})
+    return Trained((model,), (1.0,), certificate, {}, (model,))
 
 
 def _record(selection: Selection, found: Sequence[Candidate], evaluations: int) -> CandidateRecord:

@@ -60,9 +60,7 @@ class StudentT(Bound):
             variance = np.asarray(sum(terms))
             freedom = _satterthwaite(terms, variance, n)
         else:
-            centred = [s.values - m[..., None] for s, m in zip(samples, means, strict=True)]
-            influence, _ = _influence(samples, centred, n)
-            variance = np.sum(influence**2, axis=-1)
+            variance = _joint_variance(samples, means, n)
             # Rows that cancel are as mute as rows that do not vary.
             cancelled = (variance <= _ROUNDING**2 * sum(terms)) & (np.asarray(sum(terms)) > 0)
             variance = np.where(cancelled, inf, variance)
@@ -115,6 +113,34 @@ class StudentT(Bound):
         """See `Bound.moment_factors`."""
         require_delta(delta)
         return (0.0, float(stdtrit(n - 1, 1 - delta)) / sqrt(n)) if n > 1 else None
+
+
+def standard_error(samples: Sequence[Sample], *, disjoint: bool = True) -> float:
+    """The standard error of the sum of the means of some samples.
+
+    Parameters
+    ----------
+    samples : sequence of Sample
+        Of one dimension.
+    disjoint : bool
+        Whether no row of the data set is in two samples.
+
+    Examples
+    --------
+    >>> standard_error([Sample([-0.5, 0.5, -0.5, 0.5], rows=[0, 1, 2, 3])]).__round__(4)
+    0.2887
+    """
+    n = [sample.n for sample in samples]
+    if disjoint or len(samples) == 1:
+        return sqrt(sum(float(s.values.var(ddof=1)) / k for s, k in zip(samples, n, strict=True)))
+    return sqrt(float(_joint_variance(samples, [s.values.mean() for s in samples], n)))
+
+
+def _joint_variance(samples: Sequence[Sample], means: Sequence[Array], n: Sequence[float]) -> Array:
+    """The variance of a sum of means of samples that share rows."""
+    centred = [s.values - m[..., None] for s, m in zip(samples, means, strict=True)]
+    influence, _ = _influence(samples, centred, n)
+    return np.asarray(np.sum(influence**2, axis=-1))
 
 
 def _is_flat(spread: Array | float, mean: Array | float) -> npt.NDArray[np.bool_]:

@@ -2,97 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from elfair.errors import InputError
-from elfair.records import from_json, to_json
+from elfair.certificate.pictures import GroupPicture, TradeOff
+from elfair.certificate.results import ConstraintResult
+from elfair.certificate.statement import from_statement, to_statement
+from elfair.certificate.terms import (
+    NOT_STATED,
+    Digests,
+    Provenance,
+    Roles,
+    Terms,
+    Version,
+)
+from elfair.errors import InputError, did_you_mean
 
-SCHEMA = "elfair.certificate/1"
-#: What stands in the place of a condition where there is none.
-EVERYONE = "everyone"
-
-Kind = Literal["finite-sample", "asymptotic"]
 Status = Literal["checked", "declared", "violated"]
 Split = Literal["random", "stratified", "crossfit", "none"]
-
-
-@dataclass(frozen=True)
-class GroupRecord:
-    """The held-out rows inside one condition.
-
-    Parameters
-    ----------
-    condition : str
-        The condition; "everyone" if there is none.
-    n : int
-        How many held-out rows meet it.
-    ess, mean_weight, mean_weight_error, max_weight : float or None
-        Effective sample size, mean importance weight with its standard error (that which right
-        propensities would lead to, where all of them are known), and largest weight; None where no
-        weight enters.
-    """
-
-    condition: str
-    n: int
-    ess: float | None
-    mean_weight: float | None
-    mean_weight_error: float | None
-    max_weight: float | None
-
-
-@dataclass(frozen=True)
-class ConstraintResult:
-    """The test of one one-sided statement g <= 0; estimate, upper and spread are on g's scale.
-
-    Parameters
-    ----------
-    constraint : str
-        The constraint as the user wrote it.
-    statement : str
-        The one-sided statement that is part of it.
-    delta : float
-        The probability with which the test may let a violated statement pass.
-    passed : bool
-        Whether ``upper <= 0``.
-    estimate : float
-        The estimate of g.
-    upper : float
-        The upper confidence bound on g.
-    spread : float
-        The standard deviation of a row of g (of the sum, where several conditions take part).
-    kind : {"finite-sample", "asymptotic"}
-        What kind of bound it is.
-    n : int
-        Held-out rows that took part.
-    ess, mean_weight, max_weight : float or None
-        The smallest effective sample size, the mean weight furthest from 1 and the largest weight
-        among the groups.
-    groups : tuple of GroupRecord
-        One for each condition.
-    rows_needed : int or None
-        About how many rows in all (candidate rows included) would let this statement pass with
-        probability 0.95 if estimate and spread stayed as they are; None where none would.
-    warnings : tuple of str
-        What a reader must not overlook.
-    """
-
-    constraint: str
-    statement: str
-    delta: float
-    passed: bool
-    estimate: float
-    upper: float
-    spread: float
-    kind: Kind
-    n: int
-    ess: float | None
-    mean_weight: float | None
-    max_weight: float | None
-    groups: tuple[GroupRecord, ...]
-    rows_needed: int | None
-    warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -165,10 +93,6 @@ class Certificate:
 
     Parameters
     ----------
-    schema : str
-        The version of this record.
-    elfair_version : str
-        The version that wrote it.
     passed : bool
         Whether every statement passed, so that the model was let out.
     constraints : tuple of ConstraintResult
@@ -192,10 +116,24 @@ class Certificate:
     seed : int
         What the division depends on.
     openings : int
-        How often these held-out rows had been opened in this process, this time included; 0 where
-        nothing was tested.
+        How often these held-out rows had been opened in this process (and, of a study file, before
+        it), this time included; 0 where nothing was tested.
+    terms : Terms
+        What was to be tested.
+    roles : Roles
+        Which column was what.
+    digests : Digests
+        Of rows, split and models.
     candidate : CandidateRecord or None
         How the model was found; None for a model from elsewhere.
+    groups : tuple of GroupPicture
+        What is decided about each group, and what becomes of it.
+    trade_off : TradeOff or None
+        The objective beside the impact; None where no models were lined up.
+    provenance : Provenance
+        Where the rows come from.
+    versions : tuple of Version
+        What computed this.
 
     Examples
     --------
@@ -208,8 +146,6 @@ class Certificate:
     True
     """
 
-    schema: str
-    elfair_version: str
     passed: bool
     constraints: tuple[ConstraintResult, ...]
     joint_delta: float
@@ -225,16 +161,23 @@ class Certificate:
     split: Split
     seed: int
     openings: int
+    terms: Terms
+    roles: Roles
+    digests: Digests
     candidate: CandidateRecord | None
+    groups: tuple[GroupPicture, ...]
+    trade_off: TradeOff | None
+    provenance: Provenance
+    versions: tuple[Version, ...]
 
     def to_json(self) -> str:
-        """The record as JSON text."""
-        return to_json(self)
+        """The record as an in-toto statement about the model, in JSON."""
+        return to_statement(self, subject=self.digests.model)
 
     @classmethod
     def from_json(cls, text: str) -> Certificate:
-        """The record from JSON text; what is not a certificate of this schema is refused."""
-        return from_json(_of_this_schema(text), cls)
+        """The record from what `to_json` wrote; anything else, or a changed byte, is refused."""
+        return from_statement(text, cls)
 
     def explain(self) -> str:
         """The result for people: what failed, by how much, about how many rows it would take."""
@@ -242,15 +185,55 @@ class Certificate:
 
         return explain(self)
 
+    def stating(
+        self,
+        *,
+        chosen_by: Mapping[str, str] | str = NOT_STATED,
+        why: Mapping[str, str] | str = NOT_STATED,
+        provenance: Provenance | None = None,
+    ) -> Certificate:
+        """The same certificate with what only people can say.
 
-def _of_this_schema(text: str) -> str:
-    try:
-        schema = json.loads(text)["schema"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return text  # the strict reader says what is wrong
-    if schema != SCHEMA:
-        raise InputError(
-            f"this certificate has schema {schema!r}; this version of elfair reads {SCHEMA!r}.",
-            hint="read it with the version of elfair that wrote it.",
+        Parameters
+        ----------
+        chosen_by, why : str or mapping of str to str
+            Who chose tolerances and deltas, and for what reason: of all constraints, or of each by
+            its text.
+        provenance : Provenance, optional
+            Where the rows come from.
+
+        Examples
+        --------
+        >>> from elfair import LoggedData, certify
+        >>> data = LoggedData([[0.0]] * 400, [0, 1] * 200)
+        >>> certificate = certify([0.2, 0.7] * 200, data, "accuracy >= 0.7")
+        >>> said = certificate.stating(chosen_by="the credit board", why="last year's level")
+        >>> said.terms.claims[0].chosen_by
+        'the credit board'
+        """
+        known = [claim.constraint for claim in self.terms.claims]
+        for said in (chosen_by, why):
+            for text in [] if isinstance(said, str) else said:
+                if text not in known:
+                    raise InputError(
+                        f"no constraint {text!r}; constraints: {', '.join(map(repr, known))}.",
+                        hint=did_you_mean(text, known, "write it as the certificate does."),
+                    )
+
+        def of(said: Mapping[str, str] | str, constraint: str) -> str:
+            text = said if isinstance(said, str) else said.get(constraint, "")
+            return text.strip() or NOT_STATED
+
+        claims = tuple(
+            replace(
+                claim,
+                chosen_by=of(chosen_by, claim.constraint),
+                why=of(why, claim.constraint),
+            )
+            for claim in self.terms.claims
         )
-    return text
+        return replace(
+            self,
+            terms=replace(self.terms, claims=claims),
+            provenance=provenance or self.provenance,
+        )

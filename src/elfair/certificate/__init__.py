@@ -1,0 +1,70 @@
+"""The certificate: a plain record of a result, from which everything that is shown is read."""
+
+from elfair.certificate.pictures import (
+    DecisionPicture,
+    Fate,
+    GroupPicture,
+    Histogram,
+    ImpactPicture,
+    Interval,
+    ModelPicture,
+    SeriesPicture,
+    TradeOff,
+)
+from elfair.certificate.record import Assumption, CandidateRecord, Certificate, Split, Status
+from elfair.certificate.results import (
+    EVERYONE,
+    ConstraintResult,
+    GroupRecord,
+    Kind,
+    PartRecord,
+    TailRecord,
+)
+from elfair.certificate.statement import PREDICATE, STATEMENT
+from elfair.certificate.terms import (
+    NOT_STATED,
+    ClaimRecord,
+    Digests,
+    GroupCount,
+    LeftOut,
+    Provenance,
+    RangeRecord,
+    Roles,
+    Terms,
+    Version,
+)
+
+__all__ = [
+    "EVERYONE",
+    "NOT_STATED",
+    "PREDICATE",
+    "STATEMENT",
+    "Assumption",
+    "CandidateRecord",
+    "Certificate",
+    "ClaimRecord",
+    "ConstraintResult",
+    "DecisionPicture",
+    "Digests",
+    "Fate",
+    "GroupCount",
+    "GroupPicture",
+    "GroupRecord",
+    "Histogram",
+    "ImpactPicture",
+    "Interval",
+    "Kind",
+    "LeftOut",
+    "ModelPicture",
+    "PartRecord",
+    "Provenance",
+    "RangeRecord",
+    "Roles",
+    "SeriesPicture",
+    "Split",
+    "Status",
+    "TailRecord",
+    "Terms",
+    "TradeOff",
+    "Version",
+]
