@@ -30,7 +30,7 @@ from elfair.fairness_test import (
 from elfair.hashing import columns_digest, content_digest
 from elfair.language import holds
 from elfair.partition import cross_partition, partition
-from elfair.picturing import estimates, impact_series
+from elfair.picturing import impact_series
 from elfair.points import settle
 from elfair.search import Candidate, Selection
 from elfair.search.lineup import Lineup
@@ -213,9 +213,10 @@ def _searched_and_tested(
 
     turns = run_in_turn(trials())
     model = models[turns.place - 1]
+    trade_off = _trade_off(turns, lineup, candidate, free)
     record = replace(
         _record(selection, lineup.found.candidates[:1], lineup.found.evaluations),
-        loss=lineup.found.look_at(model.theta).loss,
+        loss=trade_off.models[turns.place - 1].loss,
         lined_up=len(models),
         tested=turns.tested,
         place=turns.place,
@@ -234,7 +235,7 @@ def _searched_and_tested(
             model=model.digest(),
             lineup=[each.digest() for each in models],
             candidate=record,
-            trade_off=_trade_off(turns, lineup, candidate, free),
+            trade_off=trade_off,
         ),
         selection.task.assumptions(),
     )
@@ -245,7 +246,7 @@ def _trade_off(
     turns: Turns, lineup: Lineup, candidate: LoggedData, free: Callable[..., Floats]
 ) -> TradeOff:
     """The objective beside the impact, of each model in line, on candidate rows."""
-    series, means = impact_series(turns.plan, candidate)
+    series, rows = impact_series(turns.plan, candidate)
     models = []
     for place, theta in enumerate(lineup.thetas, start=1):
         fate: Fate = "not tested"
@@ -253,9 +254,9 @@ def _trade_off(
             fate = "passed" if place < turns.place else "failed"
         if place == turns.place and turns.outcome.passed:
             fate = "let out"
-        loss = lineup.found.look_at(theta).loss
-        impacts = estimates(means, candidate, free(theta, candidate))
-        models.append(ModelPicture(place, loss, fate, impacts))
+        numbers = free(theta, candidate)
+        impacts = tuple(float(each.values(numbers).mean()) for each in rows)
+        models.append(ModelPicture(place, lineup.found.problem.loss_at(theta), fate, impacts))
     return TradeOff(tuple(series), tuple(models))
 
 
