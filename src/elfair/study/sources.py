@@ -12,7 +12,7 @@ from typing import Any
 from elfair.columns import listed
 from elfair.errors import DataError, InputError, did_you_mean
 from elfair.study.delimited import DelimitedText
-from elfair.study.secrets import without_secrets
+from elfair.study.secrets import filled_in, without_secrets
 from elfair.study.sql import Opened, query_duckdb, query_sqlalchemy
 
 FORMATS = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
@@ -77,7 +77,7 @@ def read_table(
     name = without_secrets(str(source))
     if query is not None:
         ask = query_duckdb if str(source).startswith("duckdb:") else query_sqlalchemy
-        table, digest = _read(ask(str(source), query, folder), columns, name), None
+        table, digest = _read(ask(filled_in(str(source)), query, folder), columns, name), None
     else:
         path = _file(folder / source, name)
         table, digest = _read_file(path, columns, name)
