@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from elfair.certificate import Assumption, ConstraintResult, Status
+from elfair.certificate import Assumption, ConstraintResult, Status, opened_once
 from elfair.constraints import Plan
 from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
@@ -50,7 +50,7 @@ def list_assumptions(
     weighted = any(group.mean_weight is not None for r in results for group in r.groups)
     means = [mean for claim in plan.claims for mean in claim.means]
     label = any(uses_label(mean) or asks_for_cost(mean, data) for mean in means)
-    found = [_held_out(openings), _split(split)]
+    found = [opened_once(openings), _split(split)]
     if split == "crossfit":
         found.append(_STABLE)
     if plan.logged_averages:
@@ -130,16 +130,6 @@ def _normal(results: tuple[ConstraintResult, ...], data: LoggedData) -> Assumpti
         "The average of the held-out rows is close to normally distributed.",
         status,
         f"{evidence}; a finite-sample bound does without",
-    )
-
-
-def _held_out(openings: int) -> Assumption:
-    return Assumption(
-        "held-out rows opened once",
-        "These held-out rows were not tested before; trying again until a model passes voids the "
-        "stated confidence.",
-        "checked" if openings == 1 else "violated",
-        f"opened {openings} time{'s' if openings != 1 else ''} in this process",
     )
 
 

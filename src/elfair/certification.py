@@ -32,6 +32,7 @@ from elfair.certificate import (
     Terms,
     TradeOff,
     Version,
+    violation,
 )
 from elfair.columns import as_floats, is_missing, named_columns
 from elfair.constraints import Constraint, Plan, read_constraints
@@ -151,11 +152,7 @@ def issue_certificate(
     notes += _left_out(plan, data)
     if outcome.passed and _is_behavior_model(results):
         notes.append("the model is the behaviour model itself: nothing changes for anyone")
-    notes += [
-        f"assumption violated: {assumption.name} ({assumption.evidence})"
-        for assumption in assumptions
-        if assumption.status == "violated"
-    ]
+    notes += [violation(each) for each in assumptions if each.status == "violated"]
     everyone = of.everyone
     return Certificate(
         passed=outcome.passed,

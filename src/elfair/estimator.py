@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from elfair.certificate import Certificate
+from elfair.certificate import NOT_STATED, Certificate, Provenance
 from elfair.certification import warn_reader
 from elfair.columns import as_floats, check_length, check_order, one_column
 from elfair.data import LoggedData
@@ -53,6 +54,34 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         certificate: Certificate = self.certificate_
         return certificate.explain()
+
+    def state(
+        self,
+        *,
+        chosen_by: Mapping[str, str] | str = NOT_STATED,
+        why: Mapping[str, str] | str = NOT_STATED,
+        provenance: Provenance | None = None,
+        earlier_tests: int = 0,
+    ) -> Self:
+        """Put into the certificate what only people can say.
+
+        Parameters
+        ----------
+        chosen_by, why : str or mapping of str to str
+            Who chose tolerances and deltas, and for what reason: of all constraints, or of each by
+            its text.
+        provenance : Provenance, optional
+            Where the rows come from.
+        earlier_tests : int, default 0
+            How many other tests of the same held-out rows there were, in other processes.
+        """
+        check_is_fitted(self)
+        certificate = self.certificate_.stating(
+            chosen_by=chosen_by, why=why, provenance=provenance, earlier_tests=earlier_tests
+        )
+        self._trained = replace(self._trained, certificate=certificate)
+        self.certificate_ = certificate
+        return self
 
     def _check_columns(self, X: Any, *, reset: bool) -> None:
         """Remember the number and names of the features, or hold others against them."""

@@ -11,17 +11,22 @@ if TYPE_CHECKING:
     from elfair.study.data import LeftOut, StudyData
     from elfair.study.drafting import draft_study
     from elfair.study.file import StatedConstraint, StudyFile
+    from elfair.study.ledger import Ledger
+    from elfair.study.outcome import StudyOutcome, fit_study
     from elfair.study.sources import SourceTable, read_table
 
 __all__ = [
     "Feature",
+    "Ledger",
     "LeftOut",
     "SourceTable",
     "StatedConstraint",
     "StudyData",
     "StudyFile",
+    "StudyOutcome",
     "TableEncoding",
     "draft_study",
+    "fit_study",
     "read_table",
 ]
 
@@ -29,11 +34,14 @@ __all__ = [
 #: not pydantic.
 _LAZY = {
     "LeftOut": "data",
+    "Ledger": "ledger",
     "SourceTable": "sources",
     "StatedConstraint": "file",
     "StudyData": "data",
     "StudyFile": "file",
+    "StudyOutcome": "outcome",
     "draft_study": "drafting",
+    "fit_study": "outcome",
     "read_table": "sources",
 }
 

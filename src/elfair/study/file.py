@@ -123,6 +123,7 @@ class StudyFile(Part):
     )
     _folder: Path = PrivateAttr(default=Path())
     _digest: str = PrivateAttr(default="")
+    _text: str = PrivateAttr(default="")
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -197,12 +198,18 @@ class StudyFile(Part):
             raise _hidden(together(name, mistakes))
         study._folder = folder
         study._digest = hashlib.sha256(content).hexdigest()
+        study._text = without_secrets(text)
         return study
 
     @property
     def folder(self) -> Path:
         """Where relative paths begin."""
         return self._folder
+
+    @property
+    def text(self) -> str:
+        """The file, without secrets."""
+        return self._text
 
     def digest(self) -> str:
         """The sha256 of the file's bytes."""
@@ -226,26 +233,32 @@ class StudyFile(Part):
         every += [*columns.behavior.values(), spread if isinstance(spread, str) else None]
         return list(dict.fromkeys(name for name in every if name is not None))
 
-    def read(self) -> StudyData:
-        """Read the table, and make of it what `fit` takes."""
-        source = read_table(
-            self.data.source,
-            query=self.data.query,
+    def read(self, source: str | Path | None = None) -> StudyData:
+        """Read the table, and make of it what `fit` takes.
+
+        Parameters
+        ----------
+        source : str or Path, optional
+            A file to read instead of the source that the study names.
+        """
+        table = read_table(
+            self.data.source if source is None else Path(source).resolve(),
+            query=self.data.query if source is None else None,
             columns=self.needed_columns,
             folder=self.folder,
         )
         keys = ("classes", "positive", "cost")
         parameters = self._parameters()
         return study_data(
-            source.table,
+            table.table,
             self.columns,
             encoding=self.encoding,
             in_conditions=self._categories_in_conditions(),
             missing_impact=self.rows.missing_impact,
             parameters={key: parameters[key] for key in keys if key in parameters},
             continuous=self.model.kind == "regressor",
-            source=source.name,
-            digest=source.digest,
+            source=table.name,
+            digest=table.digest,
         )
 
     def estimator(self) -> ELFClassifier | ELFRegressor:
