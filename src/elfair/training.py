@@ -16,6 +16,7 @@ from elfair.bounds import get_bound
 from elfair.certificate import CandidateRecord, Certificate
 from elfair.certification import declared_estimation, issue_certificate
 from elfair.constraints import Claim, Plan
+from elfair.contents import content_digest
 from elfair.data import LoggedData
 from elfair.errors import BoundError, InputError
 from elfair.fairness_test import (
@@ -65,6 +66,25 @@ class Model:
         free: Floats = self.policy.free(self.theta, self.policy.logged(rows))
         return free
 
+    def digest(self) -> str:
+        """The SHA-256 of all that its probabilities depend on, in 64 hexadecimal digits."""
+        return digests([self])[0]
+
+
+def digests(models: Sequence[Model]) -> tuple[str, ...]:
+    """The digest of each of some models; what they share is read once.
+
+    Examples
+    --------
+    >>> first, again, other = (Model("policy", np.array([x])) for x in (0.5, 0.5, 0.25))
+    >>> one, two, three = digests([first, again, other])
+    >>> one == two == first.digest(), one == three
+    (True, False)
+    """
+    policies = {id(model.policy): model.policy for model in models}
+    read = {key: content_digest(policy) for key, policy in policies.items()}
+    return tuple(content_digest((read[id(model.policy)], model.theta)) for model in models)
+
 
 @dataclass(frozen=True)
 class Trained:
@@ -76,6 +96,8 @@ class Trained:
         One model, or those of all folds, one of which is picked at random for each decision.
     shares : tuple of float
         How often each is picked: as its fold's share of the tested rows.
+    lineup : tuple of Model
+        All models that were lined up for the test, in order; those of all folds.
     certificate : Certificate
         What the test said.
     tuned : dict
@@ -84,6 +106,7 @@ class Trained:
 
     models: tuple[Model, ...]
     shares: tuple[float, ...]
+    lineup: tuple[Model, ...]
     certificate: Certificate
     tuned: dict[str, Any]
 
@@ -213,7 +236,7 @@ def _searched_and_tested(
         candidate=record,
         declared=selection.task.assumptions(),
     )
-    return Trained((model,), (1.0,), certificate, tuned)
+    return Trained((model,), (1.0,), tuple(models), certificate, tuned)
 
 
 def _crossfitted(
@@ -279,7 +302,7 @@ def _crossfitted(
         declared=selection.task.assumptions(),
     )
     shares = tuple(trial.sealed.n / data.n for trial in trials)
-    return Trained(tuple(models), shares, certificate, {})
+    return Trained(tuple(models), shares, tuple(models), certificate, {})
 
 
 def _check_sizes(claims: tuple[Claim, ...], data: LoggedData, candidate: LoggedData) -> None:
@@ -309,7 +332,8 @@ def _searched(
         openings=0,
         candidate=_record(selection, [found], evaluations),
     )
-    return Trained((Model(policy, found.theta),), (1.0,), certificate, {})
+    models = (Model(policy, found.theta),)
+    return Trained(models, (1.0,), models, certificate, {})
 
 
 def _record(selection: Selection, found: Sequence[Candidate], evaluations: int) -> CandidateRecord:
