@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
@@ -36,6 +37,7 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         """Keep what predictions need of the data, beside the model."""
 
     def _fit(self, X: Any, y: Any, logged: Mapping[str, Any]) -> Self:
+        self._forget()  # also what came with a model that was loaded
         try:
             check_order(X=X, y=y)
             data, self._trained = self._train(X, y, logged)
@@ -82,6 +84,25 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         self._trained = replace(self._trained, certificate=certificate)
         self.certificate_ = certificate
         return self
+
+    def save(
+        self, path: str | os.PathLike[str], *, encoding: Mapping[str, Any] | None = None
+    ) -> None:
+        """Write the fitted estimator to a file that `elfair.load` reads, without pickle.
+
+        Also after "no solution found": whoever checks that needs what was tested.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, whose name ends with ``.elfair``; one that is there already is replaced.
+        encoding : mapping, optional
+            Anything that JSON can say, to be kept with the model: how a table becomes features, for
+            instance. It is the attribute ``encoding_`` of what is loaded.
+        """
+        from elfair.persistence import save
+
+        save(self, path, encoding=encoding)
 
     def _check_columns(self, X: Any, *, reset: bool) -> None:
         """Remember the number and names of the features, or hold others against them."""

@@ -16,6 +16,7 @@ from elfair.bounds import get_bound
 from elfair.certificate import CandidateRecord, Certificate, Fate, ModelPicture, TradeOff
 from elfair.certification import Circumstances, declared_estimation, issue_certificate
 from elfair.constraints import Claim, Plan
+from elfair.contents import content_digest
 from elfair.data import LoggedData
 from elfair.errors import BoundError, InputError
 from elfair.fairness_test import (
@@ -27,7 +28,6 @@ from elfair.fairness_test import (
     run_in_turn,
     run_on_folds,
 )
-from elfair.hashing import columns_digest, content_digest
 from elfair.language import holds
 from elfair.partition import cross_partition, partition
 from elfair.picturing import impact_series
@@ -70,8 +70,23 @@ class Model:
         return free
 
     def digest(self) -> str:
-        """SHA-256 of the policy and its parameters."""
-        return content_digest((self.policy, self.theta))
+        """The SHA-256 of all that its probabilities depend on, in 64 hexadecimal digits."""
+        return digests([self])[0]
+
+
+def digests(models: Sequence[Model]) -> tuple[str, ...]:
+    """The digest of each of some models; what they share is read once.
+
+    Examples
+    --------
+    >>> first, again, other = (Model("policy", np.array([x])) for x in (0.5, 0.5, 0.25))
+    >>> one, two, three = digests([first, again, other])
+    >>> one == two == first.digest(), one == three
+    (True, False)
+    """
+    policies = {id(model.policy): model.policy for model in models}
+    read = {key: content_digest(policy) for key, policy in policies.items()}
+    return tuple(content_digest((read[id(model.policy)], model.theta)) for model in models)
 
 
 @dataclass(frozen=True)
@@ -84,19 +99,19 @@ class Trained:
         One model, or those of all folds, one of which is picked at random for each decision.
     shares : tuple of float
         How often each is picked: as its fold's share of the tested rows.
+    lineup : tuple of Model
+        All models that were lined up for the test, in their order; of folds, their models.
     certificate : Certificate
         What the test said.
     tuned : dict
         What `tune` chose.
-    lineup : tuple of Model
-        All models that were lined up for the test, in their order; of folds, their models.
     """
 
     models: tuple[Model, ...]
     shares: tuple[float, ...]
+    lineup: tuple[Model, ...]
     certificate: Certificate
     tuned: dict[str, Any]
-    lineup: tuple[Model, ...]
 
     def probabilities(self, features: Floats, behavior: Floats | None) -> Floats:
         """The probability of every decision, of shape (n, classes).
@@ -116,11 +131,9 @@ class Trained:
         return np.asarray(sum(every))
 
 
-def mixture_digest(digests: Sequence[str]) -> str:
+def mixture_digest(line: Sequence[str]) -> str:
     """Of models one of which is picked at random: of their digests; of a single model, its own."""
-    if len(digests) == 1:
-        return digests[0]
-    return columns_digest([("mixture", np.array(digests, dtype=object))])
+    return line[0] if len(line) == 1 else content_digest(("mixture", *line))
 
 
 def train(
@@ -213,7 +226,7 @@ def _searched_and_tested(
 
     turns = run_in_turn(trials())
     model = models[turns.place - 1]
-    trade_off = _trade_off(turns, lineup, candidate, free)
+    trade_off, line = _trade_off(turns, lineup, candidate, free), digests(models)
     record = replace(
         _record(selection, lineup.found.candidates[:1], lineup.found.evaluations),
         loss=trade_off.models[turns.place - 1].loss,
@@ -232,14 +245,14 @@ def _searched_and_tested(
             split=parameters["split"],
             seed=seed,
             openings=sealed.openings,
-            model=model.digest(),
-            lineup=[each.digest() for each in models],
+            model=line[turns.place - 1],
+            lineup=line,
             candidate=record,
             trade_off=trade_off,
         ),
         selection.task.assumptions(),
     )
-    return Trained((model,), (1.0,), certificate, tuned, tuple(models))
+    return Trained((model,), (1.0,), tuple(models), certificate, tuned)
 
 
 def _trade_off(
@@ -311,7 +324,7 @@ def _crossfitted(
             found.append(candidate)
             evaluations += steps
     outcome = run_on_folds(trials)
-    digests = [model.digest() for model in models]
+    line = digests(models)
     certificate = issue_certificate(
         trials[0].plan,
         outcome,
@@ -323,8 +336,8 @@ def _crossfitted(
             split="crossfit",
             seed=seed,
             openings=trials[0].sealed.openings,
-            model=mixture_digest(digests),
-            lineup=digests,
+            model=mixture_digest(line),
+            lineup=line,
             candidate=_record(selection, found, evaluations),
             folds=len(trials),
             n_aside=max(others.n for others, _ in divided),
@@ -332,7 +345,7 @@ def _crossfitted(
         selection.task.assumptions(),
     )
     shares = tuple(trial.sealed.n / data.n for trial in trials)
-    return Trained(tuple(models), shares, certificate, {}, tuple(models))
+    return Trained(tuple(models), shares, tuple(models), certificate, {})
 
 
 def _check_sizes(claims: tuple[Claim, ...], data: LoggedData, candidate: LoggedData) -> None:
@@ -370,7 +383,7 @@ def _searched(
             candidate=_record(selection, [found], evaluations),
         ),
     )
-    return Trained((model,), (1.0,), certificate, {}, (model,))
+    return Trained((model,), (1.0,), (model,), certificate, {})
 
 
 def _record(selection: Selection, found: Sequence[Candidate], evaluations: int) -> CandidateRecord:

@@ -16,9 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from elfair.certificate import NOT_STATED, Certificate
+from elfair.contents import content_digest
 from elfair.data import LoggedData
 from elfair.errors import InputError
-from elfair.hashing import content_digest, rows_digest
+from elfair.hashing import rows_digest
 from elfair.records import from_json, to_json
 
 
