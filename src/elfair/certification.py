@@ -63,7 +63,8 @@ def issue_certificate(
         What the model's maker answers for, beside what every test rests on.
     """
     data, results = outcome.data, outcome.results
-    assumptions = list_assumptions(plan, results, data, split=split, openings=openings)
+    groups = [group for result in results for group in result.groups]
+    assumptions = list_assumptions(plan, groups, data, split=split, openings=openings)
     if plan.claims:
         assumptions += declared
     deltas = [result.delta for result in results]
