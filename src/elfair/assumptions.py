@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from elfair.certificate import Assumption, ConstraintResult, Status, opened_once
+from collections.abc import Sequence
+
+from elfair.certificate import Assumption, GroupRecord, Status, opened_once
 from elfair.constraints import Plan
 from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
@@ -24,7 +26,7 @@ LARGEST_ERROR = 0.25
 
 def list_assumptions(
     plan: Plan,
-    results: tuple[ConstraintResult, ...],
+    groups: Sequence[GroupRecord],
     data: LoggedData,
     *,
     split: str,
@@ -36,8 +38,8 @@ def list_assumptions(
     ----------
     plan : Plan
         What was tested.
-    results : tuple of ConstraintResult
-        What was seen.
+    groups : sequence of GroupRecord
+        What was seen of whom it speaks of, statement by statement.
     data : LoggedData
         The rows that were tested.
     split : str
@@ -47,7 +49,7 @@ def list_assumptions(
     """
     if not plan.claims:
         return ()  # nothing was promised
-    weighted = any(group.mean_weight is not None for r in results for group in r.groups)
+    weighted = any(group.mean_weight is not None for group in groups)
     means = [mean for claim in plan.claims for mean in claim.means]
     label = any(uses_label(mean) or asks_for_cost(mean, data) for mean in means)
     found = [opened_once(openings), _split(split)]
@@ -64,7 +66,7 @@ def list_assumptions(
             )
         )
     if weighted:
-        found += [_weights(results, data, split), *_fit(plan), _support(data), *_OF_WEIGHTS]
+        found += [_weights(groups, data, split), *_fit(plan), _support(data), *_OF_WEIGHTS]
         if isinstance(data, ContinuousData):
             found.append(_spread(data))
     if label:
@@ -94,7 +96,7 @@ def list_assumptions(
             )
         )
     if plan.bound.kind == "asymptotic":
-        found.append(_normal(results, data))
+        found.append(_normal(groups, data))
     return tuple(found)
 
 
@@ -110,11 +112,10 @@ def _costs(data: LoggedData) -> Assumption:
     )
 
 
-def _normal(results: tuple[ConstraintResult, ...], data: LoggedData) -> Assumption:
+def _normal(groups: Sequence[GroupRecord], data: LoggedData) -> Assumption:
     """Where all behaviour probabilities are known, so is how much a weight varies: if too much for
     the average of so many rows, then the new model decides as hardly anybody was decided about.
     """
-    groups = [group for result in results for group in result.groups]
     rare = [g for g in groups if (g.mean_weight_error or 0.0) > LARGEST_ERROR]
     status: Status = "declared"
     evidence = f"the smallest group has {min((g.n for g in groups), default=0)} rows"
@@ -150,7 +151,7 @@ def _split(split: str) -> Assumption:
     )
 
 
-def _weights(results: tuple[ConstraintResult, ...], data: LoggedData, split: str) -> Assumption:
+def _weights(groups: Sequence[GroupRecord], data: LoggedData, split: str) -> Assumption:
     """E[w | group] = 1 when the propensities are right: the cheapest test of them.
 
     Where not all behaviour probabilities are known, a mean a little below 1 may be a rare decision
@@ -161,7 +162,7 @@ def _weights(results: tuple[ConstraintResult, ...], data: LoggedData, split: str
     shown: list[str] = []
     status: Status = "checked"
     # A condition may come with weights in one statement and without in another.
-    weighted = {g.condition: g for r in results for g in r.groups if g.mean_weight is not None}
+    weighted = {g.condition: g for g in groups if g.mean_weight is not None}
     for group in weighted.values():
         assert group.mean_weight is not None
         assert group.mean_weight_error is not None

@@ -12,7 +12,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from elfair.columns import Array, check_length, one_column, positions
-from elfair.constraints import Constraint, read_constraints
+from elfair.constraints import Claim, Constraint, read_constraints
 from elfair.data import LoggedData, behavior_probabilities, read_features
 from elfair.decisions import Decisions, draw
 from elfair.errors import DataError
@@ -22,7 +22,7 @@ from elfair.search.maximisation import goal_of
 from elfair.search.module import ModuleFamily, is_module
 from elfair.search.scoring import ScoredFamily
 from elfair.search.task import Classification
-from elfair.training import Trained, train
+from elfair.training import MakeTask, Trained, train
 
 Floats = NDArray[np.float64]
 
@@ -261,6 +261,10 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         data = LoggedData(
             X, labels, classes=self.classes, positive=self.positive, cost=self.cost, **logged
         )
+        claims, task = self._asked(data)
+        return data, train(data, claims, self.get_params(deep=False), self._seed(), task)
+
+    def _asked(self, data: LoggedData) -> tuple[tuple[Claim, ...], MakeTask]:
         claims = read_constraints(self.constraints, self.delta, data)
         if data.classes.size == 0:
             raise DataError(
@@ -268,13 +272,14 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
                 hint="pass decision=, the decision that was taken.",
             )
         if data.classes.size == 1:
-            source = "classes" if self.classes is not None else "y" if y is not None else "decision"
+            source = "y" if data.label is not None else "decision"
+            source = "classes" if self.classes is not None else source
             raise DataError(
                 f"{source} holds only one class: {data.classes[0]!r}; at least two are needed.",
                 hint="a classifier has nothing to decide here.",
             )
-        goal.check_decisions(data)
-        return data, train(data, claims, self.get_params(deep=False), self._seed(), _task)
+        goal_of(self.objective).check_decisions(data)
+        return claims, _task
 
     def _remember(self, data: LoggedData) -> None:
         self._behavior_model = data.behavior_model
