@@ -1,4 +1,4 @@
-"""Property tests repeat their examples; a population and the built site, which several folders share.
+"""Property tests repeat their examples; a population and the site, which several folders share.
 
 HYPOTHESIS_PROFILE=random looks for new examples.
 """

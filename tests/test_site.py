@@ -20,15 +20,7 @@ from elfair.experiments.study import Study
 ROOT = Path(__file__).parents[1]
 #: Attributes from which a browser fetches by itself; of links, only these kinds are fetched.
 FETCHED = {"src", "srcset", "poster", "data"}
-FETCHED_LINKS = {
-    "stylesheet",
-    "icon",
-    "preload",
-    "prefetch",
-    "preconnect",
-    "dns-prefetch",
-    "modulepreload",
-}
+FETCHED_LINKS = {"stylesheet", "icon", "preload", "modulepreload", "prefetch", "preconnect"}
 
 
 class Reader(HTMLParser):
@@ -54,9 +46,7 @@ class Reader(HTMLParser):
             self.fetched.append(found["href"])
         if tag == "a" and "href" in found:
             self.links.append(found["href"])
-            if "md-nav__link" in found.get("class", "") or "md-tabs__link" in found.get(
-                "class", ""
-            ):
+            if "md-nav__link" in found.get("class", ""):
                 self.navigation.append(found["href"])
 
     def handle_data(self, data: str) -> None:
@@ -65,10 +55,9 @@ class Reader(HTMLParser):
 
 @pytest.fixture(scope="module")
 def pages(site: Path) -> dict[Path, Reader]:
-    found = {
-        path: Reader(path.read_text(encoding="utf-8")) for path in sorted(site.rglob("*.html"))
-    }
-    return {path: page for path, page in found.items() if path.name != "404.html"}
+    # What is shown in the place of any missing page has addresses from the root.
+    paths = set(site.rglob("*.html")) - {site / "404.html"}
+    return {path: Reader(path.read_text(encoding="utf-8")) for path in sorted(paths)}
 
 
 def test_every_page_of_the_docs_is_in_the_navigation(site, pages):

@@ -52,5 +52,5 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def _plain_pipes(row: re.Match[str]) -> str:
-    """In code inside a table, GitHub wants a pipe to be escaped, and Python-Markdown shows the escape."""
+    """In code inside a table GitHub wants pipes to be escaped; Python-Markdown shows the escape."""
     return CODE.sub(lambda code: code[0].replace("\\|", "|"), row[0])

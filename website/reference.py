@@ -82,7 +82,8 @@ def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "must be given"
     value = field.get_default(call_default_factory=True)
-    return "" if not value and value != 0 or isinstance(value, BaseModel) else f"`{_toml(value)}`"
+    nothing = isinstance(value, BaseModel) or value in (None, "", (), [], {})
+    return "" if nothing else f"`{_toml(value)}`"
 
 
 def _example(field: FieldInfo) -> str:

@@ -35,8 +35,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from chromium import Chromium, Page, executable
 
 MISSING = (
-    "there is no Chromium: install it (on Debian: apt-get install chromium), or let ELFAIR_CHROMIUM "
-    "name its program"
+    "there is no Chromium: install it (on Debian: apt-get install chromium), or name its program "
+    "in ELFAIR_CHROMIUM"
 )
 
 

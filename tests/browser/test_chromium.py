@@ -118,6 +118,6 @@ def test_pages_share_nothing(browser, page, written):
 def test_mistakes_of_a_test_are_told(page):
     with pytest.raises(RuntimeError, match="nonsense is not defined"):
         page.evaluate("nonsense")
-    with pytest.raises(TimeoutError, match="not in 0.1 s: 1 > 2"):
+    with pytest.raises(TimeoutError, match=r"not in 0\.1 s: 1 > 2"):
         page.wait_for("1 > 2", patience=0.1)
     page.wait_for("2 > 1")

@@ -1,4 +1,4 @@
-"""The documentation site as people see it: opened from disk, light and dark, printed, on a phone."""
+"""The documentation site as people see it: from disk, light and dark, printed, on a phone."""
 
 from __future__ import annotations
 
