@@ -7,7 +7,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from elfair.bounds.base import Array, Sample, require_delta
+from elfair.bounds.base import Array, Moments, Sample, require_delta
 from elfair.bounds.finite import FiniteSampleBound
 
 
@@ -38,6 +38,10 @@ class Hoeffding(FiniteSampleBound):
         mean = sum(sample.values.mean(axis=-1) for sample in samples)
         return np.asarray(mean + _margin(samples, delta, [s.n for s in samples]))
 
+    def _of_moments(self, moments: Sequence[Moments], delta: float) -> float | None:
+        mean = sum(each.mean for each in moments)
+        return mean + _margin(moments, delta, [each.n for each in moments])
+
     def _predict_disjoint(
         self, samples: Sequence[Sample], delta: float, n: Sequence[float]
     ) -> tuple[float, list[Array]]:
@@ -51,6 +55,8 @@ class Hoeffding(FiniteSampleBound):
         return width * sqrt(log(1 / delta) / (2 * n)), 0.0
 
 
-def _margin(samples: Sequence[Sample], delta: float, n: Sequence[float]) -> float:
+def _margin(
+    samples: Sequence[Sample] | Sequence[Moments], delta: float, n: Sequence[float]
+) -> float:
     squares = sum((s.high - s.low) ** 2 / rows for s, rows in zip(samples, n, strict=True))
     return sqrt(log(1 / delta) / 2 * squares)
