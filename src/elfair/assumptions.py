@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from elfair.certificate import Assumption, GroupRecord, Status, opened_once
 from elfair.constraints import Plan
@@ -19,6 +19,8 @@ WEIGHT_ERRORS = 4.0
 MEAN_WEIGHT = "mean weight near 1"
 #: The name of another one, which does not depend on the new model.
 PROPENSITIES_FIT = "propensities fit the decisions"
+#: The name of one that is checked where the behaviour model's probabilities are all known.
+SUPPORT = "support"
 #: The standard error of a mean weight, known from the behaviour model, above which a few rows that
 #: are not there may change everything.
 LARGEST_ERROR = 0.25
@@ -51,52 +53,30 @@ def list_assumptions(
         return ()  # nothing was promised
     weighted = any(group.mean_weight is not None for group in groups)
     means = [mean for claim in plan.claims for mean in claim.means]
+    known = data.behavior is not None
     label = any(uses_label(mean) or asks_for_cost(mean, data) for mean in means)
-    found = [opened_once(openings), _split(split)]
+    found = [opened_once(openings), of_split(split)]
     if split == "crossfit":
-        found.append(_STABLE)
+        found.append(STABLE)
     if plan.logged_averages:
-        found.append(
-            Assumption(
-                "tau is known",
-                "The average impact in the data is taken for the true impact of the behaviour "
-                "model, held-out rows included.",
-                "violated",
-                "it is an estimate, and the bound ignores its error; estimator='paired' has none",
-            )
-        )
+        found.append(TAU)
     if weighted:
-        found += [_weights(groups, data, split), *_fit(plan), _support(data), *_OF_WEIGHTS]
+        found += [of_weights(groups, split, known), *_fit(plan), _support(known), *OF_WEIGHTS]
         if isinstance(data, ContinuousData):
             found.append(_spread(data))
     if label:
-        found.append(_LABEL)
+        found.append(LABEL)
     if any(asks_for_cost(mean, data) for mean in means):
         found.append(_costs(data))
     found.append(_people(data))
-    found += _ALWAYS
+    found += ALWAYS
     estimation = plan.baselines.estimation
     if weighted and estimation.ranges:
-        shown = ", ".join(f"{name} in [{a:g}, {b:g}]" for name, (a, b) in estimation.ranges.items())
-        found.append(
-            Assumption(
-                "impact range",
-                "No impact, logged or to come, is outside the declared range.",
-                "declared",
-                f"{shown}; the data do not contradict it",
-            )
-        )
+        found.append(of_ranges(estimation.ranges))
     if weighted and estimation.largest_weight < float("inf"):
-        found.append(
-            Assumption(
-                "propensity floor",
-                "The behaviour model took no decision with less than the declared probability.",
-                "declared",
-                f"{1 / estimation.largest_weight:g}; the data do not contradict it",
-            )
-        )
+        found.append(of_floor(1 / estimation.largest_weight))
     if plan.bound.kind == "asymptotic":
-        found.append(_normal(groups, data))
+        found.append(of_normality(groups, known))
     return tuple(found)
 
 
@@ -112,14 +92,37 @@ def _costs(data: LoggedData) -> Assumption:
     )
 
 
-def _normal(groups: Sequence[GroupRecord], data: LoggedData) -> Assumption:
-    """Where all behaviour probabilities are known, so is how much a weight varies: if too much for
+def of_ranges(ranges: Mapping[str, tuple[float, float]]) -> Assumption:
+    """That impacts stay inside their declared ranges."""
+    shown = ", ".join(f"{name} in [{a:g}, {b:g}]" for name, (a, b) in ranges.items())
+    return Assumption(
+        "impact range",
+        "No impact, logged or to come, is outside the declared range.",
+        "declared",
+        f"{shown}; the data do not contradict it",
+    )
+
+
+def of_floor(floor: float) -> Assumption:
+    """That no decision was rarer than declared."""
+    return Assumption(
+        "propensity floor",
+        "The behaviour model took no decision with less than the declared probability.",
+        "declared",
+        f"{floor:g}; the data do not contradict it",
+    )
+
+
+def of_normality(groups: Sequence[GroupRecord], known: bool) -> Assumption:
+    """That averages are close to normal.
+
+    Where all behaviour probabilities are known, so is how much a weight varies: if too much for
     the average of so many rows, then the new model decides as hardly anybody was decided about.
     """
     rare = [g for g in groups if (g.mean_weight_error or 0.0) > LARGEST_ERROR]
     status: Status = "declared"
     evidence = f"the smallest group has {min((g.n for g in groups), default=0)} rows"
-    if rare and data.behavior is not None:
+    if rare and known:
         status = "violated"
         worst = max(rare, key=lambda group: group.mean_weight_error or 0.0)
         evidence = (
@@ -134,7 +137,8 @@ def _normal(groups: Sequence[GroupRecord], data: LoggedData) -> Assumption:
     )
 
 
-def _split(split: str) -> Assumption:
+def of_split(split: str) -> Assumption:
+    """That the tested rows had no part in the model."""
     by_split: dict[str, tuple[Status, str]] = {
         "random": ("checked", "a simple random split by seed and row"),
         "stratified": (
@@ -151,7 +155,7 @@ def _split(split: str) -> Assumption:
     )
 
 
-def _weights(groups: Sequence[GroupRecord], data: LoggedData, split: str) -> Assumption:
+def of_weights(groups: Sequence[GroupRecord], split: str, known: bool) -> Assumption:
     """E[w | group] = 1 when the propensities are right: the cheapest test of them.
 
     Where not all behaviour probabilities are known, a mean a little below 1 may be a rare decision
@@ -169,7 +173,7 @@ def _weights(groups: Sequence[GroupRecord], data: LoggedData, split: str) -> Ass
         shown.append(f"{group.condition}: {group.mean_weight:.3f} +- {group.mean_weight_error:.3f}")
         # A policy equal to the behaviour model has weights of exactly 1, up to rounding.
         off = group.mean_weight - 1
-        below = data.behavior is not None or group.mean_weight < SEEN_SHARE
+        below = known or group.mean_weight < SEEN_SHARE
         off = abs(off) if below else off
         if off > errors * group.mean_weight_error + 1e-9:
             status = "violated"
@@ -200,10 +204,9 @@ def _fit(plan: Plan) -> list[Assumption]:
     ]
 
 
-def _support(data: LoggedData) -> Assumption:
-    known = data.behavior is not None
+def _support(known: bool) -> Assumption:
     return Assumption(
-        "support",
+        SUPPORT,
         "Every decision that the new model can take was possible under the behaviour model.",
         "checked" if known else "declared",
         "the behaviour model's probability of every decision is known" if known else "",
@@ -230,7 +233,15 @@ def _people(data: LoggedData) -> Assumption:
     )
 
 
-_STABLE = Assumption(
+TAU = Assumption(
+    "tau is known",
+    "The average impact in the data is taken for the true impact of the behaviour model, held-out "
+    "rows included.",
+    "violated",
+    "it is an estimate, and the bound ignores its error; estimator='paired' has none",
+)
+
+STABLE = Assumption(
     "stable search",
     "A single row hardly changes the model that the search finds, so that the average over folds "
     "is close to normal, with at most twice the variance of independent rows.",
@@ -238,7 +249,7 @@ _STABLE = Assumption(
     "the width of each bound allows for twice the variance",
 )
 
-_OF_WEIGHTS = (
+OF_WEIGHTS = (
     Assumption(
         "decisions unconfounded",
         "Given everything that the propensity accounts for, the logged decision was drawn "
@@ -261,14 +272,14 @@ _OF_WEIGHTS = (
     ),
 )
 
-_LABEL = Assumption(
+LABEL = Assumption(
     "label known for everyone",
     "The label is known for every row, and not only for those who were approved.",
     "declared",
     "",
 )
 
-_ALWAYS = (
+ALWAYS = (
     Assumption(
         "same population",
         "The people to be decided about come from the population of the data.",

@@ -1,50 +1,54 @@
-"""`moment_factors`: the predicted bound on one mean from its mean and standard deviation alone."""
+"""A bound from moments is the bound from rows, or it is not given."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from elfair.bounds import Sample, get_bound
-from elfair.errors import InputError
+from elfair.bounds import Moments, Sample, get_bound
+from elfair.bounds.student import standard_error
 
-BY_MOMENTS = ["ttest", "hoeffding", "bernstein"]
-BY_ROWS = ["anderson", "betting"]
-
-
-@pytest.mark.parametrize("name", BY_MOMENTS)
-@pytest.mark.parametrize("n", [1.5, 4.5, 27.3, 400.0, 1e6])
-@pytest.mark.parametrize("delta", [0.3, 0.1, 0.01])
-@pytest.mark.parametrize("ends", [(-2.0, 1.0), (-7.0, 3.0)])
-def test_the_factors_give_the_predicted_bound(
-    name: str, n: float, delta: float, ends: tuple[float, float]
-) -> None:
-    values = np.random.default_rng(0).uniform(-2, 1, size=60)
-    value, _ = get_bound(name).predict([Sample(values, *ends)], delta, [n])
-    factors = get_bound(name).moment_factors(ends[1] - ends[0], delta, n)
-    assert factors is not None
-    a, b = factors
-    assert values.mean() + a + b * values.std(ddof=1) == pytest.approx(value, rel=1e-12)
+BOUNDS = ["ttest", "hoeffding", "bernstein", "anderson", "betting"]
 
 
-@pytest.mark.parametrize("name", BY_ROWS)
-def test_bounds_that_look_at_each_row_have_none(name: str) -> None:
-    assert get_bound(name).moment_factors(3.0, 0.1, 50) is None
-    # Rightly: the same two moments, another bound.
-    rows = np.array([-1.0, 1.0] * 20), np.repeat([2.0, -0.5], [8, 32])
-    first, second = ((values - values.mean()) / values.std() for values in rows)
-    predicted = [
-        get_bound(name).predict([Sample(values, -3, 3)], 0.1, [50])[0] for values in (first, second)
+def moments(sample):
+    values = sample.values
+    return Moments(sample.n, values.mean(), values.var(ddof=1), sample.low, sample.high)
+
+
+def samples(kind):
+    rng = np.random.default_rng(0)
+    sizes = {"one": [40], "disjoint": [40, 25, 90], "overlapping": [40, 30]}[kind]
+    starts = np.cumsum([0, *sizes]) if kind == "disjoint" else np.zeros(3, int)
+    return [
+        Sample(rng.uniform(-1, 2, n), -1, 2, 0.5, np.arange(start, start + n))
+        for n, start in zip(sizes, starts, strict=False)
     ]
-    assert abs(predicted[0] - predicted[1]) > 0.01
 
 
-@pytest.mark.parametrize("name", ["ttest", "bernstein"])
-def test_one_row_is_too_few(name: str) -> None:
-    assert get_bound(name).moment_factors(3.0, 0.1, 1.0) is None
+@pytest.mark.parametrize("kind", ["one", "disjoint", "overlapping"])
+@pytest.mark.parametrize("name", BOUNDS)
+def test_it_is_the_bound_from_rows_or_none(name, kind):
+    rows, disjoint = samples(kind), kind != "overlapping"
+    error = standard_error(rows, disjoint=disjoint)
+    bound = get_bound(name)
+    found = bound.upper_of_moments(
+        [moments(each) for each in rows], 0.05, disjoint=disjoint, error=error
+    )
+    needs_rows = name in ("anderson", "betting") or (name, kind) == ("bernstein", "disjoint")
+    assert (found is None) == needs_rows
+    if found is not None:
+        assert found == pytest.approx(float(bound.upper(rows, 0.05, disjoint=disjoint)), rel=1e-12)
 
 
-@pytest.mark.parametrize("name", BY_MOMENTS)
-def test_delta_is_checked(name: str) -> None:
-    with pytest.raises(InputError, match="delta"):
-        get_bound(name).moment_factors(3.0, 1.5, 20.0)
+def test_overlapping_samples_need_their_error():
+    of = [moments(each) for each in samples("overlapping")]
+    assert get_bound("ttest").upper_of_moments(of, 0.05, disjoint=False) is None
+
+
+def test_rows_that_do_not_vary_say_nothing_unless_all_are_0():
+    bound = get_bound("ttest")
+    assert bound.upper_of_moments([Moments(9, -1.0, 0.0)], 0.1) == np.inf
+    assert bound.upper_of_moments([Moments(9, 0.0, 0.0)], 0.1) == 0
+    of = [Moments(9, -1.0, 1.0), Moments(9, 0.5, 1.0)]
+    assert bound.upper_of_moments(of, 0.1, disjoint=False, error=0.0) == np.inf  # rows that cancel

@@ -6,7 +6,7 @@ Each file holds one bound; `get_bound` finds it by the name that a user writes.
 from __future__ import annotations
 
 from elfair.bounds.anderson import Anderson
-from elfair.bounds.base import Bound, Sample
+from elfair.bounds.base import Bound, Moments, Sample
 from elfair.bounds.bernstein import EmpiricalBernstein
 from elfair.bounds.betting import Betting, wealth_exceeds
 from elfair.bounds.hoeffding import Hoeffding
@@ -19,6 +19,7 @@ __all__ = [
     "Bound",
     "EmpiricalBernstein",
     "Hoeffding",
+    "Moments",
     "Sample",
     "StudentT",
     "get_bound",

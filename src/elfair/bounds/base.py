@@ -87,6 +87,32 @@ class Sample:
         return int(self.values.shape[-1])
 
 
+@dataclass(frozen=True)
+class Moments:
+    """What a record keeps of a sample.
+
+    Parameters
+    ----------
+    n : int
+        How many rows.
+    mean, variance : float
+        Of these rows; the variance divides by n - 1.
+    low, high : float
+        Known ends of one row.
+
+    Examples
+    --------
+    >>> Moments(4, 0.0, 1 / 3, low=-1, high=1).n
+    4
+    """
+
+    n: int
+    mean: float
+    variance: float
+    low: float = -inf
+    high: float = inf
+
+
 class Bound(ABC):
     """A one-sided upper confidence bound on a mean, or on a sum of means.
 
@@ -172,6 +198,41 @@ class Bound(ABC):
         gradients : list of arrays
             Its derivative with respect to the values of each sample.
         """
+
+    def upper_of_moments(
+        self,
+        moments: Sequence[Moments],
+        delta: float,
+        *,
+        disjoint: bool = True,
+        error: float | None = None,
+    ) -> float | None:
+        """What `upper` says, from moments alone.
+
+        Parameters
+        ----------
+        moments : sequence of Moments
+            Those of each sample.
+        delta, disjoint
+            See `upper`.
+        error : float, optional
+            The standard error of the sum of the means, where samples overlap.
+
+        Returns
+        -------
+        float or None
+            None where the bound needs to see every row.
+
+        Examples
+        --------
+        >>> from elfair.bounds import get_bound
+        >>> moments = [Moments(4, 0.0, 1 / 3, low=-1, high=1)]
+        >>> round(get_bound("ttest").upper_of_moments(moments, 0.1), 4)
+        0.4728
+        >>> get_bound("betting").upper_of_moments(moments, 0.1) is None
+        True
+        """
+        return None
 
     def moment_factors(self, width: float, delta: float, n: float) -> tuple[float, float] | None:
         """The (a, b) for which the predicted bound on one mean is ``mean + a + b * s``.

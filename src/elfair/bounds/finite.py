@@ -11,6 +11,7 @@ import numpy as np
 from elfair.bounds.base import (
     Array,
     Bound,
+    Moments,
     Sample,
     require_delta,
     require_prediction,
@@ -60,6 +61,25 @@ class FiniteSampleBound(Bound):
             self._predict(sample, share, rows) for sample, rows in zip(samples, n, strict=True)
         ]
         return sum(value for value, _ in parts), [gradient for _, gradient in parts]
+
+    def upper_of_moments(
+        self,
+        moments: Sequence[Moments],
+        delta: float,
+        *,
+        disjoint: bool = True,
+        error: float | None = None,
+    ) -> float | None:
+        """See `Bound.upper_of_moments`."""
+        if len(moments) == 1 or disjoint:
+            return self._of_moments(moments, delta)
+        parts = [self._of_moments([each], delta / len(moments)) for each in moments]
+        known = [part for part in parts if part is not None]
+        return sum(known) if len(known) == len(parts) else None
+
+    def _of_moments(self, moments: Sequence[Moments], delta: float) -> float | None:
+        """The bound for disjoint samples, where moments are enough."""
+        return None
 
     def _require(self, samples: Sequence[Sample], delta: float) -> None:
         require_delta(delta)

@@ -7,7 +7,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from elfair.bounds.base import Array, Sample, require_delta
+from elfair.bounds.base import Array, Moments, Sample, require_delta
 from elfair.bounds.finite import FiniteSampleBound
 
 
@@ -36,14 +36,20 @@ class Hoeffding(FiniteSampleBound):
     # samples count, and no blocks are needed.
     def _upper_disjoint(self, samples: Sequence[Sample], delta: float) -> Array:
         mean = sum(sample.values.mean(axis=-1) for sample in samples)
-        return np.asarray(mean + _margin(samples, delta, [s.n for s in samples]))
+        return np.asarray(
+            mean + _margin([s.high - s.low for s in samples], delta, [s.n for s in samples])
+        )
+
+    def _of_moments(self, moments: Sequence[Moments], delta: float) -> float | None:
+        mean = sum(each.mean for each in moments)
+        return mean + _margin([m.high - m.low for m in moments], delta, [m.n for m in moments])
 
     def _predict_disjoint(
         self, samples: Sequence[Sample], delta: float, n: Sequence[float]
     ) -> tuple[float, list[Array]]:
         mean = sum(float(sample.values.mean()) for sample in samples)
         gradients = [np.full(sample.n, 1 / sample.n) for sample in samples]
-        return mean + _margin(samples, delta, n), gradients
+        return mean + _margin([s.high - s.low for s in samples], delta, n), gradients
 
     def moment_factors(self, width: float, delta: float, n: float) -> tuple[float, float] | None:
         """See `Bound.moment_factors`."""
@@ -51,6 +57,6 @@ class Hoeffding(FiniteSampleBound):
         return width * sqrt(log(1 / delta) / (2 * n)), 0.0
 
 
-def _margin(samples: Sequence[Sample], delta: float, n: Sequence[float]) -> float:
-    squares = sum((s.high - s.low) ** 2 / rows for s, rows in zip(samples, n, strict=True))
+def _margin(widths: Sequence[float], delta: float, n: Sequence[float]) -> float:
+    squares = sum(width**2 / rows for width, rows in zip(widths, n, strict=True))
     return sqrt(log(1 / delta) / 2 * squares)

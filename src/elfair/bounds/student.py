@@ -13,6 +13,7 @@ from scipy.special import stdtrit
 from elfair.bounds.base import (
     Array,
     Bound,
+    Moments,
     Sample,
     dot,
     require_delta,
@@ -54,20 +55,31 @@ class StudentT(Bound):
         n = [sample.n for sample in samples]
         means = [sample.values.mean(axis=-1) for sample in samples]
         spreads = [sample.values.std(axis=-1, ddof=1) for sample in samples]
-        flat = [_is_flat(s, m) for s, m in zip(spreads, means, strict=True)]
-        terms = [s**2 / rows for s, rows in zip(spreads, n, strict=True)]
-        if disjoint or len(samples) == 1:
-            variance = np.asarray(sum(terms))
-            freedom = _satterthwaite(terms, variance, n)
-        else:
-            variance = _joint_variance(samples, means, n)
-            # Rows that cancel are as mute as rows that do not vary.
-            cancelled = (variance <= _ROUNDING**2 * sum(terms)) & (np.asarray(sum(terms)) > 0)
-            variance = np.where(cancelled, inf, variance)
-            freedom = np.asarray(min(n) - 1.0)
-        bound = np.asarray(sum(means)) + np.sqrt(variance) * stdtrit(freedom, 1 - delta)
-        mute = [f & np.any(s.values != 0, axis=-1) for f, s in zip(flat, samples, strict=True)]
-        return np.where(reduce(np.logical_or, mute), inf, bound)
+        nothing = [np.all(sample.values == 0, axis=-1) for sample in samples]
+        joint = None
+        if not disjoint and len(samples) > 1:
+            joint = _joint_variance(samples, means, n)
+        return _upper(n, means, spreads, nothing, joint, delta)
+
+    def upper_of_moments(
+        self,
+        moments: Sequence[Moments],
+        delta: float,
+        *,
+        disjoint: bool = True,
+        error: float | None = None,
+    ) -> float | None:
+        """See `Bound.upper_of_moments`."""
+        joint = None
+        if not disjoint and len(moments) > 1:
+            if error is None:
+                return None
+            joint = np.asarray(error**2)
+        n = [each.n for each in moments]
+        means = [np.asarray(each.mean) for each in moments]
+        spreads = [np.sqrt(each.variance) for each in moments]
+        nothing = [np.asarray(each.mean == each.variance == 0) for each in moments]
+        return float(_upper(n, means, spreads, nothing, joint, delta))
 
     def predict(
         self,
@@ -134,6 +146,32 @@ def standard_error(samples: Sequence[Sample], *, disjoint: bool = True) -> float
     if disjoint or len(samples) == 1:
         return sqrt(sum(float(s.values.var(ddof=1)) / k for s, k in zip(samples, n, strict=True)))
     return sqrt(float(_joint_variance(samples, [s.values.mean() for s in samples], n)))
+
+
+def _upper(
+    n: Sequence[int],
+    means: Sequence[Array],
+    spreads: Sequence[Array],
+    nothing: Sequence[npt.NDArray[np.bool_]],
+    joint: Array | None,
+    delta: float,
+) -> Array:
+    """The bound from moments of samples, whether all rows of each are 0, and the variance of the
+    sum of the means where samples overlap.
+    """
+    flat = [_is_flat(s, m) for s, m in zip(spreads, means, strict=True)]
+    terms = [s**2 / rows for s, rows in zip(spreads, n, strict=True)]
+    if joint is None:
+        variance = np.asarray(sum(terms))
+        freedom = _satterthwaite(terms, variance, n)
+    else:
+        # Rows that cancel are as mute as rows that do not vary.
+        cancelled = (joint <= _ROUNDING**2 * sum(terms)) & (np.asarray(sum(terms)) > 0)
+        variance = np.where(cancelled, inf, joint)
+        freedom = np.asarray(min(n) - 1.0)
+    bound = np.asarray(sum(means)) + np.sqrt(variance) * stdtrit(freedom, 1 - delta)
+    mute = [f & ~none for f, none in zip(flat, nothing, strict=True)]
+    return np.where(reduce(np.logical_or, mute), inf, bound)
 
 
 def _joint_variance(samples: Sequence[Sample], means: Sequence[Array], n: Sequence[float]) -> Array:
