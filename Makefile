@@ -28,7 +28,7 @@ $(VENV)/.browser: $(BIN)/python
 	@sh tests/browser/install.sh && touch $@ || true
 
 demo: $(VENV)/.core  ## fit the built-in population, print the verdict, write it to demo/
-	$(BIN)/python -m elfair.demo
+	$(BIN)/elfair demo
 
 docs: $(VENV)/.docs  ## the documentation site: open build/site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
