@@ -213,6 +213,8 @@ def test_a_password_is_never_shown(tmp_path, monkeypatch):
         "postgresql://ann:geheim@localhost:1/db",
         "mssql://ann:ge@heim/geheim@host",
         "duckdb://ann:geheim@host",
+        "duckdb:///loans.db?password=geheim",
+        "sqlite:///:memory:?password=geheim",
     ):
         said = refused(source=source, query="select 1", folder=tmp_path)
         assert "geheim" not in said
