@@ -249,6 +249,28 @@ def test_probabilities_of_all_classes(tmp_path):
         StudyFile.loads(swapped, folder=tmp_path).read()
 
 
+def test_probabilities_of_classes_that_are_floats_or_missing(tmp_path):
+    text = """
+    title = "t"
+    data = { source = "t.parquet" }
+    [columns]
+    features = ["x"]
+    label = "y"
+    decision = "d"
+    behavior = { 0 = "p0", 1 = "p1" }
+    """
+    columns = {"x": [1, 2], "d": [0.0, 1.0], "p0": [0.25, 0.5], "p1": [0.75, 0.5]}
+    pa.parquet.write_table(pa.table({**columns, "y": [1.0, 0.0]}), tmp_path / "t.parquet")
+    data = StudyFile.loads(text, folder=tmp_path).read().data
+    assert data.behavior.tolist() == [[0.25, 0.75], [0.5, 0.5]]
+    pa.parquet.write_table(pa.table({**columns, "y": [1, None]}), tmp_path / "t.parquet")
+    with pytest.raises(DataError, match=r"\[columns.behavior\] must name a column for each class"):
+        StudyFile.loads(text, folder=tmp_path).read()
+    named = text + "[model]\nclasses = [0, 1]\n"
+    with pytest.raises(DataError, match="y is missing in 1 of 2 rows"):
+        _ = StudyFile.loads(named, folder=tmp_path).read().data
+
+
 @pytest.mark.parametrize(
     ("column", "values"), [("label", "repaid?"), ("decision", "approved"), ("positive", None)]
 )
@@ -271,7 +293,9 @@ AWKWARD = st.text(
 ).filter(lambda name: "TODO" not in name)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(names=st.lists(AWKWARD, min_size=6, max_size=6, unique=True))
 def test_awkward_names_go_all_the_way(names, tmp_path):
     """Through the CSV, the TOML, the constraint text in backticks, to the rows that it names."""
@@ -467,6 +491,8 @@ def test_a_regressor_is_fitted(tmp_path):
          ["classes of model is for a classifier alone; model.kind is 'regressor'"]),
         ([('objective = "accuracy"', "spread = [0.2, 0.9]")],
          ["spread of model is for a regressor alone"]),
+        ([('objective = "accuracy"', 'kind = "regressor"\nobjective = "E[wealth]"')],
+         ["objective of model names the impact 'wealth'"]),
         ([("seed = 3", "impact_range = [0, 1, 2]")], ["impact_range of test must be [lowest, h"]),
         ([("seed = 3", "impact_range = { a = [0] }")], ["impact_range of test must be [lowest, h"]),
         ([('objective = "accuracy"', 'cost = { "0" = 5 }')], ["cost of model must be a table"]),
