@@ -81,7 +81,9 @@ NAMES = st.lists(
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(names=NAMES)
 @pytest.mark.parametrize("name", [*WRITERS, "duckdb"])
 def test_awkward_column_names_come_back(names, name, tmp_path):
@@ -99,6 +101,11 @@ def test_awkward_column_names_come_back(names, name, tmp_path):
         WRITERS[name](table, tmp_path / name)
         read = read_table(name, columns=names[::-1], folder=tmp_path)
     assert read.table.to_pydict() == table.select(names[::-1]).to_pydict()
+
+
+def test_columns_without_a_name_are_left_alone(tmp_path):
+    (tmp_path / "t.csv").write_text(",a,b,,\n0,1,x,,\n1,2,y,,\n")
+    assert read_table("t.csv", folder=tmp_path).table.to_pydict() == {"a": [1, 2], "b": ["x", "y"]}
 
 
 def test_categories_and_decimals_become_plain(tmp_path):
@@ -213,6 +220,8 @@ def test_a_password_is_never_shown(tmp_path, monkeypatch):
         "postgresql://ann:geheim@localhost:1/db",
         "mssql://ann:ge@heim/geheim@host",
         "duckdb://ann:geheim@host",
+        "duckdb:///loans.db?password=geheim",
+        "sqlite:///:memory:?password=geheim",
     ):
         said = refused(source=source, query="select 1", folder=tmp_path)
         assert "geheim" not in said

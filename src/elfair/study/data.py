@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elfair.columns import Array, Columns, distinct, is_missing, listed, table_columns
+from elfair.columns import Array, Columns, is_missing, listed, one_column, table_columns
 from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
 from elfair.errors import DataError
@@ -163,10 +163,10 @@ def study_data(
         spread = columns.behavior_spread
         logged["behavior_spread"] = read[spread] if isinstance(spread, str) else spread
     elif columns.behavior:
-        classes = about["parameters"].get("classes")
-        seen = y if y is not None else decision
-        known = distinct(seen) if classes is None and seen is not None else classes
-        logged["behavior"] = _behavior(read, columns.behavior, [] if known is None else list(known))
+        seen = about["parameters"].get("classes")
+        if seen is None:
+            seen = y if y is not None else decision
+        logged["behavior"] = _behavior(read, columns.behavior, one_column(seen, "classes"))
     return StudyData(
         X=encoding.encode(table),
         y=y,
@@ -183,25 +183,25 @@ def class_text(value: object) -> str:
 
     Examples
     --------
-    >>> class_text(True), class_text(1), class_text("yes")
-    ('true', '1', 'yes')
+    >>> class_text(True), class_text(1), class_text(1.0), class_text("yes")
+    ('true', '1', '1', 'yes')
     """
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
     return str(value).lower() if isinstance(value, bool | np.bool_) else str(value)
 
 
-def _behavior(
-    read: Columns, behavior: Mapping[str, str], classes: Sequence[Any]
-) -> dict[str, Array]:
+def _behavior(read: Columns, behavior: Mapping[str, str], seen: Array) -> dict[str, Array]:
     """The probabilities of all classes, called as `LoggedData` calls them."""
-    texts = [class_text(each) for each in classes]
-    if sorted(texts) != sorted(behavior):
+    classes = {str(each): class_text(each) for each in seen[~is_missing(seen)].tolist()}
+    if set(classes.values()) != set(behavior):
         raise DataError(
-            f"[columns.behavior] must name a column for each class ({listed(texts)}). Got "
-            f"{listed(behavior)} instead.",
+            "[columns.behavior] must name a column for each class "
+            f"({listed(sorted(classes.values()))}). Got {listed(behavior)} instead.",
             hint="the classes are the values of the label (or else of the decision), unless "
             "classes in [model] names them.",
         )
-    return {str(each): read[behavior[class_text(each)]] for each in classes}
+    return {name: read[behavior[key]] for name, key in classes.items()}
 
 
 def _with_impact(
