@@ -25,13 +25,14 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("loans")
     write_loans(folder / "loans.csv")
     write_study(folder / "study.toml", "loans.csv")
-    fit_study(StudyFile.load(folder / "study.toml")).write(folder / "results")
+    outcome = fit_study(StudyFile.load(folder / "study.toml"))
+    outcome.estimator.save(folder / "model.elfair", encoding=outcome.rows.encoding.to_dict())
     return folder
 
 
 @pytest.fixture(scope="module")
 def model(folder):
-    return elfair.load(folder / "results" / "model.elfair")
+    return elfair.load(folder / "model.elfair")
 
 
 @pytest.fixture(scope="module")
