@@ -8,8 +8,10 @@ import numpy as np
 
 from elfair.experiments import FosterCare
 
-COLUMNS = ("person id", "Alter (Jahre)", "work hours/week", "x ≥ 3", "school's score", "skills",
-           "housing", "T-group", "found job?", "Approved?", "p(decision)", "savings, 2 yrs on")  # fmt: skip
+COLUMNS = (
+    "person id", "Alter (Jahre)", "work hours/week", "x ≥ 3", "school's score", "skills",
+    "housing", "T-group", "found job?", "Approved?", "p(decision)", "savings, 2 yrs on",
+)  # fmt: skip
 
 
 def write_loans(path, *, n=3000, alpha=0.9, seed=0, missing=0):
