@@ -127,7 +127,7 @@ def test_digests_are_of_tags_lengths_and_contents():
     written += b"array 7:<f8(2,)values 16:" + struct.pack("<dd", 0.5, -1.0)
     value = (True, 2, "ä", np.array([0.5, -1.0]))
     assert content_digest(value) == hashlib.sha256(written).hexdigest()
-    entries = [b"tuple 1:2text 1:%cint 1:%c" % pair for pair in (b"a1", b"b2")]
+    entries = [b"tuple 1:2text 1:%sint 1:%s" % pair for pair in ((b"a", b"1"), (b"b", b"2"))]
     each = sorted(hashlib.sha256(entry).digest() for entry in entries)
     written = b"dict 64:" + b"".join(each)
     assert content_digest({"a": 1, "b": 2}) == hashlib.sha256(written).hexdigest()

@@ -63,7 +63,7 @@ def test_what_goes_wrong_leaves_all_as_it_was(name, code, tmp_path, monkeypatch)
 
 FULL = """
 import resource, sys
-from elfair import InputError
+from elfair.errors import InputError
 from elfair.writing import write_whole
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:

@@ -202,11 +202,8 @@ def test_parts_that_overlap_are_not_read():
     file = BytesIO()
     with ZipFile(file, "w") as archive:
         archive.writestr("model.json", b" " * 2**20)
-        for place in range(100):
-            again = copy.copy(archive.filelist[0])
-            again.filename = f"m{place:03}l.json"
-            archive.filelist.append(again)
-    assert peak(lambda: refused(file.getvalue())) < 5
+        archive.filelist += archive.filelist * 100  # each says that it is this one
+    assert "larger than the file" in refused(file.getvalue())
 
 
 def giant(shape: str) -> bytes:
