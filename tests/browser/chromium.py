@@ -198,7 +198,7 @@ class Page:
             raise RuntimeError(_exception(told["exceptionDetails"]))
         return told["result"].get("value")
 
-    def wait_for(self, condition: str, *, patience: float = 10.0) -> None:
+    def wait_for(self, condition: str, *, patience: float = PATIENCE) -> None:
         """Wait until a JavaScript expression is true."""
         end = time.monotonic() + patience
         while not self.evaluate(f"Boolean({condition})"):
