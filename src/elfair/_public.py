@@ -50,6 +50,7 @@ from elfair.language import (
     quantile,
     var,
 )
+from elfair.persistence import load
 from elfair.recipes import Recipe
 from elfair.regressor import ELFRegressor
 
@@ -90,6 +91,7 @@ __all__ = [
     "equalized_odds",
     "improvement",
     "label",
+    "load",
     "maximum",
     "median",
     "minimum",

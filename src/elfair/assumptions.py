@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from elfair.certificate import Assumption, ConstraintResult, Status
+from elfair.certificate import Assumption, ConstraintResult, Status, opened_once
 from elfair.constraints import Plan
 from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
@@ -55,7 +55,7 @@ def list_assumptions(
     means = [mean for claim in plan.claims for mean in claim.means]
     known = data.behavior is not None
     label = any(uses_label(mean) or asks_for_cost(mean, data) for mean in means)
-    found = [of_openings(openings), of_split(split)]
+    found = [opened_once(openings), of_split(split)]
     if split == "crossfit":
         found.append(STABLE)
     if plan.logged_averages:
@@ -135,17 +135,6 @@ def of_normality(results: tuple[ConstraintResult, ...], known: bool) -> Assumpti
         "The average of the held-out rows is close to normally distributed.",
         status,
         f"{evidence}; a finite-sample bound does without",
-    )
-
-
-def of_openings(openings: int) -> Assumption:
-    """That nobody tried again until something passed."""
-    return Assumption(
-        "held-out rows opened once",
-        "These held-out rows were not tested before; trying again until a model passes voids the "
-        "stated confidence.",
-        "checked" if openings == 1 else "violated",
-        f"opened {openings} time{'s' if openings != 1 else ''} in this process",
     )
 
 

@@ -333,7 +333,8 @@ class LoggedData:
                 return known
         raise DataError(
             f"positive={positive!r} is not a class; classes: {listed(self.classes)}.",
-            hint=did_you_mean(positive, self.classes, "name one of the classes."),
+            hint=(text_or_numbers(positive, self.classes) if self.classes.size else None)
+            or did_you_mean(positive, self.classes, "name one of the classes."),
         )
 
     def _cost(self, cost: Any) -> NDArray[np.float64]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +14,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from elfair.certificate import Certificate
+from elfair.certificate import NOT_STATED, Certificate, Provenance
 from elfair.certification import warn_reader
 from elfair.columns import as_floats, check_length, check_order, one_column
 from elfair.data import LoggedData
@@ -35,6 +37,7 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         """Keep what predictions need of the data, beside the model."""
 
     def _fit(self, X: Any, y: Any, logged: Mapping[str, Any]) -> Self:
+        self._forget()  # also what came with a model that was loaded
         try:
             check_order(X=X, y=y)
             data, self._trained = self._train(X, y, logged)
@@ -53,6 +56,53 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         certificate: Certificate = self.certificate_
         return certificate.explain()
+
+    def state(
+        self,
+        *,
+        chosen_by: Mapping[str, str] | str = NOT_STATED,
+        why: Mapping[str, str] | str = NOT_STATED,
+        provenance: Provenance | None = None,
+        earlier_tests: int = 0,
+    ) -> Self:
+        """Put into the certificate what only people can say.
+
+        Parameters
+        ----------
+        chosen_by, why : str or mapping of str to str
+            Who chose tolerances and deltas, and for what reason: of all constraints, or of each by
+            its text.
+        provenance : Provenance, optional
+            Where the rows come from.
+        earlier_tests : int, default 0
+            How many other tests of the same held-out rows there were, in other processes.
+        """
+        check_is_fitted(self)
+        certificate = self.certificate_.stating(
+            chosen_by=chosen_by, why=why, provenance=provenance, earlier_tests=earlier_tests
+        )
+        self._trained = replace(self._trained, certificate=certificate)
+        self.certificate_ = certificate
+        return self
+
+    def save(
+        self, path: str | os.PathLike[str], *, encoding: Mapping[str, Any] | None = None
+    ) -> None:
+        """Write the fitted estimator to a file that `elfair.load` reads, without pickle.
+
+        Also after "no solution found": whoever checks that needs what was tested.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, whose name ends with ``.elfair``; one that is there already is replaced.
+        encoding : mapping, optional
+            Anything that JSON can say, to be kept with the model: how a table becomes features, for
+            instance. It is the attribute ``encoding_`` of what is loaded.
+        """
+        from elfair.persistence import save
+
+        save(self, path, encoding=encoding)
 
     def _check_columns(self, X: Any, *, reset: bool) -> None:
         """Remember the number and names of the features, or hold others against them."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -121,28 +120,3 @@ def _value(value: object) -> bytes:
             + repr(value if isinstance(value, int) and value > 2**53 else float(value)).encode()
         )
     return b"o" + repr(value).encode()
-
-
-def content_digest(value: Any) -> str:
-    """SHA-256 of the contents of nested plain values, arrays and dataclasses."""
-    digest = hashlib.sha256()
-    _walk(digest, value)
-    return digest.hexdigest()
-
-
-def _walk(digest: Any, value: Any) -> None:
-    if is_dataclass(value):
-        _update(digest, type(value).__qualname__.encode())
-        for field in fields(value):
-            _update(digest, field.name.encode())
-            _walk(digest, getattr(value, field.name))
-    elif isinstance(value, tuple | list):
-        _update(digest, f"sequence {len(value)}".encode())
-        for each in value:
-            _walk(digest, each)
-    elif isinstance(value, np.ndarray):
-        _update(digest, columns_digest([("", value)]).encode())
-    elif hasattr(value, "__dict__"):
-        _update(digest, type(value).__qualname__.encode())
-    else:
-        _update(digest, _value(value))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import isfinite
 
 import numpy as np
@@ -23,7 +23,7 @@ from elfair.constraints import Plan
 from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
 from elfair.language import Column, Condition, Mean, holds
-from elfair.statistics import Baselines, mean_part
+from elfair.statistics import Rows, mean_part
 from elfair.statistics.decisions import MEAN, decisions_of
 
 Floats = NDArray[np.float64]
@@ -55,10 +55,8 @@ def groups_of(plan: Plan) -> tuple[Condition | None, ...]:
     return tuple(dict.fromkeys([None, *(c for claim in plan.claims for c in claim.conditions)]))
 
 
-def impact_series(
-    plan: Plan, data: LoggedData
-) -> tuple[list[SeriesPicture], list[tuple[Mean, Baselines]]]:
-    """Each impact of each group, and how its mean under a policy is estimated.
+def impact_series(plan: Plan, data: LoggedData) -> tuple[list[SeriesPicture], list[Rows]]:
+    """Each impact of each group, and the rows whose mean estimates it under a policy.
 
     Parameters
     ----------
@@ -68,9 +66,9 @@ def impact_series(
         Rows that are not.
     """
     pictures: list[SeriesPicture] = []
-    means: list[tuple[Mean, Baselines]] = []
+    estimates: list[Rows] = []
     if data.propensity is None:
-        return pictures, means
+        return pictures, estimates
     for given in groups_of(plan):
         rows = _inside(given, data)
         if rows.size < 2:
@@ -78,18 +76,13 @@ def impact_series(
         for name in data.impacts:
             logged = float(data.impacts[name][rows].mean())
             pictures.append(SeriesPicture(name, _words(given), logged))
-            means.append((Mean(Column(name), given), plan.baselines))
-    return pictures, means
+            estimates.append(_rows(name, given, plan, data))
+    return pictures, estimates
 
 
-def estimates(
-    means: Iterable[tuple[Mean, Baselines]], data: LoggedData, free: Floats
-) -> tuple[float, ...]:
-    """The estimated averages of some impacts under a policy."""
-    return tuple(
-        float(mean_part(mean, data, baselines).rows.values(free).mean())
-        for mean, baselines in means
-    )
+def _rows(name: str, given: Condition | None, plan: Plan, data: LoggedData) -> Rows:
+    """The rows whose mean estimates an impact of a group under a policy."""
+    return mean_part(Mean(Column(name), given), data, plan.baselines).rows
 
 
 def _picture(given: Condition | None, plan: Plan, data: LoggedData, free: Floats) -> GroupPicture:
@@ -107,9 +100,7 @@ def _picture(given: Condition | None, plan: Plan, data: LoggedData, free: Floats
             ImpactPicture(
                 name,
                 _interval(data.impacts[name][rows]),
-                _interval(
-                    mean_part(Mean(Column(name), given), data, plan.baselines).rows.values(free)
-                ),
+                _interval(_rows(name, given, plan, data).values(free)),
             )
             for name in data.impacts
         )

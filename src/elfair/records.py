@@ -117,6 +117,8 @@ def _refuse(constant: str) -> NoReturn:
 
 def _typed(value: Any, kind: Any, path: str) -> Any:
     origin = get_origin(kind)
+    if kind is Any:
+        return value
     if is_dataclass(kind):
         return _typed_record(value, kind, path)
     if origin is Literal:

@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from numbers import Integral
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from elfair.bounds import get_bound
-from elfair.certificate import CandidateRecord, Certificate, Fate, ModelPicture, TradeOff
+from elfair.certificate import CandidateRecord, Certificate
 from elfair.certification import Circumstances, declared_estimation, issue_certificate
 from elfair.constraints import Claim, Plan
+from elfair.contents import content_digest
 from elfair.data import LoggedData
 from elfair.errors import BoundError, InputError
 from elfair.fairness_test import (
     SHARED_ROWS,
     Outcome,
     Trial,
-    Turns,
     learn_from,
     run_in_turn,
     run_on_folds,
 )
-from elfair.hashing import columns_digest, content_digest
 from elfair.language import holds
+from elfair.line import Line
 from elfair.partition import cross_partition, partition
-from elfair.picturing import estimates, impact_series
-from elfair.points import settle
 from elfair.search import Candidate, Selection
-from elfair.search.lineup import Lineup
 from elfair.search.module import ModuleFamily, search_for_module
 from elfair.search.progress import SearchProgress
 from elfair.search.task import Task
@@ -70,8 +65,23 @@ class Model:
         return free
 
     def digest(self) -> str:
-        """SHA-256 of the policy and its parameters."""
-        return content_digest((self.policy, self.theta))
+        """The SHA-256 of all that its probabilities depend on, in 64 hexadecimal digits."""
+        return digests([self])[0]
+
+
+def digests(models: Sequence[Model]) -> tuple[str, ...]:
+    """The digest of each of some models; what they share is read once.
+
+    Examples
+    --------
+    >>> first, again, other = (Model("policy", np.array([x])) for x in (0.5, 0.5, 0.25))
+    >>> one, two, three = digests([first, again, other])
+    >>> one == two == first.digest(), one == three
+    (True, False)
+    """
+    policies = {id(model.policy): model.policy for model in models}
+    read = {key: content_digest(policy) for key, policy in policies.items()}
+    return tuple(content_digest((read[id(model.policy)], model.theta)) for model in models)
 
 
 @dataclass(frozen=True)
@@ -84,19 +94,19 @@ class Trained:
         One model, or those of all folds, one of which is picked at random for each decision.
     shares : tuple of float
         How often each is picked: as its fold's share of the tested rows.
+    lineup : tuple of Model
+        All models that were lined up for the test, in their order; of folds, their models.
     certificate : Certificate
         What the test said.
     tuned : dict
         What `tune` chose.
-    lineup : tuple of Model
-        All models that were lined up for the test, in their order; of folds, their models.
     """
 
     models: tuple[Model, ...]
     shares: tuple[float, ...]
+    lineup: tuple[Model, ...]
     certificate: Certificate
     tuned: dict[str, Any]
-    lineup: tuple[Model, ...]
 
     def probabilities(self, features: Floats, behavior: Floats | None) -> Floats:
         """The probability of every decision, of shape (n, classes).
@@ -116,11 +126,9 @@ class Trained:
         return np.asarray(sum(every))
 
 
-def mixture_digest(digests: Sequence[str]) -> str:
+def mixture_digest(line: Sequence[str]) -> str:
     """Of models one of which is picked at random: of their digests; of a single model, its own."""
-    if len(digests) == 1:
-        return digests[0]
-    return columns_digest([("mixture", np.array(digests, dtype=object))])
+    return line[0] if len(line) == 1 else content_digest(("mixture", *line))
 
 
 def train(
@@ -194,28 +202,14 @@ def _searched_and_tested(
     with SearchProgress("looking for a model") as progress:
         lineup = selection.line_up(candidate, plan, sealed.n, parameters["candidates"], progress)
     models = [Model(lineup.policy, theta) for theta in lineup.thetas]
-    policy, shown = lineup.policy, WeakKeyDictionary[LoggedData, Any]()
-
-    def free(theta: Floats, rows: LoggedData) -> Floats:
-        if rows not in shown:  # prepared once for all models
-            shown[rows] = policy.logged(rows)
-        numbers: Floats = policy.free(theta, shown[rows])
-        return numbers
-
-    def trials() -> Iterator[Trial]:
-        fixed = plan.is_settled and plan.bound.kind == "asymptotic"
-        for place, theta in enumerate(lineup.thetas):
-            if place == 0 or not fixed:  # else nothing is learnt from a model
-                numbers = free(theta, candidate)
-                settled = settle(plan, candidate, numbers, sealed.n)
-                learnt = learn_from(settled, candidate, numbers)
-            yield Trial(settled, sealed, partial(free, theta), learnt)
-
-    turns = run_in_turn(trials())
+    line = Line(lineup.policy, lineup.thetas)
+    turns = run_in_turn(line.trials(plan, candidate, sealed))
     model = models[turns.place - 1]
+    losses = [lineup.found.problem.loss_at(theta) for theta in lineup.thetas]
+    trade_off, known = line.trade_off(turns, candidate, losses), digests(models)
     record = replace(
         _record(selection, lineup.found.candidates[:1], lineup.found.evaluations),
-        loss=lineup.found.look_at(model.theta).loss,
+        loss=trade_off.models[turns.place - 1].loss,
         lined_up=len(models),
         tested=turns.tested,
         place=turns.place,
@@ -231,32 +225,14 @@ def _searched_and_tested(
             split=parameters["split"],
             seed=seed,
             openings=sealed.openings,
-            model=model.digest(),
-            lineup=[each.digest() for each in models],
+            model=known[turns.place - 1],
+            lineup=known,
             candidate=record,
-            trade_off=_trade_off(turns, lineup, candidate, free),
+            trade_off=trade_off,
         ),
         selection.task.assumptions(),
     )
-    return Trained((model,), (1.0,), certificate, tuned, tuple(models))
-
-
-def _trade_off(
-    turns: Turns, lineup: Lineup, candidate: LoggedData, free: Callable[..., Floats]
-) -> TradeOff:
-    """The objective beside the impact, of each model in line, on candidate rows."""
-    series, means = impact_series(turns.plan, candidate)
-    models = []
-    for place, theta in enumerate(lineup.thetas, start=1):
-        fate: Fate = "not tested"
-        if place <= turns.tested:
-            fate = "passed" if place < turns.place else "failed"
-        if place == turns.place and turns.outcome.passed:
-            fate = "let out"
-        loss = lineup.found.look_at(theta).loss
-        impacts = estimates(means, candidate, free(theta, candidate))
-        models.append(ModelPicture(place, loss, fate, impacts))
-    return TradeOff(tuple(series), tuple(models))
+    return Trained((model,), (1.0,), tuple(models), certificate, tuned)
 
 
 def _crossfitted(
@@ -310,7 +286,7 @@ def _crossfitted(
             found.append(candidate)
             evaluations += steps
     outcome = run_on_folds(trials)
-    digests = [model.digest() for model in models]
+    line = digests(models)
     certificate = issue_certificate(
         trials[0].plan,
         outcome,
@@ -322,8 +298,8 @@ def _crossfitted(
             split="crossfit",
             seed=seed,
             openings=trials[0].sealed.openings,
-            model=mixture_digest(digests),
-            lineup=digests,
+            model=mixture_digest(line),
+            lineup=line,
             candidate=_record(selection, found, evaluations),
             folds=len(trials),
             n_aside=max(others.n for others, _ in divided),
@@ -331,7 +307,7 @@ def _crossfitted(
         selection.task.assumptions(),
     )
     shares = tuple(trial.sealed.n / data.n for trial in trials)
-    return Trained(tuple(models), shares, certificate, {}, tuple(models))
+    return Trained(tuple(models), shares, tuple(models), certificate, {})
 
 
 def _check_sizes(claims: tuple[Claim, ...], data: LoggedData, candidate: LoggedData) -> None:
@@ -369,7 +345,7 @@ def _searched(
             candidate=_record(selection, [found], evaluations),
         ),
     )
-    return Trained((model,), (1.0,), certificate, {}, (model,))
+    return Trained((model,), (1.0,), (model,), certificate, {})
 
 
 def _record(selection: Selection, found: Sequence[Candidate], evaluations: int) -> CandidateRecord:

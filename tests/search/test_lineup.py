@@ -55,7 +55,7 @@ def test_targets_ask_for_less_and_less():
 def test_models_dare_more_and_more(candidate_rows, make_plan, n):
     data = candidate_rows(n, 3)
     lineup = DEFAULT.line_up(data, make_plan(data), n // 2, 9)
-    seen = [lineup.found.look_at(theta) for theta in lineup.thetas]
+    seen = [lineup.found.problem.look_at(theta) for theta in lineup.thetas]
     assert len(seen) == 9
     assert seen[0].meets_target
     assert np.all(np.diff([model.loss for model in seen]) < 0)

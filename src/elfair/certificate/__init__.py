@@ -11,7 +11,15 @@ from elfair.certificate.pictures import (
     SeriesPicture,
     TradeOff,
 )
-from elfair.certificate.record import Assumption, CandidateRecord, Certificate, Split, Status
+from elfair.certificate.record import (
+    Assumption,
+    CandidateRecord,
+    Certificate,
+    Split,
+    Status,
+    opened_once,
+    violation,
+)
 from elfair.certificate.results import (
     EVERYONE,
     ConstraintResult,
@@ -67,4 +75,6 @@ __all__ = [
     "Terms",
     "TradeOff",
     "Version",
+    "opened_once",
+    "violation",
 ]

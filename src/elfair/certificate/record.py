@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -191,6 +191,7 @@ class Certificate:
         chosen_by: Mapping[str, str] | str = NOT_STATED,
         why: Mapping[str, str] | str = NOT_STATED,
         provenance: Provenance | None = None,
+        earlier_tests: int = 0,
     ) -> Certificate:
         """The same certificate with what only people can say.
 
@@ -200,7 +201,10 @@ class Certificate:
             Who chose tolerances and deltas, and for what reason: of all constraints, or of each by
             its text.
         provenance : Provenance, optional
-            Where the rows come from.
+            Where the rows come from. If some were left out, that they do not differ from the others
+            joins the assumptions.
+        earlier_tests : int, default 0
+            How many other tests of the same held-out rows there were, in other processes.
 
         Examples
         --------
@@ -232,8 +236,57 @@ class Certificate:
             )
             for claim in self.terms.claims
         )
+        provenance = provenance or self.provenance
+        openings = self.openings + earlier_tests
+        assumptions = [
+            opened_once(openings) if each.name == OPENED_ONCE else each for each in self.assumptions
+        ]
+        if provenance.left_out and self.constraints:
+            assumptions.append(_left_out_alike(provenance))
         return replace(
             self,
             terms=replace(self.terms, claims=claims),
-            provenance=provenance or self.provenance,
+            provenance=provenance,
+            openings=openings,
+            assumptions=tuple(assumptions),
+            warnings=_warnings(self, assumptions),
         )
+
+
+#: The name of the assumption that held-out rows were not tested before.
+OPENED_ONCE = "held-out rows opened once"
+
+
+def opened_once(openings: int) -> Assumption:
+    """That held-out rows were opened once, by how often they were."""
+    return Assumption(
+        OPENED_ONCE,
+        "These held-out rows were not tested before; trying again until a model passes voids the "
+        "stated confidence.",
+        "checked" if openings == 1 else "violated",
+        f"opened {openings} time{'s' if openings != 1 else ''}",
+    )
+
+
+def violation(assumption: Assumption) -> str:
+    """The warning about an assumption that does not hold."""
+    return f"assumption violated: {assumption.name} ({assumption.evidence})"
+
+
+def _left_out_alike(provenance: Provenance) -> Assumption:
+    total = sum(each.n for each in provenance.left_out)
+    return Assumption(
+        "rows left out are like the others",
+        "In each group, rows were left out for reasons that have nothing to do with the decision "
+        "and what came of it.",
+        "declared",
+        f"{total} of {provenance.rows_read} rows were left out",
+    )
+
+
+def _warnings(before: Certificate, assumptions: Sequence[Assumption]) -> tuple[str, ...]:
+    """The warnings of a certificate, with those about other assumptions."""
+    old = {violation(each) for each in before.assumptions}
+    new = [violation(each) for each in assumptions if each.status == "violated"]
+    kept = [each for each in before.warnings if each not in old]
+    return tuple(dict.fromkeys([*kept, *new]))

@@ -101,6 +101,8 @@ def status(study: str, store: Path | None) -> None:
 )
 def summarize(study: str, store: Path | None, form: str, output: Path | None) -> None:
     """Sum it up, with standard errors: solutions, accuracy, failures, data efficiency."""
+    from elfair.writing import write_whole
+
     loaded, store = _opened(study, store)
     text = getattr(_summary(loaded, store), form)()
     if output is None:
@@ -108,7 +110,7 @@ def summarize(study: str, store: Path | None, form: str, output: Path | None) ->
     else:
         with _writing(output):
             output.parent.mkdir(parents=True, exist_ok=True)
-            output.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
+            write_whole(output, text.rstrip("\n") + "\n")
     _warn_of_edits(loaded, store)
 
 

@@ -17,6 +17,7 @@ from elfair.experiments.progress import Progress, Timing
 from elfair.experiments.store import Key, Store
 from elfair.experiments.study import Study
 from elfair.experiments.trial import Task, perform_elsewhere
+from elfair.toml_mistakes import together
 
 
 class RunStoppedError(ElfairError, RuntimeError):
@@ -182,7 +183,7 @@ def _check(study: Study) -> dict[str, bool]:
         except InputError as error:
             mistakes.append(error)
     if mistakes:
-        raise study_mistakes.together("the study", mistakes)
+        raise together("the study", mistakes)
     return impactful
 
 

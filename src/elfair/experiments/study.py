@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from elfair.errors import InputError, did_you_mean
 from elfair.experiments import study_mistakes
+from elfair.toml_mistakes import malformed, of_shape, together
 
 #: Where the files that come with the library lie.
 READY = files("elfair.experiments") / "studies"
@@ -131,7 +132,7 @@ class Study(_Table):
         try:
             super().__init__(**given)
         except ValidationError as error:
-            raise study_mistakes.together("the study", _mistakes_of_shape(error)) from None
+            raise together("the study", _mistakes_of_shape(error)) from None
 
     @classmethod
     def load(cls, source: str | Path, *, runnable: bool = True) -> Self:
@@ -195,7 +196,7 @@ class Study(_Table):
         try:
             raw = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise study_mistakes.malformed(name, text, error) from None
+            raise malformed(name, text, error) from None
         methods = raw.get("methods")
         own = isinstance(methods, list) and any(":" in str(method) for method in methods)
         if own and folder is not None and str(folder) not in sys.path:
@@ -208,7 +209,7 @@ class Study(_Table):
             mistakes += _mistakes_of_shape(error)
         mistakes += study_mistakes.of_meaning(raw, runnable=runnable)
         if mistakes:
-            raise study_mistakes.together(name, mistakes)
+            raise together(name, mistakes)
         return study
 
     @property
@@ -248,7 +249,7 @@ class Study(_Table):
 
 def _mistakes_of_shape(error: ValidationError) -> list[InputError]:
     return [
-        study_mistakes.of_shape(Study, each)
+        of_shape(Study, each)
         for each in error.errors()
         # A tuple whose only items are wrong is called too short as well.
         if each["type"] != "too_short" or not each["input"]

@@ -1,78 +1,16 @@
-"""Everything that can be wrong with a study file, said at once."""
+"""What can be wrong with a study of methods beside the shape of its file: names and values."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import product
 from math import isfinite
-from typing import Any, get_args
+from typing import Any
 
 from elfair.errors import InputError, did_you_mean
+from elfair.toml_mistakes import repeated
 
 Raw = dict[str, Any]
-
-
-def together(name: str, mistakes: Sequence[InputError]) -> InputError:
-    """One error that says them all."""
-    said = list(dict.fromkeys(str(each) for each in mistakes))
-    if len(said) == 1:
-        return InputError(f"{name}: {said[0]}")
-    points = "\n".join("  - " + each.replace("\n", "\n    ") for each in said)
-    return InputError(f"{name} has {len(said)} mistakes:\n{points}")
-
-
-def malformed(name: str, text: str, error: ValueError) -> InputError:
-    """What is no TOML at all, with the line where reading ended."""
-    place = re.search(r"line (\d+)", str(error))
-    line = int(place[1]) if place else len(text.splitlines())
-    shown = (text.splitlines() or [""])[min(line, len(text.splitlines()) or 1) - 1]
-    return InputError(
-        f"{name} must be TOML. Line {line} is not: {error}.\n    {shown.strip()}",
-        hint="text stands in quotes, lists in [brackets], and each key on a line of its own.",
-    )
-
-
-def of_shape(model: Any, error: Any) -> InputError:
-    """A wrong type, a missing or an unknown key: what pydantic found, in our words."""
-    *path, last = error["loc"]
-    owner, where = _walk(model, path)
-    # An index inside a list belongs to the list's own key.
-    key, position = (path[-1], last) if isinstance(last, int) else (last, None)
-    if isinstance(last, int):
-        owner, where = _walk(model, path[:-1])
-    fields = owner.model_fields
-    inside = f" of {where}" if where else ""
-    if error["type"] == "extra_forbidden":
-        return InputError(
-            f"a key{inside or ' of a study'} must be one of {list(fields)}. Got {key!r} instead.",
-            hint=did_you_mean(key, fields, "remove it."),
-        )
-    example = f"for example: {fields[key].examples[0]}"
-    if error["type"] == "missing":
-        return InputError(
-            f"the key {key!r}{inside} is missing; it must be {fields[key].description}.",
-            hint=example,
-        )
-    at = "" if position is None else f" at position {position}"
-    return InputError(
-        f"{key}{inside} must be {fields[key].description}. Got {error['input']!r}{at} instead.",
-        hint=example,
-    )
-
-
-def _walk(model: Any, path: Sequence[str | int]) -> tuple[Any, str]:
-    """The table at a path, and what to call it, such as ``sizes[1]``."""
-    where = ""
-    for step in path:
-        if isinstance(step, int):
-            where += f"[{step}]"
-            continue
-        where += f".{step}" if where else step
-        kind = model.model_fields[step].annotation
-        model = next((each for each in (kind, *get_args(kind)) if hasattr(each, "model_fields")), 0)
-    return model, where
 
 
 def of_meaning(raw: Raw, *, runnable: bool = True) -> list[InputError]:
@@ -100,7 +38,7 @@ def of_meaning(raw: Raw, *, runnable: bool = True) -> list[InputError]:
 def _methods(names: Sequence[str], runnable: bool) -> Iterator[InputError]:
     from elfair.baselines import METHODS, get_method
 
-    yield from _repeated("methods", names)
+    yield from repeated("methods", names)
     for name in dict.fromkeys(names):
         # One that is known but not installed is no mistake of the file: figures can be drawn.
         if name not in METHODS and (runnable or ":" not in name):
@@ -130,7 +68,7 @@ def _sizes(tables: Sequence[Raw], sizes: Sequence[Any]) -> Iterator[InputError]:
             yield InputError(
                 f"n of sizes must be whole numbers of at least 1. Got {n} instead.", hint=example
             )
-    yield from _repeated("sizes", whole)
+    yield from repeated("sizes", whole)
 
 
 def _settings(settings: Raw) -> Iterator[InputError]:
@@ -144,7 +82,7 @@ def _settings(settings: Raw) -> Iterator[InputError]:
                 hint=f"for example: {key} = 0.9, or {key} = [0.5, 0.9] to sweep it.",
             )
         else:
-            yield from _repeated(f"the setting {key!r}", swept)
+            yield from repeated(f"the setting {key!r}", swept)
 
 
 def _population(name: str, settings: Raw) -> Iterator[InputError]:
@@ -183,15 +121,6 @@ def _efficiency(
                 f"{key} of {where} must be one of {list(allowed)}, as the study has it. Got "
                 f"{table[key]!r} instead.",
                 hint=did_you_mean(table[key], allowed, "add it to the study, or remove this."),
-            )
-
-
-def _repeated(what: str, values: Sequence[Any]) -> Iterator[InputError]:
-    for value, count in Counter(values).items():
-        if count > 1:
-            yield InputError(
-                f"{what} must be different from each other. Got {value!r} {count} times.",
-                hint="keep one of them.",
             )
 
 

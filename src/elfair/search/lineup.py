@@ -10,13 +10,13 @@ turns out to have room, the next models use it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from elfair.search.problem import Candidate
+from elfair.search.problem import Candidate, Problem
 
 Floats = NDArray[np.float64]
 
@@ -30,13 +30,13 @@ class Found(NamedTuple):
         One for each target that was asked for, the most demanding first.
     evaluations : int
         How many policies were looked at.
-    look_at : callable
-        What candidate rows say of a policy, from its parameters.
+    problem : Problem
+        What candidate rows say of a policy.
     """
 
     candidates: list[Candidate]
     evaluations: int
-    look_at: Callable[[Floats], Candidate]
+    problem: Problem
 
 
 class Lineup(NamedTuple):

@@ -107,6 +107,10 @@ class Problem:
             self.evaluations += 1
         return self._candidate
 
+    def loss_at(self, theta: Floats) -> float:
+        """The loss of one policy, of which nothing else is asked."""
+        return float(self.loss.value(self.policy.free(theta, self.inputs)))
+
     def predictions(self, theta: Floats) -> list[Prediction]:
         """What is predicted of each claim's test under one policy."""
         self.look_at(theta)

@@ -169,7 +169,7 @@ class Selection:
             problem = view.problem()
             start = known[0] if known else view.best
             best = cmaes_search(problem, start, seed=self.seed, progress=progress)
-            return Found([best], problem.evaluations, problem.look_at)
+            return Found([best], problem.evaluations, problem)
         if data.n > 2 * EXPLORED_ROWS:
             some = np.sort(np.random.default_rng(self.seed).choice(data.n, EXPLORED_ROWS, False))
             explored = _View(self, policy, data.take(some), plan, n_test, data.n, n_error)
@@ -257,7 +257,7 @@ class _View:
             starts = [*known, *self.starts()]
             problem = self.smooth_problem(starts)
             found = [gradient_search(problem, starts, progress=progress)]
-        return Found(found, problem.evaluations, problem.look_at)
+        return Found(found, problem.evaluations, problem)
 
     def finish(
         self,
@@ -272,4 +272,4 @@ class _View:
             found.append(
                 gradient_search(problem, [start.theta], precision=ROUGHLY, progress=progress)
             )
-        return Found(found[::-1], problem.evaluations, problem.look_at)
+        return Found(found[::-1], problem.evaluations, problem)

@@ -89,7 +89,7 @@ class Steps(Selection):
             if found.meets_target:
                 break
         assert best is not None
-        return Found([best], judge.evaluations, judge.look_at)
+        return Found([best], judge.evaluations, judge)
 
     def _learner(self, rows: _Rows, plan: Plan, n_test: int, start: Floats) -> Problem:
         """Where gradients come from: labels smoothed and averages forecast, as far as they can be,

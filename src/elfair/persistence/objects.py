@@ -1,0 +1,132 @@
+"""Fitted scikit-learn objects, by way of skops: data alone, rebuilt from types one trusts.
+
+skops writes a zip file whose names and numbers are memory addresses, and the padding of a compiled
+tree's records as it lies in memory. Here it is brought into one form, so that the same object gives
+the same bytes; and before anything is read, its parts are seen to be as small as they claim.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from elfair.contents import content_digest
+from elfair.errors import InputError, MissingPackageError
+from elfair.persistence.arrays import from_npy, to_npy
+from elfair.persistence.container import check_written, members_of, pack
+
+_SCHEMA = "schema.json"
+
+
+def to_skops(value: Any) -> bytes:
+    """An object in the form of skops.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> model = DummyClassifier().fit([[0], [1]], [0, 1])
+    >>> from_skops(to_skops(model)).predict_proba([[0]])
+    array([[0.5, 0.5]])
+    """
+    skops, name = _skops(), type(value).__name__
+    try:
+        data = _canonical(skops.dumps(value))
+        again = skops.loads(data, trusted=skops.get_untrusted_types(data=data))
+    except Exception as error:  # whatever the object's own methods raise
+        raise InputError(
+            f"{name} cannot be saved without pickle: {error}.",
+            hint="use a classifier of scikit-learn, with parameters that are plain values.",
+        ) from error
+    if content_digest(again) != content_digest(value):
+        raise InputError(
+            f"{name} cannot be saved: what would be loaded is not the same.",
+            hint="use a classifier of scikit-learn, with parameters that are plain values.",
+        )
+    return data
+
+
+def from_skops(data: bytes, trusted: Sequence[str] = ()) -> Any:
+    """The object; one that holds types which are neither known as harmless nor trusted is refused.
+
+    Parameters
+    ----------
+    data : bytes
+        From `to_skops`.
+    trusted : sequence of str
+        Full names of types that may be built as well.
+    """
+    skops = _skops()
+    members = members_of(data)
+    check_written(data, members)
+    for name, member in members.items():
+        if name.endswith(".npy"):
+            from_npy(member)  # before skops believes what its header says
+        elif name != _SCHEMA and not name.endswith(".bin"):
+            raise InputError(
+                f"it holds {name!r}, which is not read.", hint="it was made by another tool."
+            )
+    try:
+        strange = sorted(set(skops.get_untrusted_types(data=data)) - set(trusted))
+    except Exception as error:  # a schema that makes no sense fails anywhere
+        raise _unreadable(error) from None
+    if strange:
+        raise InputError(
+            f"it holds objects of types that are not trusted: {', '.join(strange)}.",
+            hint=f"if you trust who made it, and these types, pass trusted={strange!r}.",
+        )
+    try:
+        return skops.loads(data, trusted=list(trusted))
+    except Exception as error:
+        raise _unreadable(error) from None
+
+
+def _unreadable(error: Exception) -> InputError:
+    return InputError(
+        f"an object in it cannot be read ({type(error).__name__}: {error}).",
+        hint="install the versions of scikit-learn and skops that it was saved with.",
+    )
+
+
+def _skops() -> Any:
+    try:
+        import skops.io
+    except ImportError:
+        raise MissingPackageError(
+            "saving or loading a scikit-learn object needs skops, which cannot be imported.",
+            hint="pip install 'elfair[skops]'.",
+        ) from None
+    return skops.io
+
+
+def _canonical(data: bytes) -> bytes:
+    """The same object, written in one way only."""
+    members = members_of(data)
+    schema = json.loads(members.pop(_SCHEMA))
+    named: dict[str, tuple[str, bytes]] = {}
+    for name, member in members.items():
+        if name.endswith(".npz"):
+            raise ValueError("it holds a sparse matrix")
+        tidy = to_npy(from_npy(member)) if name.endswith(".npy") else member
+        # By its contents: whether two equal arrays are one object in memory is chance.
+        named[name] = (f"{hashlib.sha256(tidy).hexdigest()[:32]}{name[-4:]}", tidy)
+    text = json.dumps(_node({**schema, "_skops_version": None}, named), ensure_ascii=True)
+    return pack({_SCHEMA: text.encode(), **dict(sorted(named.values()))})
+
+
+def _node(part: Any, named: dict[str, tuple[str, bytes]]) -> Any:
+    """A part of the schema, without addresses, and with the new names of files."""
+    if isinstance(part, list):
+        return [_node(each, named) for each in part]
+    if not isinstance(part, dict):
+        return part
+    tidy = {key: _node(value, named) for key, value in part.items()}
+    loader = part.get("__loader__")
+    if isinstance(loader, str):  # otherwise it is a mapping that has nodes for values
+        tidy.pop("__id__", None)
+        if "file" in tidy:
+            tidy["file"] = named[tidy["file"]][0]
+        if loader == "SetNode":  # in the order of text hashes, which differ between processes
+            tidy["content"].sort(key=json.dumps)
+    return tidy

@@ -1,0 +1,181 @@
+"""Families of models, as a record, arrays and objects, and back."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elfair.columns import Array, listed
+from elfair.errors import InputError
+from elfair.persistence.arrays import from_npy, to_npy
+from elfair.persistence.document import PolicyRecord, TensorRecord
+from elfair.persistence.objects import from_skops, to_skops
+from elfair.policies import GaussianPolicy, SoftmaxPolicy
+from elfair.policies.scored import ScoredPolicy
+from elfair.policies.torch_module import TorchPolicy, load_torch
+
+Floats = NDArray[np.float64]
+Members = dict[str, bytes]
+
+
+def write_policy(policy: Any, folder: str) -> tuple[PolicyRecord, Members]:
+    """The record of a policy, and its parts of the file.
+
+    Parameters
+    ----------
+    policy : SoftmaxPolicy or GaussianPolicy
+        The family of a model.
+    folder : str
+        What the names of its parts begin with.
+    """
+    members = {
+        f"{folder}/center.npy": to_npy(policy.center),
+        f"{folder}/scale.npy": to_npy(policy.scale),
+    }
+    if isinstance(policy, GaussianPolicy):
+        numbers = (policy.level, policy.unit, policy.smallest, policy.largest)
+        return PolicyRecord("gaussian", False, tuple(map(float, numbers)), ()), members
+    if isinstance(policy, TorchPolicy):
+        tensors = _state(policy.module)
+        for place, array in enumerate(tensors.values()):
+            members[f"{folder}/state/{place}.npy"] = to_npy(array)
+        trained = {name for name, p in policy.module.named_parameters() if p.requires_grad}
+        records = tuple(TensorRecord(name, name in trained) for name in tensors)
+        return PolicyRecord("module", policy.mixed, (), records), members
+    if isinstance(policy, ScoredPolicy):
+        members[f"{folder}/scorer.skops"] = to_skops(policy.scorer)
+        return PolicyRecord("scored", policy.mixed, (), ()), members
+    return PolicyRecord("softmax", policy.mixed, (), ()), members
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a policy has to fit, and what the caller gave to read it with.
+
+    Parameters
+    ----------
+    n_features : int
+        How many features there are.
+    classes : ndarray
+        The decisions.
+    trusted : sequence of str
+        Types that may be built.
+    module : torch.nn.Module, optional
+        The architecture of a module.
+    """
+
+    n_features: int
+    classes: Array
+    trusted: Sequence[str]
+    module: Any
+
+
+def read_policy(
+    record: PolicyRecord, members: Mapping[str, bytes], folder: str, wanted: Wanted
+) -> Any:
+    """The policy of a record."""
+    n = wanted.classes.size
+    width = wanted.n_features + (n - 1 if record.kind == "scored" else 0)
+    center = read_floats(members, f"{folder}/center.npy", (width,))
+    scale = read_floats(members, f"{folder}/scale.npy", (width,))
+    if record.kind == "gaussian":
+        if len(record.numbers) != 4:
+            raise _does_not_fit(f"{len(record.numbers)} numbers", "4")
+        return GaussianPolicy(center, scale, *record.numbers)
+    if record.kind == "module":
+        module = _rebuilt(record.tensors, members, folder, wanted.module)
+        return TorchPolicy(n, center, scale, record.mixed, module=module)
+    if record.kind == "scored":
+        scorer = from_skops(member(members, f"{folder}/scorer.skops"), wanted.trusted)
+        check_model(scorer, "scorer")
+        return ScoredPolicy(n, center, scale, record.mixed, scorer=scorer, classes=wanted.classes)
+    return SoftmaxPolicy(n, center, scale, record.mixed)
+
+
+def member(members: Mapping[str, bytes], name: str) -> bytes:
+    """A part of the file.
+
+    Examples
+    --------
+    >>> member({"model.json": b"{}"}, "model.json")
+    b'{}'
+    """
+    if name not in members:
+        raise InputError(f"its part {name!r} is missing.", hint="it was changed or cut short.")
+    return members[name]
+
+
+def read_floats(members: Mapping[str, bytes], name: str, shape: tuple[int, ...]) -> Floats:
+    """A part that holds finite numbers in a certain shape."""
+    array = from_npy(member(members, name))
+    if array.dtype != np.float64 or array.shape != shape or not np.isfinite(array).all():
+        raise _does_not_fit(
+            f"{array.dtype} of shape {array.shape} in {name!r}", f"finite float64 of shape {shape}"
+        )
+    return array
+
+
+def check_model(value: Any, what: str) -> None:
+    """Raise unless it is a fitted classifier."""
+    if not (hasattr(value, "predict_proba") and hasattr(value, "classes_")):
+        raise _does_not_fit(f"{type(value).__name__} as its {what}", "a fitted classifier")
+
+
+def _state(module: Any) -> dict[str, Array]:
+    """A module's tensors as arrays."""
+    arrays = {}
+    for name, tensor in module.state_dict().items():
+        try:
+            arrays[name] = tensor.detach().cpu().numpy()
+        except (AttributeError, TypeError, RuntimeError) as error:
+            raise InputError(
+                f"{type(module).__name__} cannot be saved: {name!r} of its state is no plain array "
+                f"({error}).",
+                hint="keep only dense tensors of usual numbers in the state of a module.",
+            ) from None
+    return arrays
+
+
+def _rebuilt(
+    records: Sequence[TensorRecord], members: Mapping[str, bytes], folder: str, module: Any
+) -> Any:
+    """A copy of the caller's module with the saved state."""
+    if module is None:
+        raise InputError(
+            "its model is a torch module: its tensors are saved, the code that uses them is not.",
+            hint="pass module=, an object of the class that was trained, such as module=Net().",
+        )
+    torch, own = load_torch(), copy.deepcopy(module).eval()
+    state = own.state_dict()
+    names = [record.name for record in records]
+    if list(state) != names:
+        raise InputError(
+            f"module= must have the tensors {listed(names)}. Got {listed(list(state))} instead.",
+            hint="pass an object of the class that was trained, made in the same way.",
+        )
+    for place, name in enumerate(names):
+        saved = torch.from_numpy(from_npy(member(members, f"{folder}/state/{place}.npy")).copy())
+        if saved.shape != state[name].shape or saved.dtype != state[name].dtype:
+            raise InputError(
+                f"{name!r} of module= must be {saved.dtype} of shape {tuple(saved.shape)}. Got "
+                f"{state[name].dtype} of shape {tuple(state[name].shape)}.",
+                hint="pass an object of the class that was trained, made in the same way.",
+            )
+        state[name] = saved
+    own.load_state_dict(state)
+    trained = {record.name for record in records if record.trained}
+    for name, parameter in own.named_parameters():
+        parameter.requires_grad_(name in trained)
+    return own
+
+
+def _does_not_fit(got: str, allowed: str) -> InputError:
+    return InputError(
+        f"its parts do not fit together: {got}, where {allowed} is needed.",
+        hint="it was changed after it was saved.",
+    )

@@ -1,0 +1,207 @@
+"""How a table becomes features: the same for those who were logged and for those to come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elfair.behavior import text_or_numbers
+from elfair.columns import Array, Columns, as_floats, is_missing, listed, table_columns
+from elfair.errors import DataError, did_you_mean
+
+Level: TypeAlias = str | int
+
+#: More different texts than this are no categories that anyone would declare.
+MOST_LEVELS = 20
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A column that the model sees.
+
+    Parameters
+    ----------
+    column : str
+        Its name in the table.
+    levels : tuple of str or int
+        The values of a category, as declared; a column of numbers has none.
+
+    Examples
+    --------
+    >>> Feature("housing", ("own", "rent")).names, Feature("size", ("S", "M", "L")).names
+    (['housing=rent'], ['size=S', 'size=M', 'size=L'])
+    """
+
+    column: str
+    levels: tuple[Level, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """What its columns of numbers are called; of two levels, one says it all."""
+        if not self.levels:
+            return [self.column]
+        return [f"{self.column}={level}" for level in self._shown]
+
+    @property
+    def _shown(self) -> tuple[Level, ...]:
+        return self.levels[1:] if len(self.levels) == 2 else self.levels
+
+    def encode(self, column: Array) -> list[NDArray[np.float64]]:
+        """Its columns of numbers."""
+        self._check_complete(column)
+        if not self.levels:
+            return [as_floats(column, f"feature '{self.column}'", hint=self._advice(column))]
+        values = column.tolist()
+        wrong = [k for k, value in enumerate(values) if not self._is_level(value)]
+        if wrong:
+            odd = values[wrong[0]]
+            raise DataError(
+                f"feature '{self.column}' holds values that are no declared level, in "
+                f"{len(wrong)} of {len(values)} rows (the first is row {wrong[0]}): "
+                f"{listed(dict.fromkeys(values[k] for k in wrong))}. "
+                f"Levels: {listed(self.levels, MOST_LEVELS)}.",
+                hint=text_or_numbers(odd, np.array(self.levels, dtype=object))
+                or did_you_mean(
+                    odd,
+                    self.levels,
+                    "a model knows the levels in [columns.categories] alone: correct the value, or "
+                    "declare it and fit again.",
+                ),
+            )
+        return [
+            np.fromiter((value == level for value in values), np.float64, len(values))
+            for level in self._shown
+        ]
+
+    def _is_level(self, value: object) -> bool:
+        return value in self.levels and isinstance(value, str) == isinstance(self.levels[0], str)
+
+    def _check_complete(self, column: Array) -> None:
+        missing = is_missing(column)
+        if missing.any():
+            raise DataError(
+                f"feature '{self.column}' is missing in {missing.sum()} of {len(column)} rows (the "
+                f"first is row {np.flatnonzero(missing)[0]}).",
+                hint="a model must see every feature of everyone: fill it in, make 'missing' a "
+                "level of its own, or leave the feature out.",
+            )
+
+    def _advice(self, column: Array) -> str:
+        """What to do about a feature that holds no numbers."""
+        if column.dtype.kind != "O":
+            return "turn it into numbers first, such as years or days."
+        values = [value for value in dict.fromkeys(column.tolist()) if isinstance(value, str)]
+        if any(
+            value.replace(",", "", 1).lstrip("-").isdigit() and "," in value for value in values
+        ):
+            return "write decimal numbers with a point: 1.5, not 1,5."
+        if 2 <= len(values) <= MOST_LEVELS:
+            written = ", ".join(f'"{value}"' for value in sorted(values))
+            return f"declare its levels in [columns.categories]: '{self.column}' = [{written}]"
+        return "make groups of its values, and declare those as levels in [columns.categories]."
+
+
+@dataclass(frozen=True)
+class TableEncoding:
+    """From the columns of a table to the features of a model.
+
+    A plain record: it is stored beside a model, so that new people are encoded as the logged ones
+    were.
+
+    Parameters
+    ----------
+    features : tuple of Feature
+        In the order in which the model sees them.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> encoding = TableEncoding((Feature("age"), Feature("housing", ("own", "rent"))))
+    >>> people = pa.table({"housing": ["rent", "own"], "age": [30, 41], "name": ["Ann", "Bo"]})
+    >>> encoding.encode(people).to_pydict()
+    {'age': [30.0, 41.0], 'housing=rent': [1.0, 0.0]}
+    >>> TableEncoding.from_dict(encoding.to_dict()) == encoding
+    True
+    """
+
+    features: tuple[Feature, ...]
+
+    def __post_init__(self) -> None:
+        names = self.names
+        twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+        if twice:
+            raise DataError(
+                f"two features would both be called {twice[0]!r}; names must differ.",
+                hint="rename one of the columns.",
+            )
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that it needs."""
+        return [feature.column for feature in self.features]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the features that it makes."""
+        return [name for feature in self.features for name in feature.names]
+
+    def encode(self, table: Any) -> Any:
+        """The features of the people in a table.
+
+        Parameters
+        ----------
+        table : pyarrow table, data frame or mapping
+            It must have all `columns`; others are left alone.
+
+        Returns
+        -------
+        pyarrow.Table
+            Columns of floats, called as in `names`.
+        """
+        import pyarrow as pa
+
+        columns = table_columns(table, "the table") or {}
+        return pa.table(self._encoded(columns))
+
+    def _encoded(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
+        absent = [name for name in self.columns if name not in columns]
+        if absent:
+            raise DataError(
+                f"the table has no column {listed(absent)}; columns: {listed(columns, 30)}.",
+                hint=did_you_mean(absent[0], columns, "the model was fitted with this feature."),
+            )
+        encoded: dict[str, NDArray[np.float64]] = {}
+        for feature in self.features:
+            encoded |= zip(feature.names, feature.encode(columns[feature.column]), strict=True)
+        return encoded
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record, as JSON can hold it."""
+        return {
+            "features": [
+                {"column": feature.column, "levels": list(feature.levels)}
+                for feature in self.features
+            ]
+        }
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Self:
+        """The encoding that a record describes; DataError where it is none."""
+        try:
+            return cls(tuple(_feature(**each) for each in record["features"]))
+        except (KeyError, TypeError) as error:
+            raise DataError(
+                f"this is no record of an encoding: {type(error).__name__} {error}.",
+                hint="it comes from TableEncoding.to_dict().",
+            ) from None
+
+
+def _feature(column: Any, levels: Sequence[Any]) -> Feature:
+    fine = isinstance(column, str) and isinstance(levels, list | tuple)
+    if not fine or not all(isinstance(level, str | int) for level in levels):
+        raise TypeError(f"{column!r}: {levels!r}")
+    return Feature(column, tuple(levels))

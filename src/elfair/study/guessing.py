@@ -1,0 +1,267 @@
+"""Which column of a table is what, guessed from names and values; for a person to correct.
+
+Of an impact no more is looked at than whether it is there and is a number: what it says about a
+decision belongs to rows that may be held out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from elfair.behavior import TOLERANCE
+from elfair.columns import Array, as_floats, is_missing, table_columns
+from elfair.recipes import FEWEST_ROWS
+from elfair.study.encoding import MOST_LEVELS
+
+#: More different decisions than this are numbers that are decided on, not classes.
+MOST_CLASSES = 10
+
+#: Words in the name of a column that tell its role, the clearest first.
+WORDS = {
+    "row_id": ("id", "uuid", "guid", "identifier", "person", "row", "case", "client", "customer",
+               "applicant", "student", "patient", "number", "nr", "no", "key"),
+    "propensity": ("propensity", "pscore", "probability", "prob", "p"),
+    "decision": ("decision", "decided", "dec", "action", "approved", "approve", "accepted", "accept",
+                 "granted", "admitted", "treatment", "treated", "treat", "arm", "offer", "offered",
+                 "hired", "selected"),
+    "label": ("label", "target", "truth", "y", "outcome", "repaid", "correct", "qualified",
+              "default", "defaulted", "class"),
+    "impact": ("impact", "delayed", "later", "savings", "wellbeing", "benefit", "followup", "gain",
+               "profit", "reward", "health", "outcome", "after", "change", "y"),
+    "sensitive": ("race", "ethnicity", "ethnic", "sex", "gender", "group", "minority", "religion",
+                  "nationality", "disability", "caste", "protected", "sensitive", "band"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is seen of a column.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    kind : {"number", "truth", "text", "other"}
+        What it holds.
+    n : int
+        How many rows there are.
+    missing : int
+        In how many of them it is missing.
+    counts : mapping
+        How often each value occurs.
+    values : ndarray
+        The column.
+
+    Examples
+    --------
+    >>> look_at("race", np.array(["A", "B", None, "A"], dtype=object)).counts
+    Counter({'A': 2, 'B': 1})
+    """
+
+    name: str
+    kind: str
+    n: int
+    missing: int
+    counts: Counter[Any]
+    values: Array
+
+    @property
+    def words(self) -> list[str]:
+        """The words of its name."""
+        split = re.sub(r"([a-z])([A-Z])", r"\1 \2", self.name).lower()
+        return re.findall(r"[^\W\d_]+|\d+", split)
+
+    @property
+    def different(self) -> int:
+        """How many different values it has."""
+        return len(self.counts)
+
+    @property
+    def groups(self) -> list[Any]:
+        """Its values that enough rows have, in order."""
+        return sorted(each for each, count in self.counts.items() if count >= FEWEST_ROWS)
+
+
+def look_at(name: str, column: Array) -> Look:
+    """Look at a column."""
+    missing = is_missing(column)
+    values = column[~missing].tolist()
+    kinds = {type(value) for value in values} if column.dtype.kind == "O" else set()
+    kind = {"b": "truth", "i": "number", "u": "number", "f": "number"}.get(column.dtype.kind)
+    if kind is None:
+        kind = "text" if kinds == {str} else "truth" if kinds == {bool} else "other"
+        if kinds and kinds <= {int, float}:
+            kind = "number"
+    counts = Counter() if kind == "other" else Counter(values)
+    return Look(name, kind, len(column), int(missing.sum()), counts, column)
+
+
+@dataclass
+class Roles:
+    """Which column is what; what is not known is left empty.
+
+    Parameters
+    ----------
+    row_id, propensity, decision, label, impact : str or None
+        Columns.
+    behavior : dict of str to str
+        Columns of the probabilities of all classes, instead of a propensity.
+    sensitive : list of Look
+        Columns that name groups.
+    features : list of Look
+        What a model could see.
+    left : dict of str to str
+        Columns that have no role, and why.
+    """
+
+    row_id: str | None = None
+    propensity: str | None = None
+    decision: str | None = None
+    label: str | None = None
+    impact: str | None = None
+    behavior: dict[str, str] = field(default_factory=dict)
+    sensitive: list[Look] = field(default_factory=list)
+    features: list[Look] = field(default_factory=list)
+    left: dict[str, str] = field(default_factory=dict)
+
+
+def guess_roles(table: Any) -> Roles:
+    """Guess which column of a table is what.
+
+    Parameters
+    ----------
+    table : pyarrow table, data frame or mapping
+        The table.
+
+    Examples
+    --------
+    >>> roles = guess_roles({
+    ...     "age": [31, 45, 28, 60] * 2, "sex": ["f", "m"] * 4, "approved": [1, 0, 0, 1] * 2,
+    ...     "prob": [0.5, 0.75, 0.25, 0.5] * 2, "savings later": [1.5, 0.0, 2.25, 3.0] * 2})
+    >>> roles.decision, roles.propensity, roles.impact, roles.row_id
+    ('approved', 'prob', 'savings later', None)
+    >>> [each.name for each in roles.sensitive], [each.name for each in roles.features]
+    (['sex'], ['age'])
+    """
+    looks = [look_at(name, column) for name, column in (table_columns(table, "X") or {}).items()]
+    roles, pool = Roles(), []
+    for look in looks:
+        reason = _useless(look)
+        if reason is None:
+            pool.append(look)
+        else:
+            roles.left[look.name] = reason
+
+    def take(role: str, fits: Callable[[Look], bool]) -> Look | None:
+        found = _best(role, [look for look in pool if fits(look)])
+        if found is not None:
+            pool.remove(found)
+        return found
+
+    row_id = take("row_id", lambda look: look.different == look.n and not _is_measured(look))
+    probabilities = _matches("propensity", [look for look in pool if _is_probability(look)])
+    pool = [look for look in pool if look not in probabilities]
+    decision = take("decision", _is_class)
+    roles.decision = None if decision is None else decision.name
+    roles.row_id = None if row_id is None else row_id.name
+    _share_out(roles, probabilities, decision)
+    label = take("label", lambda look: _is_class(look) and _covers(look, decision))
+    roles.label = None if label is None else label.name
+    # Before sensitive features are looked for: an impact may be 'change of group'.
+    impact = take("impact", lambda look: look.kind in ("number", "truth"))
+    roles.impact = None if impact is None else impact.name
+    for look in _matches("sensitive", pool):
+        if 2 <= look.different <= MOST_LEVELS and look.groups:
+            roles.sensitive.append(look)
+            pool.remove(look)
+    for look in pool:
+        reason = _no_feature(look)
+        if reason is None:
+            roles.features.append(look)
+        else:
+            roles.left[look.name] = reason
+    return roles
+
+
+def _useless(look: Look) -> str | None:
+    if look.missing == look.n:
+        return "empty"
+    if look.kind == "other":
+        return "neither numbers nor text"
+    return "the same in every row" if look.different == 1 and not look.missing else None
+
+
+def _no_feature(look: Look) -> str | None:
+    if look.missing:
+        return f"missing in {look.missing} of {look.n} rows"
+    if look.kind == "text" and look.different == look.n:
+        return "different in every row"
+    if look.kind == "text" and look.different > MOST_LEVELS:
+        return f"free text ({look.different} different values)"
+    return None
+
+
+def _share_out(roles: Roles, probabilities: Sequence[Look], decision: Look | None) -> None:
+    """Decide what columns of probabilities are: that of the decision, or those of all classes."""
+    total = sum((as_floats(look.values, look.name) for look in probabilities), np.zeros(1))
+    whole = len(probabilities) > 1 and bool((np.abs(total - 1) < TOLERANCE).all())
+    if not whole:
+        best = _best("propensity", probabilities)
+        roles.propensity = None if best is None else best.name
+        roles.left |= {
+            look.name: "a probability, but of what?" for look in probabilities if look is not best
+        }
+        return
+    classes = [] if decision is None else [_as_key(value) for value in sorted(decision.counts)]
+    owners = {
+        each: [look.name for look in probabilities if each.lower() in look.words]
+        for each in classes
+    }
+    if len(classes) == len(probabilities) and all(len(names) == 1 for names in owners.values()):
+        roles.behavior = {each: names[0] for each, names in owners.items()}
+    else:
+        roles.left |= {look.name: "a probability, but of which class?" for look in probabilities}
+
+
+def _as_key(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _matches(role: str, looks: Iterable[Look]) -> list[Look]:
+    """Those whose names have a word of the role, the clearest first."""
+    words = WORDS[role]
+    ranked = [
+        (min((words.index(word) for word in look.words if word in words), default=-1), look)
+        for look in looks
+    ]
+    return [look for rank, look in sorted(ranked, key=lambda each: each[0]) if rank >= 0]
+
+
+def _best(role: str, looks: Iterable[Look]) -> Look | None:
+    return next(iter(_matches(role, looks)), None)
+
+
+def _is_class(look: Look) -> bool:
+    return 2 <= look.different <= MOST_CLASSES and not look.missing
+
+
+def _is_measured(look: Look) -> bool:
+    """Whether a column holds measurements: numbers that are not whole."""
+    return look.kind == "number" and any(value != int(value) for value in look.counts)
+
+
+def _is_probability(look: Look) -> bool:
+    if look.kind != "number" or look.missing:
+        return False
+    return all(0 < value <= 1 for value in look.counts) and any(v < 1 for v in look.counts)
+
+
+def _covers(label: Look, decision: Look | None) -> bool:
+    """Whether the label's classes hold all decisions, as they must."""
+    return decision is None or set(decision.counts) <= set(label.counts)

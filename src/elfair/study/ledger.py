@@ -1,0 +1,147 @@
+"""Which tests were made of the same rows before: a file that only grows, beside the study.
+
+A test that fails and is tried again with other settings is no longer a test of 1 - delta. One
+process counts its own openings of held-out rows; between processes this file does. It is a help for
+the honest: who deletes it is not found out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from elfair.certificate import NOT_STATED, Certificate
+from elfair.contents import content_digest
+from elfair.data import LoggedData
+from elfair.errors import InputError
+from elfair.hashing import rows_digest
+from elfair.records import from_json, to_json
+
+
+@dataclass(frozen=True)
+class Opening:
+    """One test.
+
+    Parameters
+    ----------
+    rows : str
+        A digest of what became of the people, whatever their order and features.
+    test : str
+        A digest of what was tested, and with which models.
+    passed : bool
+        What came of it.
+    time : str
+        When, in UTC.
+    """
+
+    rows: str
+    test: str
+    passed: bool
+    time: str
+
+
+class Ledger:
+    """The tests that were made from one study file, or from those beside it.
+
+    Parameters
+    ----------
+    path : Path
+        The file; made with the first entry.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from elfair import certify
+    >>> data = LoggedData([[0.0]] * 400, [0, 1] * 200)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = Ledger(Path(folder) / "study.openings")
+    ...     for wanted in (0.7, 0.6, 0.6):
+    ...         certificate = certify([0.2, 0.7] * 200, data, f"accuracy >= {wanted}")
+    ...         ledger.earlier(certificate, data)
+    ...         ledger.enter(certificate, data)
+    0
+    1
+    1
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def earlier(self, certificate: Certificate, data: LoggedData) -> int:
+        """How many other tests of these rows there were: the same one again is not another."""
+        rows, test = _of_rows(data), _of_test(certificate)
+        return len({each.test for each in self._entries() if each.rows == rows} - {test})
+
+    def enter(self, certificate: Certificate, data: LoggedData) -> None:
+        """Write down that a test was made."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        entry = Opening(_of_rows(data), _of_test(certificate), certificate.passed, now)
+        line = (to_json(entry, indent=None) + "\n").encode()
+        try:
+            with self._path.open("ab") as file:
+                file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise InputError(
+                f"the list of tests '{self._path.name}' could not be written: {error.strerror}. "
+                "No result is shown, since it could not be counted.",
+                hint="may you write beside the study file, and is there space on the disk?",
+            ) from None
+
+    def _entries(self) -> list[Opening]:
+        try:
+            lines = self._path.read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
+            return []
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(
+                f"the list of tests '{self._path.name}' cannot be read: {error}.",
+                hint="it must be the file that elfair wrote.",
+            ) from None
+        entries = []
+        for number, line in enumerate(lines, 1):
+            try:
+                entries.append(from_json(line, Opening))
+            except InputError as error:
+                if number == len(lines) and not _is_whole(line):
+                    continue  # written when the disk was full: the result was not shown
+                raise InputError(
+                    f"line {number} of the list of tests '{self._path.name}' is not as elfair "
+                    f"wrote it: {str(error).splitlines()[0]}",
+                    hint="restore the file; without it nobody knows how often rows were tested.",
+                ) from None
+        return entries
+
+
+def _is_whole(line: str) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
+
+
+def _of_rows(data: LoggedData) -> str:
+    """What became of people, in any order: features, groups and splits may change from test to
+    test, and the rows are the same.
+    """
+    continuous = data.decision_index is None
+    label = data.label if continuous else data.label_index
+    decision = data.decision if continuous else data.decision_index
+    columns = [label, decision, data.propensity, *data.impacts.values()]
+    return rows_digest([None if c is None else np.asarray(c) for c in columns], data.n).hex()
+
+
+def _of_test(certificate: Certificate) -> str:
+    claims = [
+        replace(claim, chosen_by=NOT_STATED, why=NOT_STATED) for claim in certificate.terms.claims
+    ]
+    terms = replace(certificate.terms, claims=tuple(claims))
+    how = (certificate.estimator, certificate.bound, certificate.split, certificate.seed)
+    return content_digest((terms, *how, certificate.digests.split, certificate.digests.lineup))

@@ -1,0 +1,243 @@
+"""What can be wrong with a study file whose keys and types are right, before any data are read."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from elfair import fairness
+from elfair.columns import listed
+from elfair.constraints import read_constraints
+from elfair.errors import ElfairError, InputError, did_you_mean
+from elfair.language import columns_used, impacts_used, parse, uses_label
+from elfair.language.tree import Node
+from elfair.recipes import Recipe
+from elfair.search.dosing import task_of
+from elfair.search.maximisation import goal_of
+from elfair.study.parts import RECIPE_KEYS, RECIPES, ConstraintPart
+from elfair.study.sources import FORMATS, check_query, is_address
+from elfair.toml_mistakes import repeated
+
+_REGRESSORS_ALONE = {"columns": ("behavior_spread",), "model": ("spread",)}
+_CLASSIFIERS_ALONE = {
+    "columns": ("behavior",),
+    "model": ("positive", "classes", "cost"),
+    "test": ("propensity_floor",),
+}
+
+
+def constraint_of(entry: ConstraintPart, impacts: Sequence[str] = ()) -> str | Recipe:
+    """A constraint as an estimator takes it.
+
+    Parameters
+    ----------
+    entry : ConstraintPart
+        It names one recipe, or has a text.
+    impacts : sequence of str
+        The impacts of the study: a single one need not be named.
+
+    Examples
+    --------
+    >>> print(constraint_of(ConstraintPart(no_worse="race", groups=["A"]), ["savings"]))
+    E[savings | race == 'A'] >= E_logged[savings | race == 'A']
+    """
+    if entry.text is not None:
+        return entry.text
+    (name,) = named(entry)
+    given = {key: value for key in RECIPE_KEYS if (value := getattr(entry, key)) is not None}
+    if "groups" in given:  # TOML has lists where groups of several columns are tuples
+        given["groups"] = [tuple(g) if isinstance(g, list) else g for g in given["groups"]]
+    if len(impacts) == 1 and "impact" in _takes(name):
+        given.setdefault("impact", impacts[0])
+    recipe: Recipe = getattr(fairness, name)(getattr(entry, name), **given)
+    return recipe
+
+
+def _takes(name: str) -> dict[str, inspect.Parameter]:
+    """What a recipe can be given beside its columns."""
+    return dict(list(inspect.signature(getattr(fairness, name)).parameters.items())[1:])
+
+
+def named(entry: ConstraintPart) -> list[str]:
+    """Which recipes an entry names."""
+    return [name for name in RECIPES if getattr(entry, name) is not None]
+
+
+def of_meaning(study: Any) -> Iterator[InputError]:
+    """Everything that does not fit together in a study file.
+
+    Parameters
+    ----------
+    study : StudyFile
+        Its keys and types are right.
+    """
+    yield from _source(study.data)
+    yield from _kind(study)
+    yield from _roles(study.columns)
+    yield from _categories(study.columns)
+    yield from _objective(study)
+    for position, entry in enumerate(study.constraints):
+        where = f"constraints[{position}]"
+        mistakes = list(_entry(where, entry))
+        yield from mistakes or _constraint(where, entry, study)
+
+
+def _source(data: Any) -> Iterator[InputError]:
+    try:
+        check_query(data.source, data.query)
+    except InputError as error:
+        yield error
+    ending = data.source.lower()
+    if not is_address(data.source) and not ending.endswith(FORMATS):
+        yield InputError(
+            f"source of data must be a file of {', '.join(FORMATS)}, or the address of a "
+            f"database. Got {data.source!r} instead.",
+            hint="save the table as CSV or Parquet.",
+        )
+
+
+def _kind(study: Any) -> Iterator[InputError]:
+    regressor = study.model.kind == "regressor"
+    others, owner = (
+        (_CLASSIFIERS_ALONE, "classifier") if regressor else (_REGRESSORS_ALONE, "regressor")
+    )
+    for part, keys in others.items():
+        for key in keys:
+            if getattr(getattr(study, part), key) not in (None, {}):
+                yield InputError(
+                    f"{key} of {part} is for a {owner} alone; model.kind is {study.model.kind!r}.",
+                    hint=f"remove it, or write kind = '{owner}' in [model].",
+                )
+
+
+def _roles(columns: Any) -> Iterator[InputError]:
+    for key in ("features", "sensitive", "impact"):
+        yield from repeated(f"{key} of columns", getattr(columns, key))
+    # A feature may be sensitive; what came of a decision, or decided it, may not be a feature.
+    alone = {"label": columns.label, "decision": columns.decision, "row_id": columns.row_id}
+    alone |= {f"impact {name!r}": name for name in columns.impact}
+    spread = columns.behavior_spread
+    known = {"propensity": columns.propensity, "behavior_spread": spread}
+    known |= {f"behavior {name!r}": column for name, column in columns.behavior.items()}
+    for key, name in {**alone, **known}.items():
+        if name in columns.features:
+            yield InputError(
+                f"the column {name!r} is both a feature and {key} of columns.",
+                hint="a feature is what the new model sees before it decides; take it out of "
+                "features.",
+            )
+    taken = [name for name in {**alone, **known}.values() if isinstance(name, str)]
+    yield from repeated(
+        "label, decision, propensity, behavior, impact and row_id of columns", taken
+    )
+    if columns.decision is None and (columns.propensity or columns.behavior):
+        yield InputError(
+            "columns names a propensity, but not the decision whose probability it is.",
+            hint="for example: decision = 'approved'",
+        )
+
+
+def _categories(columns: Any) -> Iterator[InputError]:
+    for name in columns.categories:
+        if name not in columns.features:
+            yield InputError(
+                f"categories of columns lists the levels of {name!r}, which is no feature.",
+                hint=did_you_mean(name, columns.features, "add it to features, or remove it."),
+            )
+
+
+def _objective(study: Any) -> Iterator[InputError]:
+    regressor = study.model.kind == "regressor"
+    objective = study.model.objective or ("mse" if regressor else "accuracy")
+    try:
+        goal: Any = task_of(objective, (0.2, 0.9)) if regressor else goal_of(objective)
+    except InputError as error:
+        yield InputError(f"objective of model: {error}")
+        return
+    if goal.needs_label and study.columns.label is None:
+        yield InputError(
+            f"objective = {objective!r} of model needs labels, and columns names none.",
+            hint="name the label, or write an objective that needs none, such as 'E[impact]'.",
+        )
+    expression = getattr(getattr(goal, "goal", goal), "expression", None)
+    if isinstance(expression, Node):
+        yield from _names("objective of model", expression, study)
+
+
+def _entry(where: str, entry: ConstraintPart) -> Iterator[InputError]:
+    """Whether an entry says one thing, and what goes with it."""
+    said = [*(["text"] if entry.text is not None else []), *named(entry)]
+    if len(said) != 1:
+        yield InputError(
+            f"{where} must have exactly one of 'text', {listed(RECIPES)}. Got "
+            f"{listed(said) or 'none'}.",
+            hint="one [[constraints]] entry for each constraint.",
+        )
+        return
+    given = [key for key in RECIPE_KEYS if getattr(entry, key) is not None]
+    takes = {} if said == ["text"] else _takes(said[0])
+    for key in given:
+        if key not in takes:
+            yield InputError(
+                f"{where}: '{said[0]}' takes {listed(takes) or 'nothing beside it'}. "
+                f"Got {key!r} instead.",
+                hint=did_you_mean(key, takes, "remove it."),
+            )
+    for key, parameter in takes.items():
+        if parameter.default is inspect.Parameter.empty and key not in given:
+            yield InputError(
+                f"{where}: '{said[0]}' needs {key!r}.",
+                hint=f"for example: {ConstraintPart.model_fields[key].examples[0]}",  # type: ignore[index]
+            )
+
+
+def _constraint(where: str, entry: ConstraintPart, study: Any) -> Iterator[InputError]:
+    """Whether a constraint can be read, and names what is there."""
+    try:
+        constraint = constraint_of(entry, study.columns.impact)
+        if isinstance(constraint, str):
+            read_constraints(constraint, 0.1)
+            yield from _names(where, parse(constraint), study)
+        else:
+            yield from _unknown(where, constraint.by, study)
+            if constraint.impact:
+                yield from _unknown_impacts(where, [constraint.impact], study)
+    except ElfairError as error:
+        yield InputError(f"{where}: {error}")
+
+
+def _names(where: str, node: Node, study: Any) -> Iterator[InputError]:
+    if uses_label(node) and study.columns.label is None:
+        yield InputError(
+            f"{where} speaks of the label, and columns names none.",
+            hint="for example: label = 'repaid'",
+        )
+    yield from _unknown(where, sorted(columns_used(node)), study)
+    yield from _unknown_impacts(where, sorted(impacts_used(node)), study)
+
+
+def _unknown(where: str, names: Sequence[str], study: Any) -> Iterator[InputError]:
+    columns = study.columns
+    known = dict.fromkeys([*columns.sensitive, *columns.features, *study.encoding.names])
+    for name in names:
+        if name not in known:
+            yield InputError(
+                f"{where} names {name!r}, which is no sensitive feature and no feature; these are "
+                f"{listed(known)}.",
+                hint=did_you_mean(name, known, "add it to sensitive of columns."),
+            )
+
+
+def _unknown_impacts(where: str, names: Sequence[str], study: Any) -> Iterator[InputError]:
+    impacts = list(study.columns.impact)
+    # As in LoggedData: the only impact is also called that.
+    known = [*impacts, "impact"] if len(impacts) == 1 else impacts
+    if study.model.cost:
+        known = [*known, "cost"]
+    for name in names:
+        if name not in known:
+            yield InputError(
+                f"{where} names the impact {name!r}; impacts are {listed(known) or 'none'}.",
+                hint=did_you_mean(name, known, "name it in impact of columns."),
+            )

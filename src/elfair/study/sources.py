@@ -1,0 +1,239 @@
+"""Where a table comes from: a file (CSV, Parquet, Arrow), or a database and a query."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from elfair.columns import listed
+from elfair.errors import DataError, InputError, did_you_mean
+from elfair.study.delimited import DelimitedText
+from elfair.study.secrets import filled_in, without_secrets
+from elfair.study.sql import Opened, query_duckdb, query_sqlalchemy
+
+FORMATS = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
+
+
+@dataclass(frozen=True)
+class SourceTable:
+    """A table as it was read, and where it came from.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        The columns that were asked for.
+    name : str
+        The source, without secrets.
+    digest : str or None
+        The sha256 of the file's bytes; a query has none.
+
+    Examples
+    --------
+    >>> read_table("duckdb://", query="select 1 as a").name
+    'duckdb://'
+    """
+
+    table: Any
+    name: str
+    digest: str | None
+
+
+def read_table(
+    source: str | Path,
+    *,
+    query: str | None = None,
+    columns: Sequence[str] | None = None,
+    folder: Path | None = None,
+) -> SourceTable:
+    """Read a table, whatever holds it.
+
+    Parameters
+    ----------
+    source : str or Path
+        A file (.csv, .tsv, .parquet, .arrow, .feather), or the address of a database.
+    query : str, optional
+        What to ask a database.
+    columns : sequence of str, optional
+        The columns that are needed; all of them unless given.
+    folder : Path, optional
+        Where relative paths begin; the working directory unless given.
+
+    Returns
+    -------
+    SourceTable
+
+    Examples
+    --------
+    >>> read = read_table("duckdb://", query="select 1 as a, 2 as b", columns=["b"])
+    >>> read.table.to_pydict()
+    {'b': [2]}
+    """
+    check_query(source, query)
+    folder = (Path.cwd() if folder is None else folder).resolve()
+    name = without_secrets(str(source))
+    if query is not None:
+        ask = query_duckdb if str(source).startswith("duckdb:") else query_sqlalchemy
+        table, digest = _read(ask(filled_in(str(source)), query, folder), columns, name), None
+    else:
+        path = _file(folder / source, name)
+        table, digest = _read_file(path, columns, name)
+    if not table.num_rows:
+        raise DataError(f"{name} has no rows.", hint="every row is one logged decision.")
+    return SourceTable(table, name, digest)
+
+
+def is_address(source: str | Path) -> bool:
+    """Whether a source is the address of a database, not a file.
+
+    Examples
+    --------
+    >>> is_address("sqlite:///loans.db"), is_address("loans.csv")
+    (True, False)
+    """
+    return "://" in str(source)
+
+
+def check_query(source: str | Path, query: str | None) -> None:
+    """Raise where a database comes without a query, or a file with one.
+
+    Examples
+    --------
+    >>> check_query("loans.csv", None)
+    """
+    if is_address(source) and not (query or "").strip():
+        raise InputError(
+            f"{without_secrets(str(source))!r} is a database, and needs a query.",
+            hint='for example: query = "select * from loans where year = 2024"',
+        )
+    if not is_address(source) and query is not None:
+        raise InputError(
+            f"{str(source)!r} is a file, which takes no query.",
+            hint=f'DuckDB can ask files: source = "duckdb://", query = "select ... from '
+            f"'{source}'\".",
+        )
+
+
+def _file(path: Path, name: str) -> Path:
+    """The path of a file that is there, and of a kind that can be read."""
+    try:
+        if path.is_dir():
+            raise InputError(
+                f"{name!r} must be a file. It is a folder.",
+                hint='DuckDB reads many files at once: source = "duckdb://", query = '
+                f"\"select * from '{name}/*.parquet'\".",
+            )
+        if not path.exists():
+            beside = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
+            raise InputError(
+                f"there is no file {name!r}.",
+                hint=did_you_mean(
+                    path.name, beside, "a relative path begins at the folder of the study file."
+                ),
+            )
+    except OSError as error:
+        raise _unreadable(name, error) from None
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(
+            f"{name!r} must be one of {', '.join(FORMATS)}. Got {path.suffix or 'no ending'!r} "
+            "instead.",
+            hint="save the table as CSV or Parquet.",
+        )
+    return path
+
+
+def _read_file(path: Path, columns: Sequence[str] | None, name: str) -> tuple[Any, str]:
+    import pyarrow as pa
+
+    openers = {".parquet": _parquet, ".arrow": _arrow, ".feather": _arrow}
+    opener = openers.get(path.suffix.lower(), _delimited)
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if not path.stat().st_size:
+            raise DataError(f"{name} is empty.", hint="was it written to the end?")
+        return _read(opener(path, name), columns, name), digest
+    except (pa.ArrowException, OSError) as error:
+        if getattr(error, "errno", None) is not None:
+            raise _unreadable(name, error) from None
+        kind = path.suffix.lower().removeprefix(".")
+        first = str(error).splitlines()[0]
+        raise DataError(
+            f"{name} is no readable {kind} file: {first}",
+            hint="was it written to the end, and does its ending say what it is?",
+        ) from None
+
+
+def _delimited(path: Path, name: str) -> Opened:
+    text = DelimitedText(path.read_bytes(), name)
+    return text.names, text.read
+
+
+def _parquet(path: Path, name: str) -> Opened:
+    from pyarrow import parquet
+
+    file = parquet.ParquetFile(path, pre_buffer=False)
+    return file.schema_arrow.names, lambda columns: file.read(columns=list(columns))
+
+
+def _arrow(path: Path, name: str) -> Opened:
+    import pyarrow as pa
+
+    with path.open("rb") as file:
+        is_file = file.read(6) == b"ARROW1"  # the other format is a stream
+
+    def opened(fields: list[int] | None) -> Any:
+        options = pa.ipc.IpcReadOptions(included_fields=fields)
+        file = pa.OSFile(str(path))
+        return (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file, options=options)
+
+    names = opened(None).schema.names
+
+    def read(columns: Sequence[str]) -> Any:
+        fields = sorted(names.index(column) for column in columns)
+        return opened(fields).read_all().select(list(columns))
+
+    return names, read
+
+
+def _read(opened: Opened, columns: Sequence[str] | None, name: str) -> Any:
+    names, read = opened
+    twice = [each for each, count in Counter(names).items() if count > 1]
+    if twice:
+        raise DataError(
+            f"{name} has {names.count(twice[0])} columns called {twice[0]!r}; names must differ.",
+            hint="rename all but one of them.",
+        )
+    wanted = list(names if columns is None else dict.fromkeys(columns))
+    absent = [each for each in wanted if each not in names]
+    if absent:
+        raise DataError(
+            f"{name} has no column {listed(absent)}; columns: {listed(names, 30)}.",
+            hint=did_you_mean(absent[0], names, "check the names in [columns]."),
+        )
+    return _plain(read(wanted))
+
+
+def _plain(table: Any) -> Any:
+    """Categories as what they name, and decimals as floats."""
+    import pyarrow as pa
+
+    for place, field in enumerate(table.schema):
+        kind = field.type
+        if pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        if pa.types.is_decimal(kind):
+            kind = pa.float64()
+        if kind != field.type:
+            table = table.set_column(place, field.name, table.column(place).cast(kind))
+    return table
+
+
+def _unreadable(name: str, error: BaseException) -> InputError:
+    return InputError(
+        f"{name!r} cannot be read: {getattr(error, 'strerror', None) or error}.",
+        hint="may you read it, and the folder that it lies in?",
+    )

@@ -1,0 +1,173 @@
+"""Tables from databases: DuckDB (also over files), and whatever SQLAlchemy knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from elfair.errors import DataError, InputError, MissingPackageError
+from elfair.study.secrets import without_secrets
+
+_READ = "the query is read and never changes anything; try it in the database's own shell."
+
+#: The names of the columns, and what reads some of them.
+Opened = tuple[list[str], Callable[[Sequence[str]], Any]]
+
+
+def query_duckdb(url: str, query: str, folder: Path) -> Opened:
+    """The result of a DuckDB query.
+
+    Parameters
+    ----------
+    url : str
+        ``duckdb:///file.db``, or ``duckdb://`` for a database in memory: its query reads files.
+    query : str
+        A select statement.
+    folder : Path
+        Where relative paths begin, in the address and in the query.
+
+    Examples
+    --------
+    >>> names, read = query_duckdb("duckdb://", "select 1 as a, 'x' as b", Path("."))
+    >>> names, read(["b"]).to_pydict()
+    (['a', 'b'], {'b': ['x']})
+    """
+    duckdb = _package("duckdb")
+    rest = url.removeprefix("duckdb://")
+    if rest and not rest.startswith("/"):
+        raise InputError(
+            "a DuckDB address must be duckdb:///file.db or duckdb://. Got "
+            f"{without_secrets(url)!r} instead.",
+            hint=f"write three strokes before a file: {without_secrets('duckdb:///' + rest)!r}.",
+        )
+    inside = rest[1:]
+    path = ":memory:" if inside in ("", ":memory:") else str(_existing(inside, folder))
+    try:
+        database = duckdb.connect(path, read_only=path != ":memory:")
+        database.execute("set file_search_path = '{}'".format(str(folder).replace("'", "''")))
+        relation = database.sql(query)
+    except duckdb.Error as error:
+        raise _refused("DuckDB", error) from None
+    if relation is None:
+        raise _no_rows_came()
+
+    def read(columns: Sequence[str]) -> Any:
+        wanted = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
+        try:
+            return relation.project(wanted).to_arrow_table()
+        except duckdb.Error as error:
+            raise _refused("DuckDB", error) from None
+        finally:
+            database.close()
+
+    return list(relation.columns), read
+
+
+def query_sqlalchemy(url: str, query: str, folder: Path) -> Opened:
+    """The result of a query to any database that SQLAlchemy has a driver for.
+
+    Parameters
+    ----------
+    url : str
+        Such as ``sqlite:///loans.db`` or ``postgresql://user:password@host/database``.
+    query : str
+        A select statement.
+    folder : Path
+        Where the relative path of an SQLite file begins.
+
+    Examples
+    --------
+    >>> names, read = query_sqlalchemy("sqlite://", "select 1 as a, 'x' as b", Path("."))
+    >>> names, read(["b"]).to_pydict()
+    (['a', 'b'], {'b': ['x']})
+    """
+    sqlalchemy = _package("sqlalchemy")
+    try:
+        address = sqlalchemy.make_url(url)
+    except (sqlalchemy.exc.ArgumentError, ValueError):
+        raise InputError(
+            f"{without_secrets(url)!r} is no address of a database.",
+            hint="for example sqlite:///loans.db or postgresql://user@host/database.",
+        ) from None
+    memory = address.database in (None, "", ":memory:")
+    if address.get_backend_name() == "sqlite" and not memory:
+        # SQLite would make an empty database of a name that is not there.
+        address = address.set(database=str(_existing(address.database, folder)))
+    try:
+        engine = sqlalchemy.create_engine(address)
+        with engine.connect() as connection:
+            # Without parameters the text reaches the database as it is, colons, per cents and all.
+            plain = connection.execution_options(no_parameters=True)
+            result = plain.exec_driver_sql(query)
+            if not result.returns_rows:
+                raise _no_rows_came()
+            names, rows = [str(name) for name in result.keys()], result.fetchall()  # noqa: SIM118
+        engine.dispose()
+    except sqlalchemy.exc.NoSuchModuleError:
+        raise InputError(
+            f"SQLAlchemy knows no database {address.drivername!r}.",
+            hint="check the part before ://; some databases come in a package of their own.",
+        ) from None
+    except ImportError as error:
+        raise MissingPackageError(
+            f"a database {address.drivername!r} needs a driver, which cannot be imported: {error}.",
+            hint="install the driver that SQLAlchemy names for this database.",
+        ) from None
+    except sqlalchemy.exc.SQLAlchemyError as error:
+        cause = getattr(error, "orig", None) or error
+        raise _refused(address.get_backend_name(), cause, address.password) from None
+
+    def read(columns: Sequence[str]) -> Any:
+        import pyarrow as pa
+
+        values = {name: [row[names.index(name)] for row in rows] for name in columns}
+        return pa.table({name: _column(name, column) for name, column in values.items()})
+
+    return names, read
+
+
+def _column(name: str, values: list[Any]) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.array(values)
+    except (pa.ArrowException, ValueError, TypeError):
+        kinds = sorted({type(value).__name__ for value in values if value is not None})
+        raise DataError(
+            f"column '{name}' of the query must hold values of one kind. Got {', '.join(kinds)}.",
+            hint="cast it in the query, such as cast(... as text).",
+        ) from None
+
+
+def _package(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise MissingPackageError(
+            f"reading from this address needs {name}, which cannot be imported.",
+            hint="pip install 'elfair[sql]'.",
+        ) from None
+
+
+def _existing(inside: str, folder: Path) -> Path:
+    path = folder / inside
+    if not path.is_file():
+        raise InputError(
+            f"there is no database file {inside!r}.",
+            hint="a relative path begins at the folder of the study file; an absolute one has four "
+            "strokes after the colon.",
+        )
+    return path
+
+
+def _refused(database: str, error: BaseException, password: object = None) -> InputError:
+    said = without_secrets(str(error)).strip()
+    if password:
+        said = said.replace(str(password), "***")
+    return InputError(f"{database} refused the query or the connection: {said}", hint=_READ)
+
+
+def _no_rows_came() -> InputError:
+    return InputError("the query gives no table.", hint="write a select statement.")
