@@ -53,6 +53,7 @@ from elfair.language import (
 from elfair.persistence import load
 from elfair.recipes import Recipe
 from elfair.regressor import ELFRegressor
+from elfair.verification import Check, Verification, verify
 
 __all__ = [
     "FNR",
@@ -65,6 +66,7 @@ __all__ = [
     "CVaR",
     "Certificate",
     "CertificateWarning",
+    "Check",
     "ConstraintError",
     "DataError",
     "E",
@@ -79,6 +81,7 @@ __all__ = [
     "NoSolutionFoundError",
     "P",
     "Recipe",
+    "Verification",
     "__version__",
     "accuracy",
     "accuracy_parity",
@@ -102,4 +105,5 @@ __all__ = [
     "quantile",
     "stagnation",
     "var",
+    "verify",
 ]

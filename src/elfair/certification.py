@@ -198,7 +198,7 @@ def issue_certificate(
         groups=group_pictures(plan, data, outcome.free),
         trade_off=of.trade_off,
         provenance=Provenance(rows_read=everyone.n),
-        versions=_versions(),
+        versions=this_version(),
     )
 
 
@@ -218,7 +218,8 @@ def _outcome_model(model: Any) -> str:
 
 
 @cache
-def _versions() -> tuple[Version, ...]:
+def this_version() -> tuple[Version, ...]:
+    """What computes now."""
     packages = [Version(name, version(name)) for name in ("numpy", "scipy", "scikit-learn")]
     return (Version("elfair", __version__), Version("python", python_version()), *packages)
 

@@ -274,7 +274,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
                 hint="a classifier has nothing to decide here.",
             )
         goal.check_decisions(data)
-        return data, train(data, claims, self.get_params(deep=False), self._seed(), _task)
+        return data, train(data, claims, self.get_params(deep=False), self._seed(), make_task)
 
     def _remember(self, data: LoggedData) -> None:
         self._behavior_model = data.behavior_model
@@ -356,7 +356,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         return weighted_average(hit, sample_weight)
 
 
-def _task(parameters: Mapping[str, Any], seed: int) -> Classification:
+def make_task(parameters: Mapping[str, Any], seed: int) -> Classification:
     """What the search is for, by the classifier's parameters."""
     goal, scorer = goal_of(parameters["objective"]), parameters["scorer"]
     if scorer is None:
