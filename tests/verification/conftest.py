@@ -179,6 +179,7 @@ CASES = {
     "anderson": lambda: of_bound("anderson"),
     "betting": lambda: of_bound("betting"),
     "quantiles": quantiles,
+    "variance from below": lambda: classifier(["var[impact] >= 0.0001", "E[impact] >= -20"]),
     "products": products,
     "regression": regression,
     "regression, crossfit": lambda: regression(split="crossfit", folds=3),
@@ -215,6 +216,12 @@ def case_of(name: str) -> Case:
 def case():
     """A certificate by the name of its kind."""
     return case_of
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that asks for a ``kind`` is for all of them."""
+    if "kind" in metafunc.fixturenames:
+        metafunc.parametrize("kind", list(CASES))
 
 
 @pytest.fixture(scope="session")

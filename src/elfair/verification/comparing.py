@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
-from math import inf, isfinite, isnan
+from math import isfinite, isnan
 from typing import Any
 
 from elfair.certificate import PartRecord
@@ -55,7 +55,7 @@ def differences(
     >>> list(differences(Version("numpy", "2.1"), Version("numpy", "2.2"), "version"))
     ["version.version is '2.1', and '2.2' was found"]
     """
-    yield from _differences(recorded, found, path, inf, but)
+    yield from _differences(recorded, found, path, 0.0, but)
 
 
 def _differences(
