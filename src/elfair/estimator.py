@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from elfair.certificate import Certificate
 from elfair.certification import warn_reader
 from elfair.columns import as_floats, check_length, check_order, one_column
+from elfair.constraints import Claim, read_constraints
 from elfair.data import LoggedData
 from elfair.decisions import seeded
 from elfair.errors import DataError, FeatureTypeError, NoSolutionFoundError
@@ -30,6 +31,28 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
     @abstractmethod
     def _train(self, X: Any, y: Any, logged: Mapping[str, Any]) -> tuple[LoggedData, Trained]:
         """Read the rows, and search for a model."""
+
+    @abstractmethod
+    def _train_on(
+        self, data: LoggedData, claims: tuple[Claim, ...], seed: int, **changed: Any
+    ) -> Trained:
+        """Search for a model on rows that were read, with some parameters changed."""
+
+    @property
+    @abstractmethod
+    def _needs_label(self) -> bool:
+        """Whether the objective is about labels."""
+
+    def _claims(self, data: LoggedData) -> tuple[Claim, ...]:
+        return read_constraints(self.constraints, self.delta, data)
+
+    def _require_label(self, y: Any) -> None:
+        if self._needs_label and y is None:
+            raise DataError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: "
+                f"objective='{self.objective}' needs labels.",
+                hint="pass the labels, or an objective that needs none, such as 'E[impact]'.",
+            )
 
     def _remember(self, data: LoggedData) -> None:
         """Keep what predictions need of the data, beside the model."""

@@ -12,7 +12,7 @@ from sklearn.utils import column_or_1d
 
 from elfair.bounds import Bound, get_bound
 from elfair.columns import as_floats, check_length, one_column
-from elfair.constraints import Claim, Constraint, read_constraints
+from elfair.constraints import Claim, Constraint
 from elfair.continuous import ContinuousData
 from elfair.data import LoggedData, read_features
 from elfair.decisions import Decisions, seeded
@@ -184,21 +184,27 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         return self._fit(X, y, logged)
 
     def _train(self, X: Any, y: Any, logged: Mapping[str, Any]) -> tuple[LoggedData, Trained]:
-        task = task_of(self.objective, self.spread)  # what is wrong with these is said first
-        if y is None and task.needs_label:
-            raise DataError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: "
-                f"objective='{self.objective}' needs labels.",
-                hint="pass the labels, or an objective that needs none, such as 'E[impact]'.",
-            )
+        self._require_label(y)
         self._check_columns(X, reset=True)
         data = ContinuousData(X, None if y is None else _measurements(y), **logged)
-        claims = read_constraints(self.constraints, self.delta, data)
+        return data, self._train_on(data, self._claims(data), self._seed())
+
+    def _train_on(
+        self, data: LoggedData, claims: tuple[Claim, ...], seed: int, **changed: Any
+    ) -> Trained:
+        self._require_label(data.label)
+        assert isinstance(data, ContinuousData)
+        task = task_of(self.objective, self.spread)
         means = [mean for claim in claims for mean in claim.means]
         data.thresholds = thresholds_of([*means, *task.means])
         task.check(data)
         self._check_bound(claims, data)
-        return data, train(data, claims, self.get_params(deep=False), self._seed(), lambda *_: task)
+        parameters = {**self.get_params(deep=False), **changed}
+        return train(data, claims, parameters, seed, lambda *_: task)
+
+    @property
+    def _needs_label(self) -> bool:
+        return task_of(self.objective, self.spread).needs_label
 
     def _remember(self, data: LoggedData) -> None:
         self.spread_ = max(model.policy.spread(model.theta) for model in self._trained.models)
