@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from elfair.data import LoggedData
 from elfair.decisions import seeded
 from elfair.errors import DataError, FeatureTypeError, NoSolutionFoundError
 from elfair.training import Trained
+
+if TYPE_CHECKING:
+    from elfair.report import Report
 
 Floats = NDArray[np.float64]
 
@@ -53,6 +56,12 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         certificate: Certificate = self.certificate_
         return certificate.explain()
+
+    def report(self) -> Report:
+        """The result as a report: ``report().write_html("report.html")``."""
+        check_is_fitted(self)
+        certificate: Certificate = self.certificate_
+        return certificate.report()
 
     def _check_columns(self, X: Any, *, reset: bool) -> None:
         """Remember the number and names of the features, or hold others against them."""

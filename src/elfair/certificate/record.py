@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from elfair.certificate.pictures import GroupPicture, TradeOff
 from elfair.certificate.results import ConstraintResult
@@ -18,6 +18,9 @@ from elfair.certificate.terms import (
     Version,
 )
 from elfair.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from elfair.report import Report
 
 Status = Literal["checked", "declared", "violated"]
 Split = Literal["random", "stratified", "crossfit", "none"]
@@ -184,6 +187,24 @@ class Certificate:
         from elfair.report.terminal import explain
 
         return explain(self)
+
+    def report(self) -> Report:
+        """The result as a report: HTML, Markdown, text.
+
+        Examples
+        --------
+        >>> from elfair import LoggedData, certify
+        >>> data = LoggedData([[0.0]] * 400, [0, 1] * 200)
+        >>> certificate = certify([0.2, 0.7] * 200, data, "accuracy >= 0.7")
+        >>> certificate.report().markdown().splitlines()[0]
+        '# Solution found: the statement passed the test on 400 held-out rows.'
+        """
+        from elfair.report import Report
+
+        return Report(self)
+
+    def _repr_html_(self) -> str:
+        return self.report()._repr_html_()
 
     def stating(
         self,
