@@ -102,7 +102,8 @@ def _hostile() -> Certificate:
         propensity=np.full(n, 0.5),
         impact={name: decision + rng.normal(size=n)},
     )
-    text = f"E[`{name}` | who == '<u>\"A\"</u> & co'] >= E_logged[`{name}` | who == '<u>\"A\"</u> & co']"
+    group = "who == '<u>\"A\"</u> & co'"
+    text = f"E[`{name}` | {group}] >= E_logged[`{name}` | {group}]"
     found = certify(np.tile([0.3, 0.7], (n, 1)), data, text)
     return replace(
         found.stating(
@@ -207,26 +208,10 @@ def of_kind() -> Callable[[str], Certificate]:
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 #: What holds nothing but text and what runs along with it.
-PHRASING = {
-    "p",
-    "h1",
-    "h2",
-    "h3",
-    "span",
-    "dt",
-    "summary",
-    "code",
-    "b",
-    "strong",
-    "a",
-    "figcaption",
-}
-FLOW = {"p", "h1", "h2", "h3", "ul", "ol", "dl", "div", "table", "figure", "section", "pre"} | {
-    "details",
-    "header",
-    "main",
-    "nav",
-    "footer",
+PHRASING = {"p", "h1", "h2", "h3", "span", "dt", "summary", "code", "i", "strong", "a"}
+FLOW = {
+    *("p", "h1", "h2", "h3", "ul", "ol", "dl", "div", "table", "figure", "section", "pre"),
+    *("details", "header", "main", "nav", "footer"),
 }
 CHILDREN = {
     "ul": {"li"},

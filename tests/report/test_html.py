@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from importlib.resources import files
+from itertools import pairwise
 
 import pytest
 
@@ -75,7 +76,7 @@ def test_it_runs_and_loads_nothing(text, page):
 def test_headings_are_in_order(page):
     levels = [level for level, _ in page.headings]
     assert levels[0] == 1
-    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after <= before + 1 for before, after in pairwise(levels))
     assert all(words for _, words in page.headings)
 
 
@@ -190,15 +191,15 @@ def test_the_same_certificate_makes_the_same_page(certificate, text):
 
 def test_no_solution_says_what_to_do(of_kind, parsed):
     few = flat(parsed(Report(of_kind("none")).html()).text)
-    assert "too few rows for this effect" in few
+    assert "Too few rows for this effect" in few
     needed = of_kind("none").constraints[0].rows_needed
-    assert f"collect about {-(-needed // 100) * 100:,} rows in all" in few
+    assert f"Collect about {-(-needed // 100) * 100:,} rows in all" in few
     assert "fit again with other seeds until a model passes" in few
     wrong = flat(parsed(Report(of_kind("wrong side")).html()).text)
     assert "is on the wrong side of 0" in wrong
-    assert "collect about" not in wrong
+    assert "Collect about" not in wrong
     none = flat(parsed(Report(of_kind("unbounded")).html()).text)
-    assert "the bound is infinite" in none
+    assert "The bound is infinite" in none
     assert "What to do next" not in Report(of_kind("solution")).html()
 
 
@@ -207,8 +208,8 @@ def test_weights_that_leave_few_rows_are_a_reason(of_kind, parsed):
     worst = failed.constraints[0]
     thin = replace(worst, groups=(replace(worst.groups[0], ess=worst.groups[0].n / 4),))
     shown = flat(parsed(Report(replace(failed, constraints=(thin,))).html()).text)
-    assert "old and new model differ much" in shown
-    assert "old and new model differ much" not in flat(parsed(Report(failed).html()).text)
+    assert "Old and new model differ much" in shown
+    assert "Old and new model differ much" not in flat(parsed(Report(failed).html()).text)
 
 
 def test_violated_assumptions_are_loud(of_kind, parsed):
@@ -226,9 +227,8 @@ def test_pass_and_fail_are_words_and_symbols(of_kind):
     text = Report(of_kind("many")).html()
     marks = re.findall(r'<strong class="mark (\w+)">(. \w+)</strong>', text)
     results = of_kind("many").constraints
-    assert marks == [
-        ("passed", "✓ passed") if r.passed else ("failed", "✕ FAILED") for r in results
-    ]
+    wanted = {True: ("passed", "✓ passed"), False: ("failed", "✕ FAILED")}
+    assert marks == [wanted[result.passed] for result in results]
     drawings = re.findall(r'<svg y="50%" class="(pass|fail)">(.*?)</svg></svg>', text)
     assert [kind for kind, _ in drawings] == ["pass" if r.passed else "fail" for r in results]
     # A circle and a diamond differ without colour, too.
@@ -239,7 +239,7 @@ def test_people_left_out_are_counted_by_group(of_kind, parsed):
     page = parsed(Report(of_kind("solution")).html())
     (table,) = (t for t in page.tables if t.caption == "People left out, and why")
     words = [words for _, _, words in table.cells]
-    assert ["no impact", "T == 1", "60"] == words[-3:]
+    assert words[-3:] == ["no impact", "T == 1", "60"]
     assert "Nobody was left out." in flat(parsed(Report(of_kind("none")).html()).text)
 
 

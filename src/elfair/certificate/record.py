@@ -194,10 +194,10 @@ class Certificate:
         Examples
         --------
         >>> from elfair import LoggedData, certify
-        >>> data = LoggedData([[0.0]] * 400, [0, 1] * 200)
-        >>> certificate = certify([0.2, 0.7] * 200, data, "accuracy >= 0.7")
+        >>> data = LoggedData([[0.0]] * 320, [0, 1] * 160)
+        >>> certificate = certify([0.2, 0.7] * 160, data, "accuracy >= 0.7")
         >>> certificate.report().markdown().splitlines()[0]
-        '# Solution found: the statement passed the test on 400 held-out rows.'
+        '# Solution found: the statement passed the test on 320 held-out rows.'
         """
         from elfair.report import Report
 

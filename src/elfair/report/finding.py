@@ -23,7 +23,7 @@ from elfair.report.blocks import (
     Table,
 )
 from elfair.report.marks import MOST_DRAWN
-from elfair.report.words import count, failed, number, plural, rate, seen
+from elfair.report.words import count, failed, number, plural, rate, seen, sentence
 
 #: So many failed statements get advice of their own; the worst come first.
 MOST_ADVISED = 10
@@ -95,9 +95,9 @@ def _advice(found: tuple[Advice, ...]) -> list[Block]:
     return [
         Definitions(
             (
-                ("What it says", f"{each.seen}."),
-                ("Likely cause", f"{each.cause}."),
-                ("What to do", f"{each.steps}."),
+                ("What it says", sentence(each.seen)),
+                ("Likely cause", sentence(each.cause)),
+                ("What to do", sentence(each.steps)),
             )
         )
         for each in found

@@ -149,8 +149,9 @@ def line_up(
     for k, each in enumerate(series):
         up = Scale.over([each.logged, *(model.impacts[k] for model in models)])
         heights = [(_height(tick, up), number(tick)) for tick in up.ticks(4)]
-        drawn = [element("line", x2="100%", y1=y, y2=y, class_="grid") for y, _ in heights] + [
-            label(words, "0%", "start", y - 3) for y, words in heights
+        drawn = [
+            of_kind("grid", *(element("line", x2="100%", y1=y, y2=y) for y, _ in heights)),
+            *(label(words, "0%", "start", y - 3) for y, words in heights),
         ]
         old = _height(each.logged, up)
         drawn += [

@@ -148,18 +148,16 @@ def _counts(
     bins: range,
     words: Callable[[float], str],
 ) -> Table:
-    """Counts by bin: a row for each bin, a column for each group, or the other way round."""
-    of = [(group, found) for group in groups if (found := histogram(group)) is not None]
-    edges = of[0][1].edges
-    names = [f"{words(edges[k])} to {words(edges[k + 1])}" for k in bins]
-    full = [j for j, k in enumerate(bins) if any(found.counts[k] for _, found in of)]
-    empty = "" if len(full) == len(bins) else "; bins that are not shown are empty"
+    """Counts by bin: a row for each bin that is not empty, a column for each group."""
+    found = [each for each in map(histogram, groups) if each is not None]
+    edges = found[0].edges
+    full = [k for k in bins if any(each.counts[k] for each in found)]
     return Table(
-        f"{caption}{empty}",
-        ("group", *(names[j] for j in full)),
+        f"{caption}; ranges that are not shown are empty",
+        ("from ... to", *(group.condition for group in groups)),
         tuple(
-            (group_name(group.condition), *(count(found.counts[bins[j]]) for j in full))
-            for group, found in of
+            (f"{words(edges[k])} to {words(edges[k + 1])}", *(count(h.counts[k]) for h in found))
+            for k in full
         ),
     )
 

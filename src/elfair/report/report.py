@@ -25,10 +25,10 @@ class Report:
     Examples
     --------
     >>> from elfair import LoggedData, certify
-    >>> data = LoggedData([[0.0]] * 400, [0, 1] * 200)
-    >>> report = Report(certify([0.2, 0.7] * 200, data, "accuracy >= 0.7"))
+    >>> data = LoggedData([[0.0]] * 240, [0, 1] * 120)
+    >>> report = Report(certify([0.2, 0.7] * 120, data, "accuracy >= 0.7"))
     >>> print(report.text().splitlines()[0])
-    Solution found: the statement passed the test on 400 held-out rows.
+    Solution found: the statement passed the test on 240 held-out rows.
     >>> report.html()[:15], "<script" in report.html()
     ('<!DOCTYPE html>', False)
     """

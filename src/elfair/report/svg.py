@@ -106,8 +106,9 @@ class Scale:
 
         Examples
         --------
-        >>> Scale.over([0.0, 92.0])
-        Scale(low=-4.0, high=96.0)
+        >>> scale = Scale.over([0.0, 92.0])
+        >>> round(scale.low, 9), round(scale.high, 9)
+        (-4.0, 96.0)
         >>> Scale.over([float("inf")])
         Scale(low=-1.0, high=1.0)
         """

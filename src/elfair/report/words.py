@@ -78,6 +78,17 @@ def plural(n: int, one: str, many: str = "") -> str:
     return f"{count(n)} {one if n == 1 else many or one + 's'}"
 
 
+def sentence(words: str) -> str:
+    """Words as a sentence.
+
+    Examples
+    --------
+    >>> sentence("too few rows")
+    'Too few rows.'
+    """
+    return f"{words[:1].upper()}{words[1:]}."
+
+
 def rounded(rows: int) -> int:
     """Up to two digits that matter: a forecast is no better known.
 
