@@ -19,9 +19,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "verification.md"
 
 def nth(values, place, **changes):
     """A tuple with one of its records changed."""
-    return tuple(
-        replace(each, **changes) if k == place else each for k, each in enumerate(values)
-    )
+    return tuple(replace(each, **changes) if k == place else each for k, each in enumerate(values))
 
 
 def result(certificate, place=0, **changes):
@@ -44,7 +42,9 @@ def terms(certificate, **changes):
 
 def better(certificate):
     """All statements pass, and everything that says so agrees."""
-    changed = tuple(replace(r, upper=-abs(r.upper) - 1, passed=True) for r in certificate.constraints)
+    changed = tuple(
+        replace(r, upper=-abs(r.upper) - 1, passed=True) for r in certificate.constraints
+    )
     return replace(certificate, constraints=changed, passed=True)
 
 
@@ -81,9 +81,7 @@ def smaller_variance(certificate):
         certificate, tails=(moved,), spread=r.spread / 2, upper=moved.upper, passed=passed
     )
     worst = sorted(done.constraints, key=lambda r: -r.upper / r.spread)
-    return replace(
-        done, constraints=tuple(worst), passed=all(r.passed for r in worst)
-    )
+    return replace(done, constraints=tuple(worst), passed=all(r.passed for r in worst))
 
 
 def without_assumption(certificate):
@@ -307,7 +305,9 @@ def test_a_constraint_that_was_never_asked_for_is_not_missed(case):
         constraints=tuple(r for r in certificate.constraints if r.constraint != gone),
     )
     verification = verify(forged, data=data, model=model)
-    failed = {(check.level, check.name) for check in verification.checks if check.status == "failed"}
+    failed = {
+        (check.level, check.name) for check in verification.checks if check.status == "failed"
+    }
     # Pictures and assumptions still speak of it; whoever mends them, too, says less and no lie.
     assert failed <= {
         ("arithmetic", "assumptions"), ("arithmetic", "warnings"), ("arithmetic", "pictures"),
