@@ -3,6 +3,7 @@
 from elfair._version import __version__
 from elfair.certificate import Certificate
 from elfair.certification import certify
+from elfair.checking import CheckReport, check
 from elfair.classifier import ELFClassifier
 from elfair.data import LoggedData
 from elfair.errors import (
@@ -67,6 +68,7 @@ __all__ = [
     "Certificate",
     "CertificateWarning",
     "Check",
+    "CheckReport",
     "ConstraintError",
     "DataError",
     "E",
@@ -86,6 +88,7 @@ __all__ = [
     "accuracy",
     "accuracy_parity",
     "certify",
+    "check",
     "col",
     "decision",
     "decline",

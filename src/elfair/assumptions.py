@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from elfair.certificate import Assumption, ConstraintResult, Status, opened_once
+from elfair.certificate import Assumption, GroupRecord, Status, opened_once
 from elfair.constraints import Plan
 from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
@@ -28,7 +28,7 @@ LARGEST_ERROR = 0.25
 
 def list_assumptions(
     plan: Plan,
-    results: tuple[ConstraintResult, ...],
+    groups: Sequence[GroupRecord],
     data: LoggedData,
     *,
     split: str,
@@ -40,8 +40,8 @@ def list_assumptions(
     ----------
     plan : Plan
         What was tested.
-    results : tuple of ConstraintResult
-        What was seen.
+    groups : sequence of GroupRecord
+        What was seen of whom it speaks of, statement by statement.
     data : LoggedData
         The rows that were tested.
     split : str
@@ -51,7 +51,7 @@ def list_assumptions(
     """
     if not plan.claims:
         return ()  # nothing was promised
-    weighted = any(group.mean_weight is not None for r in results for group in r.groups)
+    weighted = any(group.mean_weight is not None for group in groups)
     means = [mean for claim in plan.claims for mean in claim.means]
     known = data.behavior is not None
     label = any(uses_label(mean) or asks_for_cost(mean, data) for mean in means)
@@ -61,7 +61,7 @@ def list_assumptions(
     if plan.logged_averages:
         found.append(TAU)
     if weighted:
-        found += [of_weights(results, split, known), *_fit(plan), _support(known), *OF_WEIGHTS]
+        found += [of_weights(groups, split, known), *_fit(plan), _support(known), *OF_WEIGHTS]
         if isinstance(data, ContinuousData):
             found.append(_spread(data))
     if label:
@@ -76,7 +76,7 @@ def list_assumptions(
     if weighted and estimation.largest_weight < float("inf"):
         found.append(of_floor(1 / estimation.largest_weight))
     if plan.bound.kind == "asymptotic":
-        found.append(of_normality(results, known))
+        found.append(of_normality(groups, known))
     return tuple(found)
 
 
@@ -113,13 +113,12 @@ def of_floor(floor: float) -> Assumption:
     )
 
 
-def of_normality(results: tuple[ConstraintResult, ...], known: bool) -> Assumption:
+def of_normality(groups: Sequence[GroupRecord], known: bool) -> Assumption:
     """That averages are close to normal.
 
     Where all behaviour probabilities are known, so is how much a weight varies: if too much for
     the average of so many rows, then the new model decides as hardly anybody was decided about.
     """
-    groups = [group for result in results for group in result.groups]
     rare = [g for g in groups if (g.mean_weight_error or 0.0) > LARGEST_ERROR]
     status: Status = "declared"
     evidence = f"the smallest group has {min((g.n for g in groups), default=0)} rows"
@@ -156,7 +155,7 @@ def of_split(split: str) -> Assumption:
     )
 
 
-def of_weights(results: tuple[ConstraintResult, ...], split: str, known: bool) -> Assumption:
+def of_weights(groups: Sequence[GroupRecord], split: str, known: bool) -> Assumption:
     """E[w | group] = 1 when the propensities are right: the cheapest test of them.
 
     Where not all behaviour probabilities are known, a mean a little below 1 may be a rare decision
@@ -167,7 +166,7 @@ def of_weights(results: tuple[ConstraintResult, ...], split: str, known: bool) -
     shown: list[str] = []
     status: Status = "checked"
     # A condition may come with weights in one statement and without in another.
-    weighted = {g.condition: g for r in results for g in r.groups if g.mean_weight is not None}
+    weighted = {g.condition: g for g in groups if g.mean_weight is not None}
     for group in weighted.values():
         assert group.mean_weight is not None
         assert group.mean_weight_error is not None

@@ -157,7 +157,8 @@ def issue_certificate(
         What the model's maker answers for, beside what every test rests on.
     """
     data, results, split = outcome.data, outcome.results, of.split
-    assumptions = list_assumptions(plan, results, data, split=split, openings=of.openings)
+    groups = [group for result in results for group in result.groups]
+    assumptions = list_assumptions(plan, groups, data, split=split, openings=of.openings)
     if plan.claims:
         assumptions += declared
     kind = plan.bound.kind if plan.claims else None

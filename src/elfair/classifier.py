@@ -12,7 +12,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from elfair.columns import Array, check_length, one_column, positions
-from elfair.constraints import Constraint, read_constraints
+from elfair.constraints import Claim, Constraint, read_constraints
 from elfair.data import LoggedData, behavior_probabilities, read_features
 from elfair.decisions import Decisions, draw
 from elfair.errors import DataError
@@ -22,7 +22,7 @@ from elfair.search.maximisation import goal_of
 from elfair.search.module import ModuleFamily, is_module
 from elfair.search.scoring import ScoredFamily
 from elfair.search.task import Classification
-from elfair.training import Trained, train
+from elfair.training import MakeTask, Trained, train
 
 Floats = NDArray[np.float64]
 
@@ -249,32 +249,32 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         return self._fit(X, y, logged)
 
     def _train(self, X: Any, y: Any, logged: Mapping[str, Any]) -> tuple[LoggedData, Trained]:
-        goal = goal_of(self.objective)
-        if y is None and goal.needs_label:
-            raise DataError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: "
-                f"objective='{self.objective}' needs labels.",
-                hint="pass the labels, or an objective that needs none, such as 'E[impact]'.",
-            )
+        self._require_label(y, goal_of(self.objective).needs_label)
         self._check_columns(X, reset=True)
         labels = None if y is None else _labels(y)
         data = LoggedData(
             X, labels, classes=self.classes, positive=self.positive, cost=self.cost, **logged
         )
-        claims = read_constraints(self.constraints, self.delta, data)
+        claims, task = self._asked(data)
+        return data, train(data, claims, self.get_params(deep=False), self._seed(), task)
+
+    def _asked(self, data: LoggedData) -> tuple[tuple[Claim, ...], MakeTask]:
+        claims, goal = read_constraints(self.constraints, self.delta, data), goal_of(self.objective)
+        self._require_label(data.label, goal.needs_label)
         if data.classes.size == 0:
             raise DataError(
                 "there are no decisions to choose from: neither y nor decision was given.",
                 hint="pass decision=, the decision that was taken.",
             )
         if data.classes.size == 1:
-            source = "classes" if self.classes is not None else "y" if y is not None else "decision"
+            source = "y" if data.label is not None else "decision"
+            source = "classes" if self.classes is not None else source
             raise DataError(
                 f"{source} holds only one class: {data.classes[0]!r}; at least two are needed.",
                 hint="a classifier has nothing to decide here.",
             )
         goal.check_decisions(data)
-        return data, train(data, claims, self.get_params(deep=False), self._seed(), make_task)
+        return claims, make_task
 
     def _remember(self, data: LoggedData) -> None:
         self._behavior_model = data.behavior_model

@@ -1,4 +1,4 @@
-"""``python -m elfair.demo``: two fits of the built-in foster-care-like population.
+"""``elfair demo``: two fits of the built-in foster-care-like population.
 
 The first finds a model; the second asks for more than its data can show, and finds none.
 """
@@ -10,8 +10,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from elfair.certificate import Certificate
 from elfair.classifier import ELFClassifier
+from elfair.errors import InputError
 from elfair.experiments import FosterCare
 from elfair.report.terminal import verdict_table
 
@@ -27,7 +27,14 @@ def main(output: str | Path = "demo") -> None:
     # Statements hold square brackets, which markup would take for styles.
     console = Console(markup=False, highlight=False)
     folder = Path(output)
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        for name in ("solution", "no-solution"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"the folder '{folder}' could not be made: {error.strerror}.",
+            hint="name another one with --output.",
+        ) from None
 
     console.print(
         "4,096 simulated young people in foster care. A model predicts who will find work (the "
@@ -43,7 +50,7 @@ def main(output: str | Path = "demo") -> None:
         "is why the table above bounds it.\n"
     )
     console.print(_truth_table(population, found))
-    _write(found.certificate_, folder / "solution")
+    _write(found, folder / "solution", "model.elfair")
 
     console.print(
         "\nThe same constraints, but only 500 people, and decisions that matter little beside all "
@@ -52,11 +59,11 @@ def main(output: str | Path = "demo") -> None:
     missed = _fit(FosterCare(alpha=0.2), n=500, seed=1)
     verdict, worst, *_ = missed.explain().split("\n\n")
     console.print(verdict, worst, sep="\n\n", soft_wrap=True)
-    _write(missed.certificate_, folder / "no-solution")
+    _write(missed, folder / "no-solution", "rejected.elfair")
 
     console.print(
-        f"\nWritten to {folder}/: solution and no-solution, each as .json (the certificate) and "
-        ".txt (the same in words).",
+        f"\nWritten to {folder}/solution and {folder}/no-solution: the certificate, the report and "
+        f"the model. Open {folder}/solution/report.html in a browser.",
         soft_wrap=True,
     )
 
@@ -92,10 +99,7 @@ def _truth_table(population: FosterCare, new: ELFClassifier) -> Table:
     return table
 
 
-def _write(certificate: Certificate, path: Path) -> None:
-    path.with_suffix(".json").write_text(certificate.to_json() + "\n", encoding="utf-8")
-    path.with_suffix(".txt").write_text(certificate.explain() + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+def _write(model: ELFClassifier, folder: Path, name: str) -> None:
+    model.save(folder / name)
+    model.certificate_.save(folder / "certificate.json")
+    model.certificate_.report().write_html(folder / "report.html")

@@ -17,10 +17,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from elfair.certificate import NOT_STATED, Certificate, Provenance
 from elfair.certification import warn_reader
 from elfair.columns import as_floats, check_length, check_order, one_column
+from elfair.constraints import Claim
 from elfair.data import LoggedData
 from elfair.decisions import seeded
 from elfair.errors import DataError, FeatureTypeError, NoSolutionFoundError
-from elfair.training import Trained
+from elfair.training import MakeTask, Trained
 
 Floats = NDArray[np.float64]
 
@@ -32,6 +33,20 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
     @abstractmethod
     def _train(self, X: Any, y: Any, logged: Mapping[str, Any]) -> tuple[LoggedData, Trained]:
         """Read the rows, and search for a model."""
+
+    @abstractmethod
+    def _asked(self, data: LoggedData) -> tuple[tuple[Claim, ...], MakeTask]:
+        """What must hold of the rows, and what the search is for; raise where they lack something
+        for it.
+        """
+
+    def _require_label(self, y: Any, needed: bool) -> None:
+        if needed and y is None:
+            raise DataError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: "
+                f"objective='{self.objective}' needs labels.",
+                hint="pass the labels, or an objective that needs none, such as 'E[impact]'.",
+            )
 
     def _remember(self, data: LoggedData) -> None:
         """Keep what predictions need of the data, beside the model."""

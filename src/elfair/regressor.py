@@ -23,7 +23,7 @@ from elfair.policies.gaussian import normal_density
 from elfair.search.dosing import task_of
 from elfair.statistics import impact_of
 from elfair.statistics.decisions import thresholds_of
-from elfair.training import Trained, train
+from elfair.training import MakeTask, Trained, train
 
 Floats = NDArray[np.float64]
 
@@ -184,21 +184,22 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         return self._fit(X, y, logged)
 
     def _train(self, X: Any, y: Any, logged: Mapping[str, Any]) -> tuple[LoggedData, Trained]:
-        task = task_of(self.objective, self.spread)  # what is wrong with these is said first
-        if y is None and task.needs_label:
-            raise DataError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: "
-                f"objective='{self.objective}' needs labels.",
-                hint="pass the labels, or an objective that needs none, such as 'E[impact]'.",
-            )
+        self._require_label(y, task_of(self.objective, self.spread).needs_label)
         self._check_columns(X, reset=True)
         data = ContinuousData(X, None if y is None else _measurements(y), **logged)
+        claims, make = self._asked(data)
+        return data, train(data, claims, self.get_params(deep=False), self._seed(), make)
+
+    def _asked(self, data: LoggedData) -> tuple[tuple[Claim, ...], MakeTask]:
+        assert isinstance(data, ContinuousData)
+        task = task_of(self.objective, self.spread)
+        self._require_label(data.label, task.needs_label)
         claims = read_constraints(self.constraints, self.delta, data)
         means = [mean for claim in claims for mean in claim.means]
         data.thresholds = thresholds_of([*means, *task.means])
         task.check(data)
         self._check_bound(claims, data)
-        return data, train(data, claims, self.get_params(deep=False), self._seed(), lambda *_: task)
+        return claims, lambda *_: task
 
     def _remember(self, data: LoggedData) -> None:
         self.spread_ = max(model.policy.spread(model.theta) for model in self._trained.models)

@@ -173,6 +173,26 @@ def train(
     return _searched_and_tested(data, claims, parameters, seed, task)
 
 
+def search_and_plan(
+    data: LoggedData,
+    candidate: LoggedData,
+    claims: tuple[Claim, ...],
+    parameters: Mapping[str, Any],
+    seed: int,
+    task: MakeTask,
+) -> tuple[Selection, Plan]:
+    """The search and what it searches for: checked against all rows, learnt from candidate rows.
+
+    Parameters
+    ----------
+    candidate : LoggedData
+        The rows that are learnt from.
+    data, claims, parameters, seed, task
+        See `train`.
+    """
+    return _selection(parameters, seed, task), _plan(parameters, claims, candidate, data)
+
+
 def _searched_and_tested(
     data: LoggedData,
     claims: tuple[Claim, ...],
@@ -189,9 +209,7 @@ def _searched_and_tested(
     _check_sizes(claims, data, candidate)
 
     def make(choice: Mapping[str, Any], rows: LoggedData) -> tuple[Selection, Plan]:
-        # Checked against all rows, learnt from the given ones alone.
-        chosen = {**parameters, **choice}
-        return _selection(chosen, seed, task), _plan(chosen, claims, rows, data)
+        return search_and_plan(data, rows, claims, {**parameters, **choice}, seed, task)
 
     tuned: dict[str, Any] = {}
     if parameters["candidate_tuning"]:

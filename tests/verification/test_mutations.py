@@ -144,7 +144,7 @@ def mutated(data, rng):
 
 def really_mutated(data, seed):
     rng = np.random.default_rng(seed)
-    while (changed := mutated(data, rng)).strip(b"\n") == data.strip(b"\n"):
+    while (changed := mutated(data, rng)).removesuffix(b"\n") == data:
         pass
     return changed
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
 from typing import Literal
 
 from elfair.certificate.pictures import GroupPicture, TradeOff
@@ -18,6 +20,7 @@ from elfair.certificate.terms import (
     Version,
 )
 from elfair.errors import InputError, did_you_mean
+from elfair.writing import write_whole
 
 Status = Literal["checked", "declared", "violated"]
 Split = Literal["random", "stratified", "crossfit", "none"]
@@ -196,6 +199,28 @@ class Certificate:
         from elfair.certificate.cyclonedx import to_cyclonedx
 
         return to_cyclonedx(self)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write what `to_json` says to a file, whole or not at all."""
+        write_whole(path, self.to_json() + "\n")
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Certificate:
+        """Read a certificate from a file; anything else, or a changed byte, is refused."""
+        try:
+            text = Path(path).read_bytes().decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"'{path}' must be a certificate. Its byte {error.start} is no text in UTF-8.",
+                hint="the file was changed, or is something else.",
+            ) from None
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"'{path}' must be a certificate that can be read. Reading it failed: "
+                f"{getattr(error, 'strerror', None) or error}.",
+                hint="elfair fit writes certificate.json into the folder of its results.",
+            ) from None
+        return cls.from_json(text)
 
     def explain(self) -> str:
         """The result for people: what failed, by how much, about how many rows it would take."""

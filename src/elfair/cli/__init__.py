@@ -9,11 +9,19 @@ from typing import Any
 
 import click
 
+from elfair.cli.certificates import explain, verify
+from elfair.cli.demonstration import demo
 from elfair.cli.experiment import experiment
+from elfair.cli.models import decide, predict
+from elfair.cli.studies import check, fit, init, plan
 from elfair.errors import ElfairError
 
 
 class _Main(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order in which they are used."""
+        return list(self.commands)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
@@ -30,7 +38,13 @@ class _Main(click.Group):
 @click.group(cls=_Main)
 @click.version_option(package_name="elfair")
 def main() -> None:
-    """Models whose delayed impact on every group is bounded with stated confidence."""
+    """Models whose delayed impact on every group is bounded with stated confidence.
+
+    A study begins with a table of past decisions: init writes its study file, check and plan look
+    at it before anything is spent, fit searches for a model and tests it, verify recomputes what
+    came of it.
+    """
 
 
-main.add_command(experiment)
+for command in (init, check, plan, fit, explain, verify, predict, decide, demo, experiment):
+    main.add_command(command)

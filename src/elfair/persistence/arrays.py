@@ -50,7 +50,7 @@ def _without_padding(array: Array) -> Array:
     """With zeros between the fields of a record, where otherwise lies what happens to."""
     if array.dtype.names is None:
         return array
-    tidy = np.zeros_like(array, subok=False)
+    tidy = np.zeros(array.shape, array.dtype)  # zeros_like would leave what is between fields
     for name in array.dtype.names:
         tidy[name] = array[name]
     return tidy

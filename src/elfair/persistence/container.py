@@ -50,7 +50,7 @@ def members_of(data: bytes) -> dict[str, bytes]:
             stored = all(entry.compress_type == ZIP_STORED for entry in entries)
             if not stored or sum(entry.file_size for entry in entries) > len(data):
                 raise InputError(
-                    "its parts must be stored as they are. Got compressed ones.", hint=_CHANGED
+                    "its parts are compressed, or together larger than the file.", hint=_CHANGED
                 )
             return {entry.filename: archive.read(entry) for entry in entries}
     except InputError:

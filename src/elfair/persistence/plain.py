@@ -119,7 +119,9 @@ def _decode(document: Any) -> Any:
     raise KeyError(tag)
 
 
-def _array(kind: str, shape: list[int] | None, values: list[Any]) -> Any:
+def _array(kind: Any, shape: list[int] | None, values: list[Any]) -> Any:
+    if not isinstance(kind, str):
+        raise TypeError(f"{kind!r} is no kind of array")
     dtype = np.dtype(kind)
     if not _is_known(dtype) or (dtype.kind == "U" and kind != "U"):
         raise ValueError(f"arrays of {kind!r} are not known")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elfair.columns import Array, Columns, distinct, is_missing, listed, table_columns
+from elfair.columns import Array, Columns, distinct, is_missing, listed, one_column, table_columns
 from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
 from elfair.errors import DataError
@@ -67,6 +67,8 @@ class StudyData:
         How many rows were read.
     left_out : tuple of LeftOut
         Those that take no part.
+    without_impact : LoggedData or None
+        The same people, as far as they are known.
     source : str
         Where they came from, without secrets.
     digest : str or None
@@ -97,6 +99,7 @@ class StudyData:
     encoding: TableEncoding
     n_read: int
     left_out: tuple[LeftOut, ...]
+    without_impact: LoggedData | None
     source: str
     digest: str | None
 
@@ -108,9 +111,15 @@ class StudyData:
     @cached_property
     def data(self) -> LoggedData:
         """The validated rows."""
-        if self.continuous:
-            return ContinuousData(**self.arguments)
-        return LoggedData(**self.arguments, **self.parameters)
+        return _validated(self.arguments, self.parameters, self.continuous)
+
+
+def _validated(
+    arguments: Mapping[str, Any], parameters: Mapping[str, Any], continuous: bool
+) -> LoggedData:
+    if continuous:
+        return ContinuousData(**arguments)
+    return LoggedData(**arguments, **parameters)
 
 
 def study_data(
@@ -141,11 +150,39 @@ def study_data(
         The rest of `StudyData`.
     """
     read = table_columns(table, "the table") or {}
-    n_read = table.num_rows
     keep, left_out = _with_impact(read, columns, missing_impact)
-    if not keep.all():
-        table = table.filter(keep)
-        read = {name: column[keep] for name, column in read.items()}
+
+    def part(rows: NDArray[np.bool_]) -> dict[str, Any]:
+        some = {name: column[rows] for name, column in read.items()}
+        logged = _logged(some, columns, in_conditions, about)
+        return {"X": encoding.encode(table.filter(rows)), **logged}
+
+    without = None
+    if left_out:
+        people = part(~keep) | {"impact": None}
+        known = about["parameters"]
+        if "classes" not in known and not about["continuous"]:
+            # The few who are left out may not show all classes.
+            seen = columns.label if columns.label is not None else columns.decision
+            known = {**known, "classes": None if seen is None else distinct(read[seen])}
+        without = _validated(people, known, about["continuous"])
+    arguments = part(keep)
+    return StudyData(
+        X=arguments.pop("X"),
+        y=arguments.pop("y"),
+        logged=arguments,
+        encoding=encoding,
+        n_read=table.num_rows,
+        left_out=left_out,
+        without_impact=without,
+        **about,
+    )
+
+
+def _logged(
+    read: Columns, columns: Any, in_conditions: Sequence[str], about: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What `fit` takes beside features."""
     groups = [
         *columns.sensitive,
         *(name for name in in_conditions if name not in columns.sensitive),
@@ -153,6 +190,7 @@ def study_data(
     y = None if columns.label is None else read[columns.label]
     decision = None if columns.decision is None else read[columns.decision]
     logged: dict[str, Any] = {
+        "y": y,
         "sensitive_features": {name: read[name] for name in groups} or None,
         "decision": decision,
         "propensity": None if columns.propensity is None else read[columns.propensity],
@@ -163,19 +201,11 @@ def study_data(
         spread = columns.behavior_spread
         logged["behavior_spread"] = read[spread] if isinstance(spread, str) else spread
     elif columns.behavior:
-        classes = about["parameters"].get("classes")
-        seen = y if y is not None else decision
-        known = distinct(seen) if classes is None and seen is not None else classes
-        logged["behavior"] = _behavior(read, columns.behavior, [] if known is None else list(known))
-    return StudyData(
-        X=encoding.encode(table),
-        y=y,
-        logged=logged,
-        encoding=encoding,
-        n_read=n_read,
-        left_out=left_out,
-        **about,
-    )
+        seen = about["parameters"].get("classes")
+        if seen is None:
+            seen = y if y is not None else decision
+        logged["behavior"] = _behavior(read, columns.behavior, one_column(seen, "classes"))
+    return logged
 
 
 def class_text(value: object) -> str:
@@ -183,25 +213,25 @@ def class_text(value: object) -> str:
 
     Examples
     --------
-    >>> class_text(True), class_text(1), class_text("yes")
-    ('true', '1', 'yes')
+    >>> class_text(True), class_text(1), class_text(1.0), class_text("yes")
+    ('true', '1', '1', 'yes')
     """
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
     return str(value).lower() if isinstance(value, bool | np.bool_) else str(value)
 
 
-def _behavior(
-    read: Columns, behavior: Mapping[str, str], classes: Sequence[Any]
-) -> dict[str, Array]:
+def _behavior(read: Columns, behavior: Mapping[str, str], seen: Array) -> dict[str, Array]:
     """The probabilities of all classes, called as `LoggedData` calls them."""
-    texts = [class_text(each) for each in classes]
-    if sorted(texts) != sorted(behavior):
+    classes = {str(each): class_text(each) for each in seen[~is_missing(seen)].tolist()}
+    if set(classes.values()) != set(behavior):
         raise DataError(
-            f"[columns.behavior] must name a column for each class ({listed(texts)}). Got "
-            f"{listed(behavior)} instead.",
+            "[columns.behavior] must name a column for each class "
+            f"({listed(sorted(classes.values()))}). Got {listed(behavior)} instead.",
             hint="the classes are the values of the label (or else of the decision), unless "
             "classes in [model] names them.",
         )
-    return {str(each): read[behavior[class_text(each)]] for each in classes}
+    return {name: read[behavior[key]] for name, key in classes.items()}
 
 
 def _with_impact(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from elfair.errors import DataError
@@ -163,8 +164,7 @@ def _records(text: str, delimiter: str, most: int | None = None) -> Iterator[tup
 
 def _fit(text: str, delimiter: str) -> tuple[bool, int]:
     """How well a delimiter explains the first lines: all have as many fields, and how many."""
-    try:
-        widths = [len(record) for _, record in _records(text, delimiter, SNIFFED)]
-    except csv.Error:
-        return False, 0
-    return len(set(widths)) == 1 and widths[0] > 1, widths[0]
+    widths: list[int] = []
+    with suppress(csv.Error):  # a quote that is never closed is found when the file is read
+        widths += (len(record) for _, record in _records(text, delimiter, SNIFFED))
+    return len(set(widths)) == 1 and widths[0] > 1, widths[0] if widths else 0

@@ -27,9 +27,9 @@ WORDS = {
     "row_id": ("id", "uuid", "guid", "identifier", "person", "row", "case", "client", "customer",
                "applicant", "student", "patient", "number", "nr", "no", "key"),
     "propensity": ("propensity", "pscore", "probability", "prob", "p"),
-    "decision": ("decision", "decided", "dec", "action", "approved", "approve", "accepted", "accept",
-                 "granted", "admitted", "treatment", "treated", "treat", "arm", "offer", "offered",
-                 "hired", "selected"),
+    "decision": ("decision", "decided", "dec", "action", "approved", "approve", "accepted",
+                 "accept", "granted", "admitted", "treatment", "treated", "treat", "arm", "offer",
+                 "offered", "hired", "selected"),
     "label": ("label", "target", "truth", "y", "outcome", "repaid", "correct", "qualified",
               "default", "defaulted", "class"),
     "impact": ("impact", "delayed", "later", "savings", "wellbeing", "benefit", "followup", "gain",
@@ -89,7 +89,13 @@ class Look:
 
 
 def look_at(name: str, column: Array) -> Look:
-    """Look at a column."""
+    """Look at a column.
+
+    Examples
+    --------
+    >>> look_at("ok?", np.array([True, False])).kind
+    'truth'
+    """
     missing = is_missing(column)
     values = column[~missing].tolist()
     kinds = {type(value) for value in values} if column.dtype.kind == "O" else set()
@@ -118,6 +124,11 @@ class Roles:
         What a model could see.
     left : dict of str to str
         Columns that have no role, and why.
+
+    Examples
+    --------
+    >>> guess_roles({"branch": ["north", "north"]}).left
+    {'branch': 'the same in every row'}
     """
 
     row_id: str | None = None

@@ -61,15 +61,15 @@ class StudyOutcome:
         """
         folder = Path(folder)
         names = [MODEL if self.certificate.passed else REJECTED, "certificate.json", "report.html"]
-        _check_free(folder, overwrite)
+        check_free(folder, overwrite=overwrite)
         try:
             folder.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".elfair-") as made:
                 part = Path(made) / "results"
                 part.mkdir()
                 self.estimator.save(part / names[0], encoding=self.rows.encoding.to_dict())
-                (part / names[1]).write_text(self.certificate.to_json() + "\n", encoding="utf-8")
-                (part / names[2]).write_text(self.certificate.report().html(), encoding="utf-8")
+                self.certificate.save(part / names[1])
+                self.certificate.report().write_html(part / names[2])
                 if folder.exists():
                     folder.replace(Path(made) / "old")
                 part.replace(folder)
@@ -128,7 +128,8 @@ def fit_study(study: StudyFile, *, ledger: Ledger | None = None) -> StudyOutcome
     return StudyOutcome(study, rows, estimator)
 
 
-def _check_free(folder: Path, overwrite: bool) -> None:
+def check_free(folder: Path, *, overwrite: bool) -> None:
+    """Refuse a folder that results must not go to, before anything is spent on them."""
     if not folder.exists():
         return
     known = {MODEL, REJECTED, "certificate.json", "report.html"}

@@ -14,7 +14,9 @@ from elfair.errors import InputError
 #: From the scheme to the last @ on the line: a password may itself hold any of : / ? @.
 _LOGIN = re.compile(r"(\w[\w+.-]*://)[^\n]*@")
 _PARAMETER = re.compile(
-    r"((?:password|passwd|pwd|passphrase|token|secret|key)\s*=\s*)[^&\s'\";]+", re.IGNORECASE
+    r"((?:password|passwd|pwd|passphrase|token|secret|(?:api|access|private)_?key)\s*=\s*)"
+    r"[^&\s'\";]+",
+    re.IGNORECASE,
 )
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 

@@ -200,7 +200,8 @@ def _arrow(path: Path, name: str) -> Opened:
 
 
 def _read(opened: Opened, columns: Sequence[str] | None, name: str) -> Any:
-    names, read = opened
+    every, read = opened
+    names = [each for each in every if each]  # what has no name cannot be asked for
     twice = [each for each, count in Counter(names).items() if count > 1]
     if twice:
         raise DataError(

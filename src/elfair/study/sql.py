@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from elfair.errors import DataError, InputError, MissingPackageError
+from elfair.errors import DataError, ElfairError, InputError, MissingPackageError
 from elfair.study.secrets import without_secrets
 
 _READ = "the query is read and never changes anything; try it in the database's own shell."
@@ -115,7 +115,9 @@ def query_sqlalchemy(url: str, query: str, folder: Path) -> Opened:
             f"a database {address.drivername!r} needs a driver, which cannot be imported: {error}.",
             hint="install the driver that SQLAlchemy names for this database.",
         ) from None
-    except sqlalchemy.exc.SQLAlchemyError as error:
+    except ElfairError:
+        raise
+    except Exception as error:  # drivers raise what they like
         cause = getattr(error, "orig", None) or error
         raise _refused(address.get_backend_name(), cause, address.password) from None
 
@@ -155,7 +157,7 @@ def _existing(inside: str, folder: Path) -> Path:
     path = folder / inside
     if not path.is_file():
         raise InputError(
-            f"there is no database file {inside!r}.",
+            f"there is no database file {without_secrets(inside)!r}.",
             hint="a relative path begins at the folder of the study file; an absolute one has four "
             "strokes after the colon.",
         )

@@ -14,7 +14,7 @@ from elfair.certificate import Certificate
 from elfair.errors import InputError
 from elfair.verification.checks import Check, Verification, make
 
-__all__ = ["Check", "Verification", "verify"]
+__all__ = ["Check", "Verification", "verify", "verify_files"]
 
 
 def verify(
@@ -87,6 +87,47 @@ def verify(
             *recomputation_checks(known, data, model, refit=refit),
         )
     )
+
+
+def verify_files(
+    certificate: str | os.PathLike[str],
+    *,
+    data: str | os.PathLike[str] | None = None,
+    model: str | os.PathLike[str] | None = None,
+    refit: bool = False,
+) -> Verification:
+    """Check a certificate that was made from a study file, with the files that belong to it.
+
+    Parameters
+    ----------
+    certificate : str or path-like
+        The certificate.
+    data : str or path-like, optional
+        The table: a file, or the address of a database, which is asked what the study asked.
+    model : str or path-like, optional
+        The model's file. Without one, a model beside the certificate is not looked for.
+    refit : bool, default False
+        See `verify`.
+
+    Returns
+    -------
+    Verification
+        A table or a model that cannot be read is a check that failed.
+    """
+    from elfair.verification.files import read_model, read_rows
+
+    if not Path(certificate).is_file():
+        raise InputError(
+            f"there is no certificate '{certificate}'.",
+            hint="elfair fit writes certificate.json into the folder of its results.",
+        )
+    rows, of_rows = read_rows(certificate, data)
+    fitted, of_model = read_model(model)
+    source = None if data is None or not Path(data).is_file() else data
+    checked = verify(
+        Path(certificate), data=rows, model=fitted, source=source, refit=refit and not of_model
+    )
+    return Verification((*of_rows, *of_model, *checked.checks))
 
 
 def _read(certificate: Certificate | str | bytes | os.PathLike[str]) -> Certificate:

@@ -65,7 +65,8 @@ def _check_assumptions(record: Certificate) -> str:
 def _expected(record: Certificate) -> Iterator[Assumption]:
     """The assumptions of which the record says everything."""
     means = [mean for claim in claims_of(record.terms) for mean in claim.means]
-    weighted, terms, results = _is_weighted(record), record.terms, record.constraints
+    weighted, terms = _is_weighted(record), record.terms
+    groups = [group for result in record.constraints for group in result.groups]
     behavior = any(each.name == SUPPORT and each.status == "checked" for each in record.assumptions)
     yield opened_once(record.openings)
     yield of_split(record.split)
@@ -74,7 +75,7 @@ def _expected(record: Certificate) -> Iterator[Assumption]:
     if record.estimator == "is" and any(mean.logged for mean in means):
         yield TAU
     if weighted:
-        yield of_weights(results, record.split, behavior)
+        yield of_weights(groups, record.split, behavior)
         yield from OF_WEIGHTS
         if terms.impact_ranges:
             yield of_ranges({each.impact: (each.low, each.high) for each in terms.impact_ranges})
@@ -85,7 +86,7 @@ def _expected(record: Certificate) -> Iterator[Assumption]:
     yield of_people(record.roles.row_id)
     yield from ALWAYS
     if get_bound(record.bound).kind == "asymptotic":
-        yield of_normality(results, behavior)
+        yield of_normality(groups, behavior)
     if record.provenance.left_out:
         yield left_out_alike(record.provenance)
 

@@ -1,0 +1,208 @@
+"""What somebody should look at: group sizes, propensities, missing impacts, assumptions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtrc
+
+from elfair.assumptions import PROPENSITIES_FIT
+from elfair.certificate import Assumption
+from elfair.checking.record import Finding, GroupCheck, StatementCheck
+from elfair.columns import is_missing
+from elfair.continuous import ContinuousData
+from elfair.data import LoggedData
+from elfair.errors import ElfairError
+from elfair.language import Condition, holds, uses_label
+from elfair.remarks import FEW_ROWS
+from elfair.support import misfit
+
+#: A logged decision less probable than this weighs more than a hundred people.
+TINY = 0.01
+#: The chance with which impacts that are missing at random are said not to be, in all tests.
+FALSE_ALARM = 0.01
+#: Expected counts below this are too small for a chi-squared test.
+FEWEST_EXPECTED = 5.0
+
+
+def refusal(error: ElfairError) -> Finding:
+    """What ``fit`` would refuse."""
+    lines = str(error).split("\nHint: ")[0]
+    return Finding("error", "fit would refuse these data", lines, error.hint or "")
+
+
+def of_sizes(groups: Sequence[GroupCheck], crossfit: bool) -> Iterator[Finding]:
+    """Groups too small for the test, or for what it promises."""
+    hint = "merge groups, check how the condition spells its values, or collect more of them."
+    for group in groups:
+        halves = [("held-out", group.held_out)]
+        if not crossfit:
+            halves.append(("candidate", group.candidate))
+        for half, size in halves:
+            if size is not None and size < FEW_ROWS:
+                yield Finding(
+                    "error" if size < 2 else "warning",
+                    f"'{group.condition}' is too small"
+                    if size < 2
+                    else f"'{group.condition}' is small",
+                    f"{size} {half} rows meet it (below {2 if size < 2 else FEW_ROWS})",
+                    hint,
+                )
+
+
+def of_propensities(data: LoggedData, groups: Sequence[GroupCheck]) -> Iterator[Finding]:
+    """Propensities that do not fit the decisions, or leave hardly anything to compare with."""
+    if data.propensity is None or isinstance(data, ContinuousData):
+        return
+    fit = misfit(data)
+    if fit is not None and fit[0] > fit[1]:
+        yield Finding(
+            "error",
+            "the propensities do not fit the decisions: no bound computed with them means anything",
+            f"shares of decisions, and their covariances with features, are {fit[0]:.1f} standard "
+            f"errors off (chance: at most {fit[1]:.1f})",
+            "a propensity is the probability of the decision that was logged, and not of some "
+            "class, given everything that the decision used.",
+        )
+    certain = data.propensity >= 1
+    if certain.any():
+        yield Finding(
+            "note",
+            "some decisions were certain",
+            f"propensity is exactly 1 in {certain.sum()} of {data.n} rows; the new model keeps to "
+            "what the behaviour model could do there",
+            "sample decisions wherever that can be answered for.",
+        )
+    for group in groups:
+        if group.overlap is not None and group.overlap.smallest < TINY:
+            few = int(
+                sum(
+                    c
+                    for e, c in zip(group.overlap.edges[1:], group.overlap.counts, strict=True)
+                    if e <= TINY
+                )
+            )
+            yield Finding(
+                "warning",
+                f"'{group.condition}' got decisions that were next to impossible",
+                f"the smallest propensity is {group.overlap.smallest:.2g} ({few} rows are below "
+                f"{TINY:g}): one person may weigh as much as {group.overlap.largest_weight:,.0f}",
+                "log more exploration, or pass the fitted model as behavior, so that the new model "
+                "can stay near it.",
+            )
+        for first in group.weights[:1]:
+            if group.held_out is not None and first.ess < FEW_ROWS <= group.held_out:
+                yield Finding(
+                    "warning",
+                    f"a few people of '{group.condition}' would decide the result",
+                    f"effective sample size {first.ess:.0f} of {group.held_out} held-out rows under"
+                    " the first model",
+                    "log more exploration, or a model nearer to the old one.",
+                )
+
+
+def of_missing_impact(
+    data: LoggedData, left_out: LoggedData | None, conditions: Sequence[Condition | None]
+) -> Iterator[Finding]:
+    """Whether those whose impact is missing are like the others."""
+    if left_out is None or not left_out.n:
+        return
+    total = data.n + left_out.n
+    yield Finding(
+        "note",
+        "rows without impact were left out",
+        f"{left_out.n} of {total} rows ({left_out.n / total:.1%})",
+        "that is harmless only if, in each group, they are missing for reasons that have nothing "
+        "to do with decision and impact.",
+    )
+    tables: list[tuple[str, list[str], list[list[int]]]] = []
+    for given in conditions:
+        if given is not None and not uses_label(given):
+            here, gone = holds(given, data), holds(given, left_out)
+            counts = [[int(x.sum()) for x in (here, gone)], [int((~x).sum()) for x in (here, gone)]]
+            tables.append((f"between '{given}' and the others", ["inside", "others"], counts))
+    if data.decision_index is not None and left_out.decision is not None:
+        names = [str(name) for name in data.classes]
+        counts = [
+            [int(np.sum(of == name)) for of in (data.decision, left_out.decision)]
+            for name in data.classes
+        ]
+        tables.append(("between decisions", names, counts))
+    for where, names, counts in tables:
+        table = np.array(counts, dtype=np.float64)
+        table, kept = table[table.sum(axis=1) > 0], table.sum(axis=1) > 0
+        chance = _independent(table)
+        if chance < FALSE_ALARM / len(tables):
+            shown = [name for name, keep in zip(names, kept, strict=True) if keep]
+            rates = ", ".join(
+                f"{name}: {row[1] / row.sum():.1%}" for name, row in zip(shown, table, strict=True)
+            )
+            yield Finding(
+                "warning",
+                f"missing impact differs {where}",
+                f"missing in {rates} (by chance once in {1 / max(chance, 1e-12):,.0f} times)",
+                "find out why: if those whose impact is missing fared differently, what remains "
+                "says nothing of them.",
+            )
+
+
+def _independent(table: NDArray[np.float64]) -> float:
+    """The chance of such a table if rows and columns are independent (Pearson's chi-squared)."""
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
+    if len(table) < 2 or expected.min() < FEWEST_EXPECTED:
+        return 1.0
+    return float(chdtrc(len(table) - 1, ((table - expected) ** 2 / expected).sum()))
+
+
+def of_people(data: LoggedData, impact_conditions: Sequence[Condition | None]) -> Iterator[Finding]:
+    """People whom no statement about an impact speaks of."""
+    for name, column in data.sensitive.items():
+        missing = int(is_missing(column).sum())
+        if missing:
+            yield Finding(
+                "note",
+                f"'{name}' is not known of everyone",
+                f"missing in {missing} of {data.n} rows, which meet no condition on it",
+                "name them a group of their own, if they are to be protected.",
+            )
+    named = [given for given in impact_conditions if given is not None]
+    if not named or len(named) < len(impact_conditions) or any(map(uses_label, named)):
+        return
+    covered = np.any([holds(given, data) for given in named], axis=0)
+    if not covered.all():
+        yield Finding(
+            "note",
+            "no statement about an impact speaks of some people",
+            f"{(~covered).sum()} of {data.n} rows",
+            "a group that is not named is not protected.",
+        )
+
+
+def of_statements(statements: Sequence[StatementCheck]) -> Iterator[Finding]:
+    """Statements that even a model made for them alone would hardly pass."""
+    for statement in statements:
+        if statement.alone is not None and statement.reach.startswith("out of reach"):
+            at_any = statement.reach.endswith("any number of rows")
+            yield Finding(
+                "warning",
+                f"'{statement.statement}' is {statement.reach}",
+                f"a model made for it alone is foreseen to have g = {statement.alone.estimate:.4g} "
+                f"and to pass with probability {statement.alone.chance:.2g}",
+                "loosen it, or give the model more features or a scorer."
+                if at_any
+                else "plan says how many rows it may take; or loosen it.",
+            )
+
+
+def of_assumptions(assumptions: Sequence[Assumption]) -> Iterator[Finding]:
+    """Assumptions that are known not to hold."""
+    for assumption in assumptions:
+        if assumption.status == "violated" and assumption.name != PROPENSITIES_FIT:
+            yield Finding(
+                "warning",
+                f"assumption violated: {assumption.name}",
+                assumption.evidence,
+                "the stated confidence is not backed while it does not hold.",
+            )

@@ -1,0 +1,141 @@
+"""``elfair init``, ``check``, ``plan`` and ``fit``: from a table to a certified model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+#: What `fit` says where there is no solution.
+NO_SOLUTION = 3
+
+_study = click.argument("study", type=click.Path(path_type=Path))
+
+
+@click.command()
+@click.argument("source")
+@click.option("--query", help="What to ask the database that SOURCE is the address of.")
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("study.toml"),
+    show_default=True,
+    help="The study file; one that is there already is not touched.",
+)
+def init(source: str, query: str | None, output: Path) -> None:
+    """Look at a table and write a study file for it.
+
+    SOURCE is a file (.csv, .tsv, .parquet, .arrow, .feather) or the address of a database. Guesses
+    are marked in the file: read it, and correct them.
+    """
+    from elfair.errors import InputError
+    from elfair.study import draft_study
+    from elfair.writing import write_whole
+
+    if output.exists():
+        raise InputError(
+            f"'{output}' exists already, and may hold work of yours.",
+            hint="name another file with --output.",
+        )
+    text = draft_study(source, query=query, folder=output.parent)
+    write_whole(output, text)
+    open_lines = sum("TODO" in line.partition("#")[0] for line in text.splitlines())
+    click.echo(f"Written: {output}. Guesses are marked '# guess': read it, and correct them.")
+    if open_lines:
+        lines = "line says" if open_lines == 1 else "lines say"
+        click.echo(f"{open_lines} {lines} TODO: only you can fill them in.")
+    click.echo(f"Next: elfair check {output}")
+
+
+@click.command()
+@_study
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+def check(study: Path, as_json: bool) -> None:
+    """Check data and assumptions before anything is spent.
+
+    Sizes and weights by group, missing impact, what each constraint could at best achieve. Impacts
+    of held-out rows are not looked at.
+    """
+    from elfair.checking import check as look
+    from elfair.study import StudyFile
+
+    loaded = StudyFile.load(study)
+    rows = loaded.read()
+    report = look(loaded.estimator(), rows.data, left_out=rows.without_impact)
+    click.echo(report.to_json() if as_json else report.text())
+    if not report.ok:
+        click.get_current_context().exit(2)
+
+
+@click.command()
+@_study
+@click.option(
+    "--share",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.9,
+    show_default=True,
+    help="The wanted probability that a model is returned.",
+)
+@click.option(
+    "--improvement",
+    type=float,
+    default=None,
+    help="Ask for so much more than each constraint does, on the scale of the impact.",
+)
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the curve there, as SVG.",
+)
+def plan(study: Path, share: float, improvement: float | None, output: Path | None) -> None:
+    """Say how many rows, by group, would be needed, and draw the curve.
+
+    From the candidate half alone: impacts of held-out rows are not looked at.
+    """
+    from elfair.planning import plan_rows
+    from elfair.study import StudyFile
+    from elfair.writing import write_whole
+
+    loaded = StudyFile.load(study)
+    planned = plan_rows(
+        loaded.estimator(), loaded.read().data, share=share, improvement=improvement
+    )
+    if output is not None:
+        write_whole(output, planned.svg())
+    click.echo(planned.text())
+
+
+@click.command()
+@_study
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder of the results.  [default: results, beside STUDY]",
+)
+@click.option("--overwrite", is_flag=True, help="Replace the results of an earlier run.")
+def fit(study: Path, output: Path | None, overwrite: bool) -> None:
+    """Search for a model, test it on held-out rows, and write down what came of it.
+
+    Writes model.elfair, certificate.json and report.html. Exit code 0: a model was let out; 3: no
+    solution found; 2: the input makes no sense.
+    """
+    from rich.console import Console
+
+    from elfair.report.terminal import verdict_table
+    from elfair.study import Ledger, StudyFile, fit_study
+    from elfair.study.outcome import check_free
+
+    loaded = StudyFile.load(study)
+    folder = study.parent / "results" if output is None else output
+    check_free(folder, overwrite=overwrite)
+    outcome = fit_study(loaded, ledger=Ledger(study.with_suffix(".openings")))
+    written = outcome.write(folder, overwrite=overwrite)
+    certificate = outcome.certificate
+    console = Console(markup=False, highlight=False)
+    if certificate.constraints:
+        console.print(verdict_table(certificate))
+    verdict, *rest = certificate.explain().split("\n\n")
+    click.echo("\n\n".join(([] if certificate.constraints else [verdict]) + rest))
+    click.echo("\nWritten: " + ", ".join(str(path) for path in written))
+    if not certificate.passed:
+        click.get_current_context().exit(NO_SOLUTION)

@@ -1,0 +1,228 @@
+"""Tables out: whole files, and a log of decisions that only grows."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from elfair.errors import DataError, InputError
+from elfair.estimator import ELFEstimator
+from elfair.study.encoding import TableEncoding
+from elfair.study.sources import FORMATS
+from elfair.writing import write_whole
+
+#: What `decide` adds to the columns that it is given.
+DECISION, PROPENSITY, TIME, MODEL = "decision", "propensity", "decided_at", "model"
+SPREAD = "behavior_spread"
+
+
+def write_table(table: Any, path: str | Path) -> None:
+    r"""Write a table, in the format that the name asks for, whole or not at all.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        The table.
+    path : str or Path
+        .csv, .tsv, .parquet, .arrow or .feather.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_table(pa.table({"age": [30]}), Path(folder) / "people.csv")
+    ...     (Path(folder) / "people.csv").read_text()
+    '"age"\n30\n'
+    """
+    path = Path(path)
+    write_whole(path, _content(table, path))
+
+
+def predictions(model: ELFEstimator, people: Any, *, random_state: int | None = None) -> Any:
+    """A table of people with a decision for each, drawn from the model; nothing is logged.
+
+    Parameters
+    ----------
+    model : ELFClassifier or ELFRegressor
+        With a solution, made from a study (it knows how to read the table).
+    people : pyarrow.Table
+        One row for each person.
+    random_state : int, optional
+        Give it only to reproduce a draw.
+
+    Returns
+    -------
+    pyarrow.Table
+        The columns of ``people``, the decision, and of a classifier the probability of each class
+        (of a regressor the mean and the spread of the decision).
+    """
+    X = encoded(model, people)
+    decision = model.predict(X, random_state=random_state)
+    columns: dict[str, Any] = {DECISION: decision.tolist()}
+    if hasattr(model, "predict_proba"):
+        every = model.predict_proba(X)
+        columns |= {f"p({name})": every[:, k] for k, name in enumerate(model.classes_)}
+    else:
+        mean, spread = model.predict_distribution(X)
+        columns |= {"mean": mean, "spread": spread}
+    return _beside(people, columns)
+
+
+def decisions(model: ELFEstimator, people: Any, *, random_state: int | None = None) -> Any:
+    """A table of people with what must be logged of each decision: `append_decisions` logs it.
+
+    Parameters
+    ----------
+    model, people, random_state
+        See `predictions`.
+
+    Returns
+    -------
+    pyarrow.Table
+        The columns of ``people``, the decision, its propensity, the time and the model's digest.
+    """
+    drawn = model.decide(encoded(model, people), random_state=random_state)
+    n = len(drawn.decision)
+    columns: dict[str, Any] = {
+        DECISION: drawn.decision.tolist(),
+        PROPENSITY: drawn.propensity,
+        TIME: [datetime.now(UTC).isoformat(timespec="seconds")] * n,
+        MODEL: [model.certificate_.digests.model] * n,
+    }
+    if hasattr(model, "spread_"):  # its propensity is a density, which goes with a spread
+        columns[SPREAD] = [model.spread_] * n
+    return _beside(people, columns)
+
+
+def append_decisions(table: Any, log: str | Path) -> None:
+    """Append decisions to a log: all of them, or none.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        From `decisions`.
+    log : str or Path
+        A CSV file, which is made where there is none. With the impact, once it is seen, it is the
+        table of the next round.
+    """
+    log = Path(log)
+    if log.suffix != ".csv":
+        raise InputError(
+            f"a log of decisions must be a .csv file, to which rows can be added. Got '{log}'.",
+            hint="read it with any tool, and write Parquet from there.",
+        )
+    header, _, rows = _content(table, log).partition(b"\n")
+    with _appending(log) as file:
+        file.seek(0)
+        first = file.readline().rstrip(b"\r\n")
+        if first and _fields(first) != _fields(header):
+            raise DataError(
+                f"'{log}' logs {', '.join(_fields(first))}; these decisions have "
+                f"{', '.join(_fields(header))}.",
+                hint="name another log, or give the same columns in the same order.",
+            )
+        end = file.seek(0, os.SEEK_END)
+        if end and not _ends_line(file):
+            raise DataError(
+                f"'{log}' ends in the middle of a line.",
+                hint="something else wrote to it: repair its last line first.",
+            )
+        file.seek(end)
+        try:
+            file.write(rows if first else header + b"\n" + rows)
+            file.flush()
+            os.fsync(file.fileno())
+        except BaseException:
+            file.truncate(end)
+            raise
+
+
+def encoded(model: ELFEstimator, people: Any) -> Any:
+    """The features of people, as the model was fitted with them."""
+    record = getattr(model, "encoding_", None)
+    if record is None:
+        raise InputError(
+            "this model does not say how a table becomes features: it was not made from a study.",
+            hint="load it in Python, and pass the features to its decide().",
+        )
+    return TableEncoding.from_dict(record).encode(people)
+
+
+def _beside(people: Any, columns: dict[str, Any]) -> Any:
+    for name in columns:
+        if name in people.column_names:
+            raise DataError(
+                f"the table has a column '{name}' already, which this would add.",
+                hint="rename it.",
+            )
+    for name, values in columns.items():
+        people = people.append_column(name, [values])
+    return people
+
+
+def _content(table: Any, path: Path) -> bytes:
+    """A table as the bytes of a file."""
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    if path.suffix in (".csv", ".tsv"):
+        from pyarrow import csv as arrow
+
+        delimiter = "\t" if path.suffix == ".tsv" else ","
+        arrow.write_csv(table, sink, arrow.WriteOptions(delimiter=delimiter))
+    elif path.suffix == ".parquet":
+        from pyarrow import parquet
+
+        parquet.write_table(table, sink)
+    elif path.suffix in (".arrow", ".feather"):
+        from pyarrow import feather
+
+        feather.write_feather(table, sink, compression="uncompressed")
+    else:
+        raise InputError(
+            f"a table's file must end with one of {', '.join(FORMATS)}. Got '{path}'.",
+            hint="name the format by the end of the name.",
+        )
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+@contextmanager
+def _appending(log: Path) -> Iterator[Any]:
+    """The log, for nobody else meanwhile."""
+    try:
+        with log.open("a+b") as file:
+            _lock(file)
+            yield file
+    except OSError as error:
+        raise InputError(
+            f"the log '{log}' could not be written: {error.strerror or error}. No decision was "
+            "added.",
+            hint="may you write there, and is there space on the disk?",
+        ) from None
+
+
+def _lock(file: Any) -> None:
+    """Two processes that decide at the same time take turns, where the system can do that."""
+    try:
+        import fcntl
+    except ImportError:  # on Windows a file that is open for writing is locked anyway
+        return
+    fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def _fields(line: bytes) -> list[str]:
+    return next(csv.reader(io.StringIO(line.decode("utf-8", "replace"))), [])
+
+
+def _ends_line(file: Any) -> bool:
+    file.seek(-1, os.SEEK_END)
+    ends: bool = file.read(1) == b"\n"
+    return ends

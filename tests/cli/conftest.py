@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from elfair.cli import main
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture
+def elfair(monkeypatch):
+    """Run a command as a terminal would, in a process of its own as far as openings go."""
+
+    def run(*arguments, code=0):
+        from elfair import partition
+
+        monkeypatch.setattr(partition, "_openings", type(partition._openings)())
+        result = CliRunner().invoke(main, [str(each) for each in arguments])
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        assert result.exit_code == code, result.output
+        return result
+
+    return run

@@ -1,0 +1,261 @@
+"""The newcomer's path: init, check, plan, fit, explain, verify, predict, decide."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from awkward import write_loans, write_study
+
+from elfair import Certificate
+from elfair.study import read_table
+
+
+@pytest.fixture(scope="module")
+def loans(tmp_path_factory):
+    path = tmp_path_factory.mktemp("source") / "loans.csv"
+    write_loans(path, n=3000)
+    return path
+
+
+@pytest.fixture
+def folder(loans, tmp_path, monkeypatch):
+    """A folder with a table and a study, in which the commands run."""
+    (tmp_path / "loans.csv").write_bytes(loans.read_bytes())
+    write_study(tmp_path / "study.toml", "loans.csv")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def fitted(loans, tmp_path_factory):
+    """The same with results."""
+    folder = tmp_path_factory.mktemp("fitted")
+    (folder / "loans.csv").write_bytes(loans.read_bytes())
+    write_study(folder / "study.toml", "loans.csv")
+    subprocess.run(
+        [sys.executable, "-c", "from elfair.cli import main; main()", "fit", "study.toml"],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+    )
+    return folder
+
+
+def test_a_newcomer_comes_from_a_table_to_a_verified_model(elfair, loans, tmp_path, monkeypatch):
+    (tmp_path / "loans.csv").write_bytes(loans.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    assert "Next: elfair check study.toml" in elfair("init", "loans.csv").output
+    drafted = Path("study.toml").read_text(encoding="utf-8")
+    # What it guessed is right, and marked as a guess.
+    for role in (
+        'label = "found job?"',
+        'sensitive = ["T-group"]',
+        'decision = "Approved?"',
+        'propensity = "p(decision)"',
+        'impact = ["savings, 2 yrs on"]',
+        'row_id = "person id"',
+    ):
+        (line,) = (line for line in drafted.splitlines() if line.startswith(role))
+        assert "# guess" in line
+    assert "T-group" in elfair("check", "study.toml").output
+    planned = elfair("plan", "study.toml", "--output", "curve.svg").output
+    assert "rows" in planned
+    assert Path("curve.svg").read_text(encoding="utf-8").startswith("<svg")
+    fit = elfair("fit", "study.toml").output
+    assert "Solution found" in fit
+    assert sorted(p.name for p in Path("results").iterdir()) == [
+        "certificate.json",
+        "model.elfair",
+        "report.html",
+    ]
+    verified = elfair(
+        "verify", "results/certificate.json", "--data", "loans.csv",
+        "--model", "results/model.elfair",
+    ).output  # fmt: skip
+    assert "failed" not in verified.lower().replace("0 failed", "")
+
+
+def test_the_exit_code_says_what_came_of_it(elfair, folder):
+    assert "Solution found" in elfair("fit", "study.toml", code=0).output
+    write_study(
+        folder / "strict.toml",
+        "loans.csv",
+        constraints='[[constraints]]\ntext = "accuracy >= 0.99"',
+    )
+    told = elfair("fit", "strict.toml", "--output", "strict", code=3).output
+    assert "No solution found" in told
+    assert Path("strict/rejected.elfair").exists()
+    assert not Path("strict/model.elfair").exists()
+    write_study(folder / "wrong.toml", "loans.csv", extra="[tests]\ndelta = 0.1")
+    told = elfair("fit", "wrong.toml", "--output", "wrong", code=2).output
+    assert "'tests'" in told
+    assert told.count("Hint:") == 1
+    assert not Path("wrong").exists()
+
+
+def test_another_test_of_the_same_rows_is_counted_between_processes(elfair, folder):
+    elfair("fit", "study.toml")
+    elfair("fit", "study.toml", "--overwrite")
+    assert Certificate.load("results/certificate.json").openings == 1  # the very same test
+    text = Path("study.toml").read_text(encoding="utf-8")
+    Path("study.toml").write_text(text.replace("accuracy >= 0.7", "accuracy >= 0.71"))
+    told = elfair("fit", "study.toml", "--overwrite").output
+    assert Certificate.load("results/certificate.json").openings == 2
+    assert "held-out rows opened once" in told
+
+
+def test_no_study_file_is_overwritten(elfair, folder):
+    before = Path("study.toml").read_bytes()
+    told = elfair("init", "loans.csv", code=2).output
+    assert "exists already" in told
+    assert Path("study.toml").read_bytes() == before
+
+
+def test_results_are_not_overwritten_before_anything_is_spent(elfair, folder):
+    elfair("fit", "study.toml")
+    openings = Path("study.openings").read_text()
+    assert "--overwrite" in elfair("fit", "study.toml", code=2).output
+    assert Path("study.openings").read_text() == openings
+
+
+BAD = {
+    "malformed TOML": (lambda p: p.write_text("title = [1,"), "must be TOML"),
+    "an unknown key": (
+        lambda p: write_study(p, "loans.csv", extra="[rows]\nmissing = 1"),
+        "'missing'",
+    ),
+    "a wrong type": (
+        lambda p: write_study(p, "loans.csv", extra='[test]\ndelta = "little"'),
+        "delta",
+    ),
+    "a missing column": (
+        lambda p: p.write_text(
+            p.read_text(encoding="utf-8").replace('"Approved?"', '"Aproved?"'), encoding="utf-8"
+        ),
+        "Approved?",
+    ),
+    "no such table": (lambda p: write_study(p, "loan.csv"), "loans.csv"),
+    "a broken table": (
+        lambda p: ((p.parent / "t.parquet").write_bytes(b"PAR1xx"), write_study(p, "t.parquet")),
+        "t.parquet",
+    ),
+    "a constraint that makes no sense": (
+        lambda p: write_study(
+            p, "loans.csv", constraints='[[constraints]]\ntext = "E[savings >= 3"'
+        ),
+        "savings",
+    ),
+}
+
+
+@pytest.mark.parametrize("command", ["check", "plan", "fit"])
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_input_is_one_message_with_a_hint_and_no_output(elfair, folder, command, kind):
+    spoil, word = BAD[kind]
+    spoil(folder / "study.toml")
+    before = sorted(folder.iterdir())
+    told = elfair(command, "study.toml", code=2).output
+    assert told.startswith("Error: ")
+    assert word in told
+    assert told.count("Hint:") == 1
+    assert "Traceback" not in told
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_place_that_cannot_be_written_is_bad_input(elfair, folder):
+    told = elfair("fit", "study.toml", "--output", "/dev/full/results", code=2).output
+    assert told.count("Hint:") == 1
+    (folder / "file").write_text("")
+    for arguments in (
+        ("init", "loans.csv", "--output", "file/study.toml"),
+        ("plan", "study.toml", "--output", "file/curve.svg"),
+    ):
+        told = elfair(*arguments, code=2).output
+        assert told.count("Hint:") == 1
+        assert "Traceback" not in told
+
+
+def test_a_certificate_is_shown_in_every_form(elfair, fitted, tmp_path, monkeypatch):
+    monkeypatch.chdir(fitted)
+    path = "results/certificate.json"
+    assert elfair("explain", path).output.startswith("Solution found")
+    assert elfair("explain", path, "--format", "markdown").output.startswith("# ")
+    html = tmp_path / "again.html"
+    elfair("explain", path, "--format", "html", "--output", html)
+    assert html.read_text(encoding="utf-8").strip() == (
+        Path("results/report.html").read_text(encoding="utf-8").strip()
+    )
+    bill = json.loads(elfair("explain", path, "--format", "cyclonedx").output)
+    assert bill["bomFormat"] == "CycloneDX"
+
+
+def test_decisions_are_drawn_and_logged(elfair, fitted, tmp_path, monkeypatch):
+    monkeypatch.chdir(fitted)
+    people = read_table("loans.csv").table.drop_columns(["Approved?", "p(decision)"])
+    from elfair.study.writing import write_table
+
+    write_table(people.slice(0, 50), tmp_path / "people.parquet")
+    out = tmp_path / "drawn.csv"
+    elfair("predict", "results/model.elfair", tmp_path / "people.parquet", "--output", out)
+    assert read_table(out).table.num_rows == 50
+    log = tmp_path / "log.csv"
+    for _ in range(2):
+        told = elfair("decide", "results/model.elfair", tmp_path / "people.parquet", "--log", log)
+        assert "50 decisions appended" in told.output
+    logged = read_table(log).table
+    assert logged.num_rows == 100
+    certificate = Certificate.load("results/certificate.json")
+    assert set(logged["model"].to_pylist()) == {certificate.digests.model}
+
+
+def test_a_rejected_model_decides_nothing(elfair, folder, tmp_path):
+    write_study(
+        folder / "strict.toml",
+        "loans.csv",
+        constraints='[[constraints]]\ntext = "accuracy >= 0.99"',
+    )
+    elfair("fit", "strict.toml", code=3)
+    told = elfair(
+        "decide", "results/rejected.elfair", "loans.csv", "--log", tmp_path / "log.csv", code=1
+    ).output
+    assert "no solution found" in told
+    assert not (tmp_path / "log.csv").exists()
+
+
+def test_what_can_be_verified_without_data_is_and_the_rest_is_said_to_be_skipped(elfair, fitted):
+    told = elfair("verify", fitted / "results/certificate.json").output
+    assert "skipped" in told
+
+
+def test_a_changed_table_fails_verification(elfair, fitted, tmp_path):
+    text = (fitted / "loans.csv").read_text(encoding="utf-8").splitlines()
+    cells = text[1500].split(",")
+    cells[-2] = str(float(cells[-2]) * 0.999)
+    text[1500] = ",".join(cells)
+    (tmp_path / "loans.csv").write_text("\n".join(text) + "\n", encoding="utf-8")
+    told = elfair(
+        "verify", fitted / "results/certificate.json", "--data", tmp_path / "loans.csv",
+        "--model", fitted / "results/model.elfair", code=1,
+    ).output  # fmt: skip
+    assert "FAILED" in told or "failed" in told
+
+
+def test_help_comes_at_once():
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", "from elfair.cli import main; main(['--help'])"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for heavy in ("numpy", "sklearn", "pyarrow", "pydantic", "jinja2", "rich"):
+        assert f" {heavy}\n" not in done.stderr
+    order = ["init", "check", "plan", "fit", "explain", "verify", "predict", "decide", "demo"]
+    listed = done.stdout.partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in listed if line[2:3].strip()] == [*order, "experiment"]

@@ -1,0 +1,214 @@
+"""A drafted study file loads as it is when all could be guessed, and says what is open if not."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+from elfair.errors import InputError
+from elfair.study import SourceTable, StudyFile, draft_study
+from elfair.study.drafting import _toml
+from elfair.study.guessing import guess_roles
+
+N = 40
+RNG = np.random.default_rng(0)
+PEOPLE = {
+    "Person ID": [f"p{k:03}" for k in range(N)],
+    "Age (years)": RNG.integers(18, 80, N).tolist(),
+    "housing": ["own", "rent"] * (N // 2),
+    "income": RNG.normal(3, 1, N).tolist(),
+    "race": ["A", "A", "B", 'C "c"'] * (N // 4),
+    "Sex": ["f", "m"] * (N // 2 - 1) + ["x", "x"],
+    "approved": [0, 1, 1, 0] * (N // 4),
+    "p(approved)": RNG.uniform(0.2, 0.8, N).tolist(),
+    "repaid": [1, 1, 0, 0] * (N // 4),
+    "savings after 2y": RNG.normal(0, 1, N).tolist(),
+    "branch": ["north"] * N,
+    "notes": [f"note about {k // 1.5}" for k in range(N)],
+    "score": [None, *[1.5] * (N - 1)],
+}
+UNHELPFUL = {f"v{k}": column for k, column in enumerate(PEOPLE.values())}
+
+
+def drafted(columns, folder, name="people.csv"):
+    pa.csv.write_csv(pa.table(columns), folder / name)
+    return draft_study(folder / name, folder=folder)
+
+
+def test_a_telling_table_is_guessed_completely(tmp_path):
+    text = drafted(PEOPLE, tmp_path)
+    study = StudyFile.loads(text, folder=tmp_path)
+    columns = study.columns
+    assert columns.features == ("Age (years)", "housing", "income")
+    assert columns.categories == {"housing": ["own", "rent"]}
+    assert columns.label == "repaid"
+    assert columns.sensitive == ("race", "Sex")
+    assert columns.decision == "approved"
+    assert columns.propensity == "p(approved)"
+    assert columns.impact == ("savings after 2y",)
+    assert columns.row_id == "Person ID"
+    assert '#   "branch": the same in every row' in text
+    assert '#   "notes": different in every row' in text or '"notes": free text' in text
+    assert '#   "score": missing in 1 of 40 rows' in text
+    assert text.count("# guess") >= 8
+    assert study.read().data.n == N
+
+
+def test_constraints_are_proposed_for_every_group(tmp_path):
+    text = drafted(PEOPLE, tmp_path)
+    study = StudyFile.loads(text, folder=tmp_path)
+    stated = [each.text for each in study.stated()]
+    groups = ["race == 'A'", "race == 'B'", "race == 'C \"c\"'", "Sex == 'f'", "Sex == 'm'"]
+    impact = "`savings after 2y`"
+    assert stated == [f"E[{impact} | {g}] >= E_logged[{impact} | {g}]" for g in groups]
+    assert '# too few rows for a statement of their own: ["x"]' in text
+    assert study.estimator().fit(**study.read().arguments).certificate_.n == N
+
+
+def test_what_cannot_be_guessed_is_left_open(tmp_path):
+    text = drafted(UNHELPFUL, tmp_path)
+    with pytest.raises(InputError) as caught:
+        StudyFile.loads(text)
+    said = str(caught.value)
+    lines = text.splitlines()
+    for key in ("sensitive", "decision", "propensity", "impact", "no_worse"):
+        (number,) = (k for k, line in enumerate(lines, 1) if line.startswith(f"{key} = "))
+        assert f"line {number} is still to be filled in: {key} = " in said
+    assert said.count("is still to be filled in") == 5
+
+
+def test_filled_in_it_loads(tmp_path):
+    text = drafted(UNHELPFUL, tmp_path)
+    names = dict(zip(PEOPLE, UNHELPFUL, strict=True))
+    taken = ("race", "approved", "p(approved)", "savings after 2y", "repaid", "Sex", "housing")
+    features = [names["Age (years)"], names["income"]]
+    filled = {
+        "features": _toml(features),
+        "sensitive": _toml([names["race"]]),
+        "decision": _toml(names["approved"]),
+        "propensity": _toml(names["p(approved)"]),
+        "impact": _toml([names["savings after 2y"]]),
+        "no_worse": _toml(names["race"]),
+    }
+    for key, value in filled.items():
+        text = re.sub(rf"(?m)^{key} = .*$", f"{key} = {value}", text)
+    for name in taken:
+        text = re.sub(rf'(?m)^"{names[name]}" = \[.*\n', "", text)  # levels of no feature
+    study = StudyFile.loads(text, folder=tmp_path)
+    assert study.model.objective == "E[impact]"  # there is no label
+    assert study.read().data.n == N
+
+
+def test_a_column_that_was_filled_in_is_no_feature_any_more(tmp_path):
+    """The decision of an unhelpful table is among the features; leaving it there is refused."""
+    text = drafted({**PEOPLE, "approved": [0] * N, "verdict": PEOPLE["approved"]}, tmp_path)
+    text = re.sub(r"(?m)^decision = .*$", 'decision = "verdict"', text)
+    with pytest.raises(InputError, match="'verdict' is both a feature and decision of columns"):
+        StudyFile.loads(text)
+
+
+def test_every_setting_is_shown_and_can_be_switched_on(tmp_path):
+    text = drafted(PEOPLE, tmp_path)
+    loose = re.sub(r"(?m)^# (?=[a-z_]+ = )", "", text)
+    raw = tomllib.loads(loose)
+    parts = StudyFile.model_fields
+    for part in ("data", "rows", "model", "test"):
+        assert set(raw[part]) == set(parts[part].annotation.model_fields), part
+    shown = set(re.findall(r"(?m)^(?:# )?([a-z_]+) = ", text))
+    assert set(parts["columns"].annotation.model_fields) - {"categories"} <= shown
+    for line in re.findall(r"(?m)^# ([a-z_]+ = .*)$", text.split("[model]")[1]):
+        key = line.split(" = ")[0]
+        if key in ("spread", "text"):
+            continue  # a regressor's
+        study = StudyFile.loads(text.replace(f"# {line}", line, 1))
+        parts_set = {**dict(study.model), **dict(study.test), **dict(study.constraints[0])}
+        assert parts_set[key] == tomllib.loads(line)[key], line
+
+
+def test_probabilities_of_all_classes_are_told_apart(tmp_path):
+    chance = RNG.uniform(0.2, 0.8, N)
+    columns = {key: value for key, value in PEOPLE.items() if key != "p(approved)"}
+    columns |= {"prob 0": (1 - chance).tolist(), "prob 1": chance.tolist()}
+    study = StudyFile.loads(drafted(columns, tmp_path), folder=tmp_path)
+    assert study.columns.behavior == {"0": "prob 0", "1": "prob 1"}
+    assert study.columns.propensity is None
+    assert np.allclose(study.read().data.behavior[:, 1], chance)
+    # Where their names do not say whose they are, neither is taken for the propensity.
+    columns["prob yes"], columns["prob no"] = columns.pop("prob 1"), columns.pop("prob 0")
+    with pytest.raises(InputError, match="maybe 'prob yes' or 'prob no'"):
+        StudyFile.loads(drafted(columns, tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "role"),
+    [
+        ("probability", [0.0, *[0.5] * (N - 1)], "propensity"),  # never 0
+        ("probability", [1.5, *[0.5] * (N - 1)], "propensity"),
+        ("probability", [1.0] * (N - 1) + [None], "propensity"),
+        ("decision", list(range(N)), "decision"),  # too many to be classes
+        ("label", ["yes", "no"] * (N // 2), "label"),  # not what is decided between
+        ("id", [1] * 2 + list(range(N - 2)), "row_id"),  # not unique
+        ("impact", ["good", "bad"] * (N // 2), "impact"),  # no numbers
+    ],
+)
+def test_values_must_fit_the_role(column, values, role):
+    assert getattr(guess_roles({"approved": PEOPLE["approved"], column: values}), role) != column
+
+
+def test_awkward_names_are_written_so_that_they_can_be_read(tmp_path):
+    odd = {
+        'a "b" \\ c': PEOPLE["income"],
+        "line\nbreak\x7f": PEOPLE["Age (years)"],
+        "räce `x`": PEOPLE["race"],
+        "décision: approved # no": PEOPLE["approved"],
+        "p\t(it's)": PEOPLE["p(approved)"],
+        "impact 'é'": PEOPLE["savings after 2y"],
+        "group [of]": PEOPLE["race"],
+    }
+    text = drafted(odd, tmp_path)
+    study = StudyFile.loads(text, folder=tmp_path)
+    assert set(study.needed_columns) == set(odd)
+    assert study.columns.sensitive == ("group [of]",)
+    assert study.columns.categories == {"räce `x`": ["A", "B", 'C "c"']}
+    assert study.read().data.n == N
+
+
+def test_the_source_is_written_from_the_study_files_folder(tmp_path):
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "studies").mkdir()
+    pa.parquet.write_table(pa.table(PEOPLE), tmp_path / "tables" / "people.parquet")
+    text = draft_study(tmp_path / "tables" / "people.parquet", folder=tmp_path / "studies")
+    study = StudyFile.loads(text, folder=tmp_path / "studies")
+    assert study.data.source == "../tables/people.parquet"
+    assert study.read().data.n == N
+
+
+def test_nothing_is_written(tmp_path):
+    pa.csv.write_csv(pa.table(PEOPLE), tmp_path / "people.csv")
+    draft_study(tmp_path / "people.csv", folder=tmp_path)
+    assert [each.name for each in tmp_path.iterdir()] == ["people.csv"]
+
+
+def test_a_query_is_drafted(tmp_path, monkeypatch):
+    pa.parquet.write_table(pa.table(PEOPLE), tmp_path / "people.parquet")
+    monkeypatch.chdir(tmp_path)
+    query = "select * from 'people.parquet'"
+    study = StudyFile.loads(draft_study("duckdb://", query=query), folder=tmp_path)
+    assert study.data.query == query
+    assert study.read().data.n == N
+
+
+def test_a_password_is_left_to_the_environment(tmp_path, monkeypatch):
+    """There is no server to ask here, so that the table stands in for what it answers."""
+    answer = SourceTable(pa.table(PEOPLE), "postgresql://***@host/db", None)
+    monkeypatch.setattr("elfair.study.drafting.read_table", lambda *_, **__: answer)
+    text = draft_study("postgresql://ann:geheim@host/db", query="select * from people")
+    assert "geheim" not in text
+    source = StudyFile.loads(text).data.source
+    assert source == "postgresql://ann:${DB_PASSWORD}@host/db"

@@ -1,0 +1,140 @@
+"""From a study file to results, whole or not at all; and the list of tests beside it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+import elfair
+from elfair import Certificate
+from elfair.errors import InputError
+from elfair.study import Ledger, StudyFile, fit_study
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
+from awkward import write_loans, write_study
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("loans")
+    write_loans(folder / "loans.csv", missing=60)
+    write_study(folder / "study.toml", "loans.csv", extra='[rows]\nmissing_impact = "drop"')
+    return folder
+
+
+@pytest.fixture(scope="module")
+def outcome(folder):
+    return fit_study(StudyFile.load(folder / "study.toml"))
+
+
+def test_the_certificate_says_where_rows_come_from_and_who_chose(outcome, folder):
+    certificate = outcome.certificate
+    assert certificate.passed
+    said = certificate.provenance
+    assert (said.title, said.source) == ("Loans, as they came", "loans.csv")
+    assert said.study == (folder / "study.toml").read_text(encoding="utf-8")
+    assert said.rows_read == 3000 == certificate.n + 60
+    (left_out,) = said.left_out
+    assert left_out.n == 60 == sum(group.n for group in left_out.groups)
+    assert {group.group for group in left_out.groups} == {"T-group = A", "T-group = B"}
+    by_text = {claim.constraint: claim for claim in certificate.terms.claims}
+    assert by_text["accuracy >= 0.7"].chosen_by == "not stated"
+    assert {c.chosen_by for t, c in by_text.items() if t != "accuracy >= 0.7"} == {
+        "the credit board"
+    }
+    (alike,) = (a for a in certificate.assumptions if a.name.startswith("rows left out"))
+    assert alike.status == "declared"
+    assert "60 of 3000" in alike.evidence
+
+
+def test_results_can_be_used_again(outcome, tmp_path):
+    model, certificate, report = outcome.write(tmp_path / "results")
+    assert [p.name for p in (model, certificate, report)] == [
+        "model.elfair",
+        "certificate.json",
+        "report.html",
+    ]
+    assert {p.name for p in tmp_path.iterdir()} == {"results"}
+    loaded = elfair.load(model)
+    assert loaded.certificate_ == outcome.certificate == Certificate.load(certificate)
+    assert report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_results_are_replaced_only_when_asked_for(outcome, tmp_path):
+    outcome.write(tmp_path / "results")
+    with pytest.raises(InputError, match="holds results already"):
+        outcome.write(tmp_path / "results")
+    outcome.write(tmp_path / "results", overwrite=True)
+    (tmp_path / "results" / "thesis.doc").write_text("mine")
+    with pytest.raises(InputError, match="holds more than results"):
+        outcome.write(tmp_path / "results", overwrite=True)
+    assert (tmp_path / "results" / "thesis.doc").read_text() == "mine"
+
+
+def test_after_no_solution_nothing_is_called_a_model(folder, tmp_path):
+    write_study(
+        folder / "strict.toml",
+        "loans.csv",
+        extra='[rows]\nmissing_impact = "drop"',
+        constraints='[[constraints]]\ntext = "accuracy >= 0.99"',
+    )
+    outcome = fit_study(StudyFile.load(folder / "strict.toml"))
+    outcome.write(tmp_path / "results")
+    assert {p.name for p in (tmp_path / "results").iterdir()} == {
+        "rejected.elfair",
+        "certificate.json",
+        "report.html",
+    }
+    rejected = elfair.load(tmp_path / "results" / "rejected.elfair")
+    with pytest.raises(elfair.NoSolutionFoundError):
+        rejected.predict([[0.0] * 6])
+
+
+@pytest.mark.parametrize("written", ["report", "model"])
+def test_a_disk_that_fills_up_leaves_nothing(outcome, tmp_path, monkeypatch, written):
+    from elfair.report import Report
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    if written == "report":
+        monkeypatch.setattr(Report, "write_html", full)
+    else:
+        monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(InputError, match="No space left on device"):
+        outcome.write(tmp_path / "results")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_tests_of_the_same_rows_are_counted_and_the_same_one_is_not(folder, tmp_path):
+    ledger = Ledger(tmp_path / "study.openings")
+    first = fit_study(StudyFile.load(folder / "study.toml"), ledger=ledger).certificate
+    again = fit_study(StudyFile.load(folder / "study.toml"), ledger=ledger).certificate
+    # One process counts for itself that the rows were opened; what it knows of others is in a file.
+    assert again.openings == first.openings + 1
+    write_study(
+        folder / "seed.toml", "loans.csv", extra='[rows]\nmissing_impact = "drop"\n[test]\nseed = 1'
+    )
+    other = fit_study(StudyFile.load(folder / "seed.toml"), ledger=ledger).certificate
+    assert other.openings == 2
+    (once,) = (a for a in other.assumptions if a.name == "held-out rows opened once")
+    assert (once.status, once.evidence) == ("violated", "opened 2 times")
+    assert any("opened 2 times" in warning for warning in other.warnings)
+    lines = (tmp_path / "study.openings").read_text().splitlines()
+    assert len(lines) == 3
+
+
+def test_a_list_of_tests_that_was_changed_is_refused(folder, tmp_path):
+    path = tmp_path / "study.openings"
+    ledger = Ledger(path)
+    study = StudyFile.load(folder / "study.toml")
+    fit_study(study, ledger=ledger)
+    whole = path.read_text()
+    path.write_text(whole + whole[: len(whole) // 2])  # cut short: the disk was full
+    fit_study(study, ledger=Ledger(path))
+    path.write_text(whole.replace('"passed"', '"hidden"') + whole)
+    with pytest.raises(InputError, match=r"line 1 of the list of tests .*not as elfair"):
+        fit_study(study, ledger=Ledger(path))
