@@ -1,4 +1,4 @@
-"""Genuine certificates of every kind: nothing fails, and only what must be is skipped."""
+"""Certificates of every kind that elfair wrote: nothing fails, and only what must be is skipped."""
 
 from __future__ import annotations
 
