@@ -148,6 +148,6 @@ class Scale:
 
 
 def _round_step(least: float) -> float:
-    """The smallest of ... 0.1, 0.2, 0.5, 1, 2, 5, 10 ... that is as large."""
+    """The smallest of ... 1, 2, 2.5, 5, 10, 20 ... that is as large."""
     power = 10.0 ** floor(log10(least))
-    return float(next(m * power for m in (1, 2, 5, 10) if m * power >= least * (1 - 1e-9)))
+    return float(next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= least * (1 - 1e-9)))
