@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test lint types guarantees study benchmarks clean
+.PHONY: demo docs test lint types guarantees study benchmarks clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -19,10 +19,21 @@ $(VENV)/.test: $(VENV)/.core
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
 	touch $@
 
+$(VENV)/.docs: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	touch $@
+
+# A real browser for tests/browser. Where it cannot be installed these tests are skipped, and say so.
+$(VENV)/.browser: $(BIN)/python
+	@sh tests/browser/install.sh && touch $@ || true
+
 demo: $(VENV)/.core  ## fit the built-in population, print the verdict, write it to demo/
 	$(BIN)/python -m elfair.demo
 
-test: lint types  ## everything, with the Monte Carlo lane in its reduced size
+docs: $(VENV)/.docs  ## the documentation site: open build/site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+
+test: lint types $(VENV)/.browser  ## everything, with the Monte Carlo lane in its reduced size
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.test

@@ -1,12 +1,16 @@
-"""Property tests repeat their examples, and a population that several folders share.
+"""Property tests repeat their examples; a population and the site, which several folders share.
 
 HYPOTHESIS_PROFILE=random looks for new examples.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
+import subprocess
+import sys
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -70,3 +74,28 @@ class Outreach:
 @pytest.fixture
 def outreach() -> Outreach:
     return Outreach()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The documentation site, built once for all test processes."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    built, said = folder / "site", folder / "site.txt"
+    with (folder / "site.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not said.exists():
+            done = subprocess.run(
+                [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(built)],
+                cwd=Path(__file__).parents[1],
+                env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
+            )
+            said.write_text(f"{done.returncode}\n{done.stdout}", encoding="utf-8")
+    code, _, words = said.read_text(encoding="utf-8").partition("\n")
+    assert code == "0", words
+    return built

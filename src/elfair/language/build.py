@@ -278,14 +278,23 @@ CVaR = cvar
 var = variance
 IQR = interquantile_range
 label = Reference(Label())
+"""The label, in a condition or an event: ``P(decision == 1, given=label == 0)``."""
 decision = Reference(Decision())
+"""The new model's decision, in an event: ``P(decision == "approve")``."""
 accuracy = Rate("accuracy")
+"""How often the decision is the label: ``accuracy >= 0.75``, or by group, ``accuracy(given)``."""
 PR = Rate("PR")
+"""The rate of the positive decision: ``PR(col("race") == "A")``, or ``PR`` of everyone."""
 TPR = Rate("TPR")
+"""The rate of the positive decision among those whose label is positive."""
 FPR = Rate("FPR")
+"""The rate of the positive decision among those whose label is not positive."""
 TNR = Rate("TNR")
+"""The rate of decisions that are not positive among those whose label is not positive."""
 FNR = Rate("FNR")
+"""The rate of decisions that are not positive among those whose label is positive."""
 mse = Rate("mse")
+"""The mean squared difference of decision and label, in regression: ``mse <= 0.2``."""
 
 
 def _extreme(kind: type[Max] | type[Min], parts: Iterable[object]) -> Expression:

@@ -1,0 +1,119 @@
+"""Reference text made from the code itself, so that it is never out of date.
+
+A page asks for it by a comment, which a reader of the repository does not see::
+
+    <!-- commands: elfair.cli:main -->
+    <!-- keys: elfair.experiments.study:Study -->
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any, get_args
+
+import click
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+MARK = re.compile(r"^<!-- (\w+): ([\w.]+):(\w+) -->$", re.MULTILINE)
+
+
+def filled_in(page: str) -> str:
+    """A page's text, with what its comments ask for in their place."""
+
+    def made(mark: re.Match[str]) -> str:
+        writer, module, name = mark.groups()
+        return "\n".join(WRITERS[writer](getattr(import_module(module), name)))
+
+    return MARK.sub(made, page)
+
+
+def commands(root: click.Command) -> Iterator[str]:
+    """A command and all below it: its words, its usage, its arguments and options."""
+    return _commands(click.Context(root, info_name="elfair"))
+
+
+def _commands(context: click.Context) -> Iterator[str]:
+    command = context.command
+    yield f"\n## `{context.command_path}`\n"
+    yield inspect.cleandoc(command.help or "")
+    usage = " ".join(command.collect_usage_pieces(context))
+    yield f"\n```sh\n{context.command_path} {usage}\n```\n"
+    records = [
+        record
+        for parameter in command.get_params(context)
+        if "--help" not in parameter.opts
+        if (record := parameter.get_help_record(context)) and record[1]
+    ]
+    if records:
+        yield from _table(
+            "Option", "What it does", rows=[(f"`{option}`", text) for option, text in records]
+        )
+    if isinstance(command, click.Group):
+        inner = [command.get_command(context, name) for name in command.list_commands(context)]
+        for each in filter(None, inner):
+            yield from _commands(click.Context(each, info_name=each.name, parent=context))
+
+
+def keys(model: type[BaseModel]) -> Iterator[str]:
+    """The keys of a TOML file, a section for each of its tables, as its model describes them."""
+    return _keys(model, "The file itself", model.__doc__ or "")
+
+
+def _keys(model: type[BaseModel], title: str, words: str) -> Iterator[str]:
+    yield f"\n## {title}\n\n{words.strip().splitlines()[0]}\n"
+    fields = {field.alias or name: field for name, field in model.model_fields.items()}
+    rows = [
+        (f"`{name}`", field.description or "", _default(field), _example(field))
+        for name, field in fields.items()
+    ]
+    yield from _table("Key", "What it must be", "Without it", "Example", rows=rows)
+    for name, field in fields.items():
+        if inner := _model_inside(field.annotation):
+            several = inner is not field.annotation and not _is_optional(field.annotation)
+            title = f"`[[{name}]]`" if several else f"`[{name}]`"
+            yield from _keys(inner, title, inner.__doc__ or "")
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "must be given"
+    value = field.get_default(call_default_factory=True)
+    nothing = isinstance(value, BaseModel) or value in (None, "", (), [], {})
+    return "" if nothing else f"`{_toml(value)}`"
+
+
+def _example(field: FieldInfo) -> str:
+    return f"`{field.examples[0]}`" if field.examples else ""
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(value)
+
+
+def _is_optional(annotation: Any) -> bool:
+    return type(None) in get_args(annotation)
+
+
+def _model_inside(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(filter(None, map(_model_inside, get_args(annotation))), None)
+
+
+def _table(*head: str, rows: list[tuple[str, ...]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    for row in rows:
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+    yield ""
+
+
+WRITERS: dict[str, Callable[[Any], Iterator[str]]] = {"commands": commands, "keys": keys}

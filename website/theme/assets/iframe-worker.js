@@ -1,0 +1,22 @@
+// The site's search runs in a worker, which browsers refuse to start from a page on disk. There, and
+// only there, the worker's script runs in a hidden frame of the page instead.
+if (location.protocol === "file:") {
+  window.Worker = class extends EventTarget {
+    constructor(url) {
+      super();
+      const frame = document.createElement("iframe");
+      frame.hidden = true;
+      document.body.append(frame);
+      this.inside = frame.contentWindow;
+      this.inside.postMessage = (data) => this.dispatchEvent(new MessageEvent("message", { data }));
+      const script = frame.contentDocument.createElement("script");
+      script.src = url;
+      this.ready = new Promise((resolve) => script.addEventListener("load", resolve));
+      frame.contentDocument.body.append(script);
+    }
+
+    postMessage(data) {
+      this.ready.then(() => this.inside.dispatchEvent(new MessageEvent("message", { data })));
+    }
+  };
+}
