@@ -47,6 +47,16 @@ def test_no_bound(failed, changed):
     assert "rows that do not vary" in advice.cause
 
 
+def test_decisions_that_hardly_anybody_got(failed):
+    warning = (
+        "the weights of 'T == 1' average 0.3 +- 0.1 instead of 1: the new model decides as hardly "
+        "anybody was decided about, and what comes of it is not known"
+    )
+    (advice,) = advise(replace(failed, upper=inf, warnings=(warning,)))
+    assert advice.seen == warning
+    assert "log more exploration" in advice.steps
+
+
 def test_what_else_may_be_the_matter(failed):
     thin = replace(failed, groups=(replace(failed.groups[0], ess=20.0),))
     assert causes(thin)[1:] == ["old and new model differ much"]

@@ -14,7 +14,6 @@ from typing import NewType
 
 #: Finished markup.
 Svg = NewType("Svg", str)
-NOTHING = Svg("")
 #: Where nothing is said, these are 0.
 AT_ZERO = ("x", "y", "x1", "x2", "y1", "y2", "cx", "cy")
 #: How much of the width is left free at either end of a scale.
