@@ -14,7 +14,7 @@ import elfair
 SLOW = ("scipy.stats.", "pandas.", "polars.")
 #: What reads tables may ask for these, when it is called.
 SLOW_AT_FIRST = ("pyarrow.", "duckdb.", "sqlalchemy.")
-LAZY = ("lark", "rich", "cmaes", "polars", "torch")
+LAZY = ("lark", "rich", "cmaes", "polars", "torch", "jinja2", "skops", "pydantic")
 
 
 def python(code: str) -> str:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from elfair import ELFClassifier, ELFRegressor, LoggedData, no_worse
@@ -170,6 +170,13 @@ def test_what_the_file_does_not_say_is_the_estimators_default():
     assert {k for k in mine if mine[k] != default[k]} == {"constraints", "delta"}
 
 
+def test_a_category_may_be_sensitive_as_well(folder):
+    text = replaced(('sensitive = ["race"]', 'sensitive = ["race", "housing"]'))
+    data = StudyFile.loads(text, folder=folder).read().data
+    assert list(data.sensitive) == ["race", "housing"]
+    assert data.names == ["race", "housing", "Age (years)", "housing=rent"]
+
+
 def test_constraints_are_stated_with_who_answers_for_them(folder):
     study = StudyFile.load(folder / "study.toml")
     stated = study.stated(study.read().data)
@@ -296,6 +303,8 @@ AWKWARD = st.text(
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
+@example(names=["a`b", "c\\", "`", 'it\'s "d"', "(e) [f] | g == 'h'", "E\n"])
+@example(names=["label", "decision", "PR", "and", "1", " "])
 @given(names=st.lists(AWKWARD, min_size=6, max_size=6, unique=True))
 def test_awkward_names_go_all_the_way(names, tmp_path):
     """Through the CSV, the TOML, the constraint text in backticks, to the rows that it names."""

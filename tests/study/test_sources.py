@@ -16,6 +16,7 @@ import pyarrow.parquet
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import Engine, event
 
 from elfair.errors import DataError, ElfairError, InputError, MissingPackageError
 from elfair.study.sources import read_table
@@ -174,6 +175,21 @@ def test_sqlalchemy_asks_a_real_database(sqlite_file):
         "p(approve)": [0.25, 0.75],
         "n": [2, None],
     }
+
+
+def test_a_driver_gets_the_query_without_parameters(sqlite_file):
+    """With them, drivers that mark parameters by a per cent would look for some in the query."""
+    asked = []
+
+    def listen(cursor, statement, context):
+        asked.append(statement)
+
+    event.listen(Engine, "do_execute_no_params", listen)
+    try:
+        read_table("sqlite:///loans.db", query="select '%s' as a", folder=sqlite_file)
+    finally:
+        event.remove(Engine, "do_execute_no_params", listen)
+    assert asked == ["select '%s' as a"]
 
 
 def test_a_query_changes_nothing(sqlite_file):

@@ -25,7 +25,7 @@ from elfair.persistence.policies import (
     read_policy,
 )
 from elfair.regressor import ELFRegressor
-from elfair.training import Model, Trained, digests
+from elfair.training import Model, Trained, digests, mixture_digest
 
 #: Behaviour models inside behaviour models: one for each round of logged decisions.
 MOST_ROUNDS = 50
@@ -144,6 +144,12 @@ def _trained(document: ModelDocument, members: Mapping[str, bytes], wanted: Want
         )
     certificate = Certificate.from_json(_text(member(members, "certificate.json")))
     let_out = tuple(lineup[place - 1] for place in document.let_out)
+    line = [document.digests[place - 1] for place in document.let_out]
+    if certificate.digests.model != mixture_digest(line):
+        raise InputError(
+            f"its certificate is about another model, {certificate.digests.model}.",
+            hint=_CHANGED,
+        )
     return Trained(let_out, document.shares, lineup, certificate, tuned)
 
 

@@ -56,7 +56,7 @@ class Feature:
         if not self.levels:
             return [as_floats(column, f"feature '{self.column}'", hint=self._advice(column))]
         values = column.tolist()
-        wrong = [k for k, value in enumerate(values) if not self._is_level(value)]
+        wrong = [k for k, value in enumerate(values) if value not in self.levels]
         if wrong:
             odd = values[wrong[0]]
             raise DataError(
@@ -76,9 +76,6 @@ class Feature:
             np.fromiter((value == level for value in values), np.float64, len(values))
             for level in self._shown
         ]
-
-    def _is_level(self, value: object) -> bool:
-        return value in self.levels and isinstance(value, str) == isinstance(self.levels[0], str)
 
     def _check_complete(self, column: Array) -> None:
         missing = is_missing(column)

@@ -133,6 +133,14 @@ class StudyFile(Part):
         ----------
         path : str or Path
             A TOML file.
+
+        Examples
+        --------
+        >>> StudyFile.load("nowhere/study.toml")
+        Traceback (most recent call last):
+            ...
+        elfair.errors.InputError: there is no study file 'nowhere/study.toml'.
+        Hint: `elfair init` writes one for a table.
         """
         path = Path(path)
         try:

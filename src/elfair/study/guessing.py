@@ -89,7 +89,13 @@ class Look:
 
 
 def look_at(name: str, column: Array) -> Look:
-    """Look at a column."""
+    """Look at a column.
+
+    Examples
+    --------
+    >>> look_at("ok?", np.array([True, False])).kind
+    'truth'
+    """
     missing = is_missing(column)
     values = column[~missing].tolist()
     kinds = {type(value) for value in values} if column.dtype.kind == "O" else set()
@@ -118,6 +124,11 @@ class Roles:
         What a model could see.
     left : dict of str to str
         Columns that have no role, and why.
+
+    Examples
+    --------
+    >>> guess_roles({"branch": ["north", "north"]}).left
+    {'branch': 'the same in every row'}
     """
 
     row_id: str | None = None

@@ -73,7 +73,13 @@ _Tolerance: TypeAlias = float | None
 
 
 class DataPart(Part):
-    """``[data]``: where the table is."""
+    """``[data]``: where the table is.
+
+    Examples
+    --------
+    >>> DataPart(source="loans.csv").query is None
+    True
+    """
 
     source: Name = Field(
         description="a file (.csv, .tsv, .parquet, .arrow, .feather) or the address of a database",
@@ -85,7 +91,13 @@ class DataPart(Part):
 
 
 class ColumnsPart(Part):
-    """``[columns]``: which column is what."""
+    """``[columns]``: which column is what.
+
+    Examples
+    --------
+    >>> ColumnsPart(features=["age", "income"], sensitive=["race"]).features
+    ('age', 'income')
+    """
 
     features: Names = Field(
         strict=False,
@@ -130,7 +142,13 @@ class ColumnsPart(Part):
 
 
 class RowsPart(Part):
-    """``[rows]``: which rows take part."""
+    """``[rows]``: which rows take part.
+
+    Examples
+    --------
+    >>> RowsPart().missing_impact
+    'refuse'
+    """
 
     missing_impact: Literal["refuse", "drop"] = Field(
         default="refuse",
@@ -140,7 +158,13 @@ class RowsPart(Part):
 
 
 class ModelPart(Part):
-    """``[model]``: what is decided, and what makes a decision good."""
+    """``[model]``: what is decided, and what makes a decision good.
+
+    Examples
+    --------
+    >>> ModelPart(objective="E[profit]").kind
+    'classifier'
+    """
 
     kind: Literal["classifier", "regressor"] = Field(
         default="classifier",
@@ -176,7 +200,13 @@ class ModelPart(Part):
 
 
 class TestPart(Part):
-    """``[test]``: how sure one must be, and how that is shown."""
+    """``[test]``: how sure one must be, and how that is shown.
+
+    Examples
+    --------
+    >>> TestPart(bound="betting", impact_range=[0, 1]).delta
+    0.1
+    """
 
     __test__ = False  # pytest would take the name for its own
 
@@ -257,7 +287,13 @@ class TestPart(Part):
 
 
 class ConstraintPart(Part):
-    """``[[constraints]]``: what must hold, as text or by name, and who says so."""
+    """``[[constraints]]``: what must hold, as text or by name, and who says so.
+
+    Examples
+    --------
+    >>> ConstraintPart(no_worse="race", chosen_by="the review board").no_worse
+    'race'
+    """
 
     text: Name | None = Field(
         default=None,
