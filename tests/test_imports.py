@@ -65,8 +65,10 @@ def test_studies_are_imported_when_they_are_asked_for():
     assert not heavy - {"joblib"} & set(before.split())
     assert {"pydantic", "elfair.experiments.runner"} <= set(after.split())
     assert said == "0.1 True"
+    from elfair import experiments
+
     with pytest.raises(AttributeError, match=r"'elfair\.experiments' has no attribute 'nothing'"):
-        _ = elfair.experiments.nothing
+        _ = experiments.nothing
 
 
 def test_import_adds_no_package_to_scikit_learn(loaded):

@@ -198,7 +198,7 @@ class Page:
             raise RuntimeError(_exception(told["exceptionDetails"]))
         return told["result"].get("value")
 
-    def wait_for(self, condition: str, *, patience: float = 10.0) -> None:
+    def wait_for(self, condition: str, *, patience: float = PATIENCE) -> None:
         """Wait until a JavaScript expression is true."""
         end = time.monotonic() + patience
         while not self.evaluate(f"Boolean({condition})"):
@@ -207,8 +207,10 @@ class Page:
             time.sleep(0.02)
 
     def type(self, text: str) -> None:
-        """Type into what has the focus."""
-        self.call("Input.insertText", text=text)
+        """Type into what has the focus, key by key."""
+        for character in text:
+            self.call("Input.dispatchKeyEvent", type="keyDown", text=character)
+            self.call("Input.dispatchKeyEvent", type="keyUp")
 
     def view(self, name: Literal["phone", "desktop"]) -> None:
         """Take the width and height of a phone (375 x 812) or of a desktop (1280 x 900)."""

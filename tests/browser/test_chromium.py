@@ -103,16 +103,21 @@ def test_pictures_and_paper_are_kept(page, written, tmp_path):
 
 
 def test_pages_share_nothing(browser, page, written):
-    path = written("<input autofocus>")
+    path = written("<p>Told</p>")
     page.open(path)
     page.evaluate("localStorage.setItem('told', 'yes')")
-    page.evaluate("document.querySelector('input').focus()")
-    page.type("typed")
-    assert page.evaluate("document.querySelector('input').value") == "typed"
     other = browser.page()
     other.open(path)
     assert other.evaluate("localStorage.getItem('told')") is None
     other.close()
+
+
+def test_typing_is_heard_key_by_key(page, written):
+    page.open(written("<input onkeyup='this.title += this.value + 1'>"))
+    page.evaluate("document.querySelector('input').focus()")
+    page.type("a_b")
+    assert page.evaluate("document.querySelector('input').value") == "a_b"
+    assert page.evaluate("document.querySelector('input').title") == "a1a_1a_b1"
 
 
 def test_mistakes_of_a_test_are_told(page):

@@ -130,8 +130,7 @@ def test_whoever_rewrites_a_model_gives_it_another_digest(made, rewritten):
     theta = np.frombuffer(bytes(thetas[-8 * before.theta.size :]))
     digest = type(before)(before.policy, theta).digest()
     assert digest != before.digest()
-    loaded = from_bytes(rewritten(other, digests=[digest]), trusted=(), module=None)
-    assert loaded._trained.models[0].digest() == digest
+    assert "certificate is about another model" in refused(rewritten(other, digests=[digest]))
 
 
 VALUES = [None, True, -1, 0, 2, 10**30, 1e308, -0.5, "x", "inf", "nan", [], {}, [[]], [0, "1"]]

@@ -61,7 +61,7 @@ def check(study: Path, as_json: bool) -> None:
 
     loaded = StudyFile.load(study)
     rows = loaded.read()
-    report = look(loaded.estimator(), rows.data, left_out=rows.left_out)
+    report = look(loaded.estimator(), rows.data, left_out=rows.without_impact)
     click.echo(report.to_json() if as_json else report.text())
     if not report.ok:
         click.get_current_context().exit(2)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elfair.columns import Array, Columns, is_missing, listed, one_column, table_columns
+from elfair.columns import Array, Columns, distinct, is_missing, listed, one_column, table_columns
 from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
 from elfair.errors import DataError
@@ -67,6 +67,8 @@ class StudyData:
         How many rows were read.
     left_out : tuple of LeftOut
         Those that take no part.
+    without_impact : LoggedData or None
+        The same people, as far as they are known.
     source : str
         Where they came from, without secrets.
     digest : str or None
@@ -97,6 +99,7 @@ class StudyData:
     encoding: TableEncoding
     n_read: int
     left_out: tuple[LeftOut, ...]
+    without_impact: LoggedData | None
     source: str
     digest: str | None
 
@@ -108,9 +111,15 @@ class StudyData:
     @cached_property
     def data(self) -> LoggedData:
         """The validated rows."""
-        if self.continuous:
-            return ContinuousData(**self.arguments)
-        return LoggedData(**self.arguments, **self.parameters)
+        return _validated(self.arguments, self.parameters, self.continuous)
+
+
+def _validated(
+    arguments: Mapping[str, Any], parameters: Mapping[str, Any], continuous: bool
+) -> LoggedData:
+    if continuous:
+        return ContinuousData(**arguments)
+    return LoggedData(**arguments, **parameters)
 
 
 def study_data(
@@ -141,11 +150,39 @@ def study_data(
         The rest of `StudyData`.
     """
     read = table_columns(table, "the table") or {}
-    n_read = table.num_rows
     keep, left_out = _with_impact(read, columns, missing_impact)
-    if not keep.all():
-        table = table.filter(keep)
-        read = {name: column[keep] for name, column in read.items()}
+
+    def part(rows: NDArray[np.bool_]) -> dict[str, Any]:
+        some = {name: column[rows] for name, column in read.items()}
+        logged = _logged(some, columns, in_conditions, about)
+        return {"X": encoding.encode(table.filter(rows)), **logged}
+
+    without = None
+    if left_out:
+        people = part(~keep) | {"impact": None}
+        known = about["parameters"]
+        if "classes" not in known and not about["continuous"]:
+            # The few who are left out may not show all classes.
+            seen = columns.label if columns.label is not None else columns.decision
+            known = {**known, "classes": None if seen is None else distinct(read[seen])}
+        without = _validated(people, known, about["continuous"])
+    arguments = part(keep)
+    return StudyData(
+        X=arguments.pop("X"),
+        y=arguments.pop("y"),
+        logged=arguments,
+        encoding=encoding,
+        n_read=table.num_rows,
+        left_out=left_out,
+        without_impact=without,
+        **about,
+    )
+
+
+def _logged(
+    read: Columns, columns: Any, in_conditions: Sequence[str], about: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What `fit` takes beside features."""
     groups = [
         *columns.sensitive,
         *(name for name in in_conditions if name not in columns.sensitive),
@@ -153,6 +190,7 @@ def study_data(
     y = None if columns.label is None else read[columns.label]
     decision = None if columns.decision is None else read[columns.decision]
     logged: dict[str, Any] = {
+        "y": y,
         "sensitive_features": {name: read[name] for name in groups} or None,
         "decision": decision,
         "propensity": None if columns.propensity is None else read[columns.propensity],
@@ -167,15 +205,7 @@ def study_data(
         if seen is None:
             seen = y if y is not None else decision
         logged["behavior"] = _behavior(read, columns.behavior, one_column(seen, "classes"))
-    return StudyData(
-        X=encoding.encode(table),
-        y=y,
-        logged=logged,
-        encoding=encoding,
-        n_read=n_read,
-        left_out=left_out,
-        **about,
-    )
+    return logged
 
 
 def class_text(value: object) -> str:
