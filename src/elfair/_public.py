@@ -54,6 +54,7 @@ from elfair.language import (
 from elfair.persistence import load
 from elfair.recipes import Recipe
 from elfair.regressor import ELFRegressor
+from elfair.verification import Check, Verification, verify
 
 __all__ = [
     "FNR",
@@ -66,6 +67,7 @@ __all__ = [
     "CVaR",
     "Certificate",
     "CertificateWarning",
+    "Check",
     "CheckReport",
     "ConstraintError",
     "DataError",
@@ -81,6 +83,7 @@ __all__ = [
     "NoSolutionFoundError",
     "P",
     "Recipe",
+    "Verification",
     "__version__",
     "accuracy",
     "accuracy_parity",
@@ -105,4 +108,5 @@ __all__ = [
     "quantile",
     "stagnation",
     "var",
+    "verify",
 ]

@@ -68,7 +68,7 @@ def list_assumptions(
         found.append(LABEL)
     if any(asks_for_cost(mean, data) for mean in means):
         found.append(_costs(data))
-    found.append(_people(data))
+    found.append(of_people(data.row_id is not None))
     found += ALWAYS
     estimation = plan.baselines.estimation
     if weighted and estimation.ranges:
@@ -224,12 +224,13 @@ def _spread(data: ContinuousData) -> Assumption:
     )
 
 
-def _people(data: LoggedData) -> Assumption:
+def of_people(known: bool) -> Assumption:
+    """That rows are independent, by whether each has an identifier."""
     return Assumption(
         "rows independent, one row a person",
         "Rows are independent draws, and nobody appears twice.",
         "declared",
-        "" if data.row_id is None else "row ids are unique",
+        "row ids are unique" if known else "",
     )
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from elfair._version import __version__
 from elfair.assumptions import MEAN_WEIGHT, PROPENSITIES_FIT, list_assumptions
-from elfair.bounds import get_bound
+from elfair.bounds import Bound, get_bound
 from elfair.certificate import (
     NOT_STATED,
     Assumption,
@@ -25,6 +25,7 @@ from elfair.certificate import (
     ClaimRecord,
     ConstraintResult,
     Digests,
+    Kind,
     Provenance,
     RangeRecord,
     Roles,
@@ -35,7 +36,7 @@ from elfair.certificate import (
     violation,
 )
 from elfair.columns import as_floats, is_missing, named_columns
-from elfair.constraints import Constraint, Plan, read_constraints
+from elfair.constraints import Claim, Constraint, Plan, read_constraints
 from elfair.data import TOLERANCE, LoggedData
 from elfair.errors import CertificateWarning, DataError, InputError
 from elfair.fairness_test import Outcome, learn_from, run_on_sealed
@@ -50,6 +51,8 @@ Floats = NDArray[np.float64]
 
 #: A probability that is below a declared floor by this share is below it by rounding.
 ROUNDING = 1e-12
+#: The warning about a model that changes nothing.
+BEHAVIOR_MODEL = "the model is the behaviour model itself: nothing changes for anyone"
 
 
 @dataclass(frozen=True)
@@ -123,8 +126,18 @@ class Circumstances:
             fairness=tested.fingerprint(),
             split=columns_digest([("position", tested.position)]),
             model=self.model,
-            lineup=columns_digest([("digest", np.array(self.lineup, dtype=object))]),
+            lineup=lineup_digest(self.lineup),
         )
+
+
+def lineup_digest(digests: Sequence[str]) -> str:
+    """Of models in line, by their digests."""
+    return columns_digest([("digest", np.array(digests, dtype=object))])
+
+
+def probabilities_digest(free: Floats) -> str:
+    """Of a model of which only its probabilities are known."""
+    return columns_digest([("probabilities", free)])
 
 
 def issue_certificate(
@@ -148,18 +161,19 @@ def issue_certificate(
     assumptions = list_assumptions(plan, groups, data, split=split, openings=of.openings)
     if plan.claims:
         assumptions += declared
+    kind = plan.bound.kind if plan.claims else None
     joint = joint_delta([result.delta for result in results], split)
     notes = [warning for result in results for warning in result.warnings]
     notes += _left_out(plan, data)
-    if outcome.passed and _is_behavior_model(results):
-        notes.append("the model is the behaviour model itself: nothing changes for anyone")
+    if outcome.passed and is_behavior_model(results):
+        notes.append(BEHAVIOR_MODEL)
     notes += [violation(each) for each in assumptions if each.status == "violated"]
     everyone = of.everyone
     return Certificate(
         passed=outcome.passed,
         constraints=results,
         joint_delta=joint,
-        joint_statement=_joint_statement(plan, joint, split, of.candidate),
+        joint_statement=joint_statement(kind, joint, split, of.candidate),
         assumptions=assumptions,
         warnings=tuple(dict.fromkeys(notes)),
         estimator=plan.baselines.estimation.estimator,
@@ -185,12 +199,12 @@ def issue_certificate(
         groups=group_pictures(plan, data, outcome.free),
         trade_off=of.trade_off,
         provenance=Provenance(rows_read=everyone.n),
-        versions=_versions(),
+        versions=this_version(),
     )
 
 
 def joint_delta(deltas: Sequence[float], split: Split) -> float:
-    """The probability of a mistake about any of some statements; see `_joint_statement`.
+    """The probability of a mistake about any of some statements; see `joint_statement`.
 
     Examples
     --------
@@ -205,7 +219,8 @@ def _outcome_model(model: Any) -> str:
 
 
 @cache
-def _versions() -> tuple[Version, ...]:
+def this_version() -> tuple[Version, ...]:
+    """What computes now."""
     packages = [Version(name, version(name)) for name in ("numpy", "scipy", "scikit-learn")]
     return (Version("elfair", __version__), Version("python", python_version()), *packages)
 
@@ -224,7 +239,7 @@ def _left_out(plan: Plan, data: LoggedData) -> list[str]:
     ]
 
 
-def _is_behavior_model(results: Sequence[ConstraintResult]) -> bool:
+def is_behavior_model(results: Sequence[ConstraintResult]) -> bool:
     """A policy whose weights are all 1 decides as the behaviour model did."""
     groups = [group for result in results for group in result.groups]
     ends = [(g.mean_weight, g.max_weight) for g in groups]
@@ -249,14 +264,16 @@ def warn_reader(certificate: Certificate, *, level: int = 2) -> None:
         )
 
 
-def _joint_statement(
-    plan: Plan, delta: float, split: Split, candidate: CandidateRecord | None
+def joint_statement(
+    kind: Kind | None, delta: float, split: Split, candidate: CandidateRecord | None
 ) -> str:
-    """The largest delta, where the model is independent of the tested rows: if it violates some
+    """What is promised with a bound of some kind; without one, nothing is.
+
+    The largest delta, where the model is independent of the tested rows: if it violates some
     statement, that one's test lets it pass with at most its delta. Cross-fitted models have seen
     each other's rows, so that which statement is violated may depend on them: the deltas add up.
     """
-    if not plan.claims:
+    if kind is None:
         return "Nothing was tested, and nothing is promised."
     which = "the sum of all deltas" if split == "crossfit" else "the largest delta"
     promise = (
@@ -273,7 +290,7 @@ def _joint_statement(
         )
     if split == "crossfit":
         promise += " It holds in the limit of many rows, if the search is stable (cross-fitting)."
-    elif plan.bound.kind == "asymptotic":
+    elif kind == "asymptotic":
         promise += " It holds in the limit of many rows (asymptotic bound)."
     return promise
 
@@ -347,46 +364,103 @@ def certify(
             f"nuisance_fraction must be between 0 and 1. Got {nuisance_fraction!r} instead.",
             hint="0.2 is the default.",
         )
-    free = _free_probabilities(probabilities, data, classes)
+    free = free_probabilities(probabilities, data, classes)
     estimation = declared_estimation(
         data, bound, estimator, center, impact_range, propensity_floor, outcome_model
     )
-    order = np.argsort(row_keys(data, random_state), kind="stable")
     learns = any(
         estimation.learns_from(impact)
         for claim in claims
         for mean in claim.means
         if (impact := impact_of(mean, data)) is not None
     ) or any(claim.statistics for claim in claims)
-    aside = order[: round(nuisance_fraction * data.n)] if learns else order[:0]
-    tested = order[aside.size :]
+    certificate = certified(
+        free,
+        data,
+        claims,
+        get_bound(bound),
+        estimation,
+        share=nuisance_fraction if learns else 0.0,
+        seed=random_state,
+    )
+    warn_reader(certificate)
+    return certificate
+
+
+def certified(
+    free: Floats,
+    data: LoggedData,
+    claims: tuple[Claim, ...],
+    bound: Bound,
+    estimation: Estimation,
+    *,
+    share: float,
+    seed: int,
+    openings: int | None = None,
+) -> Certificate:
+    """The certificate of a model from elsewhere.
+
+    Parameters
+    ----------
+    free : ndarray of shape (classes - 1, n)
+        Its probabilities of all classes but the first.
+    data : LoggedData
+        All rows.
+    claims : tuple of Claim
+        What is tested.
+    bound : Bound
+        How it is bounded.
+    estimation : Estimation
+        How impacts are estimated.
+    share : float
+        The share of rows to be set aside; 0 where nothing has to be learnt.
+    seed : int
+        Seed of the order of rows.
+    openings : int, optional
+        What is written down as the number of openings; counted here unless given.
+    """
+    aside, tested = set_aside(data, share, seed)
     nuisance = data.take(aside)
     # What rounding leaves of a decision that is never taken is no decision.
     possible = np.append((free.sum(axis=0) < 1 - ROUNDING).any(), (free > 0).any(axis=1))
-    asked = Plan.make(claims, get_bound(bound), Baselines(estimation, nuisance), data, possible)
+    asked = Plan.make(claims, bound, Baselines(estimation, nuisance), data, possible)
     plan = settle(asked, nuisance, free[:, aside], tested.size)
     plan.compile(data)  # what cannot be tested is said before an opening is counted
     sealed = SealedHalf(data.take(tested))
-    learnt = learn_from(plan, nuisance, free[:, aside]) if learns else None
+    learnt = learn_from(plan, nuisance, free[:, aside]) if aside.size else None
     outcome = run_on_sealed(plan, sealed, lambda _: free[:, tested], learnt)
-    digest = columns_digest([("probabilities", free)])
-    certificate = issue_certificate(
+    digest = probabilities_digest(free)
+    return issue_certificate(
         plan,
         outcome,
         Circumstances(
             asked=asked,
             everyone=data,
             aside=nuisance,
-            share=nuisance_fraction if learns else 0.0,
+            share=share,
             split="none",
-            seed=int(random_state),
-            openings=sealed.openings,
+            seed=int(seed),
+            openings=sealed.openings if openings is None else openings,
             model=digest,
             lineup=[digest],
         ),
     )
-    warn_reader(certificate)
-    return certificate
+
+
+def set_aside(
+    data: LoggedData, share: float, seed: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Rows that are not tested, and those that are, in their seeded order.
+
+    Examples
+    --------
+    >>> aside, tested = set_aside(LoggedData([[0.0]] * 10), 0.2, seed=0)
+    >>> aside.size, tested.size
+    (2, 8)
+    """
+    order = np.argsort(row_keys(data, seed), kind="stable")
+    n_aside = round(share * data.n)
+    return order[:n_aside], order[n_aside:]
 
 
 def declared_estimation(
@@ -462,7 +536,7 @@ def _largest_weight(data: LoggedData, floor: float | None) -> float:
     return 1 / floor
 
 
-def _free_probabilities(
+def free_probabilities(
     probabilities: Any, data: LoggedData, classes: Sequence[Any] | None
 ) -> Floats:
     """Check a model's probabilities and bring them into the form that rows take."""

@@ -279,7 +279,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
                 hint="a classifier has nothing to decide here.",
             )
         goal_of(self.objective).check_decisions(data)
-        return claims, _task
+        return claims, make_task
 
     def _remember(self, data: LoggedData) -> None:
         self._behavior_model = data.behavior_model
@@ -361,7 +361,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         return weighted_average(hit, sample_weight)
 
 
-def _task(parameters: Mapping[str, Any], seed: int) -> Classification:
+def make_task(parameters: Mapping[str, Any], seed: int) -> Classification:
     """What the search is for, by the classifier's parameters."""
     goal, scorer = goal_of(parameters["objective"]), parameters["scorer"]
     if scorer is None:

@@ -131,13 +131,14 @@ def _unseen(compiled: CompiledClaim, data: LoggedData, free: Floats) -> list[Gro
     """
     if compiled.tails[0].bound.kind != "asymptotic" or data.behavior is not None:
         return []
-    return [
-        group
-        for group in _groups(compiled.parts, data, free)
-        if group.mean_weight is not None
-        and group.mean_weight_error is not None
-        and group.mean_weight + UNSEEN_ERRORS * group.mean_weight_error < SEEN_SHARE
-    ]
+    return [group for group in _groups(compiled.parts, data, free) if is_unseen(group)]
+
+
+def is_unseen(group: GroupRecord) -> bool:
+    """Whether weights average so much less than 1 that rows are missing."""
+    if group.mean_weight is None or group.mean_weight_error is None:
+        return False
+    return group.mean_weight + UNSEEN_ERRORS * group.mean_weight_error < SEEN_SHARE
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
+from math import isfinite, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,7 +144,7 @@ def _words(given: Condition | None) -> str:
 
 def _interval(values: Floats) -> Interval:
     mean = float(values.mean())
-    error = float(values.std(ddof=1)) / np.sqrt(values.size)
+    error = float(values.std(ddof=1)) / sqrt(values.size)
     half = float(stdtrit(values.size - 1, (1 + CONFIDENCE) / 2)) * error
     return Interval(mean, mean - half, mean + half)
 

@@ -42,12 +42,7 @@ def remarks(
     data : LoggedData
         The tested rows.
     """
-    found = [
-        f"the weights of '{group.condition}' average {group.mean_weight:.3g} +- "
-        f"{group.mean_weight_error:.2g} instead of 1: the new model decides as hardly anybody was "
-        "decided about, and what comes of it is not known"
-        for group in unseen
-    ]
+    found = of_unseen(unseen)
     if compiled.tails[0].bound.kind == "asymptotic":
         found += [
             f"only {beyond} held-out rows lie beyond the point of '{impact.derived}' (below "
@@ -56,23 +51,39 @@ def remarks(
             for impact in part.impacts
             if (beyond := _rows_beyond(impact, part, data)) < FEW_BEYOND
         ]
-    found += [
-        f"the weights of '{group.condition}' leave an effective sample size of {group.ess:.0f}: a "
-        "few people decide the result"
-        for group in groups
-        if group.ess is not None and group.ess < FEW_ROWS <= group.n
-    ]
-    found += [
-        f"only {group.n} held-out rows meet '{group.condition}' (below {FEW_ROWS})"
-        for group in groups
-        if group.n < FEW_ROWS
-    ]
+    found += of_groups(groups)
     found += [
         f"only {size} candidate rows meet '{part.condition}' (below {FEW_ROWS})"
         for part, size in zip(compiled.parts, candidate_sizes, strict=True)
         if size < FEW_ROWS
     ]
     return tuple(dict.fromkeys(found))
+
+
+def of_unseen(groups: Sequence[GroupRecord]) -> list[str]:
+    """That weights show that rows are missing."""
+    return [
+        f"the weights of '{group.condition}' average {group.mean_weight:.3g} +- "
+        f"{group.mean_weight_error:.2g} instead of 1: the new model decides as hardly anybody was "
+        "decided about, and what comes of it is not known"
+        for group in groups
+    ]
+
+
+def of_groups(groups: Sequence[GroupRecord]) -> list[str]:
+    """That few people decide the result."""
+    by_weight = [
+        f"the weights of '{group.condition}' leave an effective sample size of {group.ess:.0f}: a "
+        "few people decide the result"
+        for group in groups
+        if group.ess is not None and group.ess < FEW_ROWS <= group.n
+    ]
+    by_number = [
+        f"only {group.n} held-out rows meet '{group.condition}' (below {FEW_ROWS})"
+        for group in groups
+        if group.n < FEW_ROWS
+    ]
+    return by_weight + by_number
 
 
 def _rows_beyond(impact: Impact, part: Part, data: LoggedData) -> float:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from numbers import Integral
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from elfair.bounds import get_bound
-from elfair.certificate import CandidateRecord, Certificate, Fate, ModelPicture, TradeOff
+from elfair.certificate import CandidateRecord, Certificate
 from elfair.certification import Circumstances, declared_estimation, issue_certificate
 from elfair.constraints import Claim, Plan
 from elfair.contents import content_digest
@@ -23,17 +21,14 @@ from elfair.fairness_test import (
     SHARED_ROWS,
     Outcome,
     Trial,
-    Turns,
     learn_from,
     run_in_turn,
     run_on_folds,
 )
 from elfair.language import holds
+from elfair.line import Line
 from elfair.partition import cross_partition, partition
-from elfair.picturing import impact_series
-from elfair.points import settle
 from elfair.search import Candidate, Selection
-from elfair.search.lineup import Lineup
 from elfair.search.module import ModuleFamily, search_for_module
 from elfair.search.progress import SearchProgress
 from elfair.search.task import Task
@@ -225,26 +220,11 @@ def _searched_and_tested(
     with SearchProgress("looking for a model") as progress:
         lineup = selection.line_up(candidate, plan, sealed.n, parameters["candidates"], progress)
     models = [Model(lineup.policy, theta) for theta in lineup.thetas]
-    policy, shown = lineup.policy, WeakKeyDictionary[LoggedData, Any]()
-
-    def free(theta: Floats, rows: LoggedData) -> Floats:
-        if rows not in shown:  # prepared once for all models
-            shown[rows] = policy.logged(rows)
-        numbers: Floats = policy.free(theta, shown[rows])
-        return numbers
-
-    def trials() -> Iterator[Trial]:
-        fixed = plan.is_settled and plan.bound.kind == "asymptotic"
-        for place, theta in enumerate(lineup.thetas):
-            if place == 0 or not fixed:  # else nothing is learnt from a model
-                numbers = free(theta, candidate)
-                settled = settle(plan, candidate, numbers, sealed.n)
-                learnt = learn_from(settled, candidate, numbers)
-            yield Trial(settled, sealed, partial(free, theta), learnt)
-
-    turns = run_in_turn(trials())
+    line = Line(lineup.policy, lineup.thetas)
+    turns = run_in_turn(line.trials(plan, candidate, sealed))
     model = models[turns.place - 1]
-    trade_off, line = _trade_off(turns, lineup, candidate, free), digests(models)
+    losses = [lineup.found.problem.loss_at(theta) for theta in lineup.thetas]
+    trade_off, known = line.trade_off(turns, candidate, losses), digests(models)
     record = replace(
         _record(selection, lineup.found.candidates[:1], lineup.found.evaluations),
         loss=trade_off.models[turns.place - 1].loss,
@@ -263,32 +243,14 @@ def _searched_and_tested(
             split=parameters["split"],
             seed=seed,
             openings=sealed.openings,
-            model=line[turns.place - 1],
-            lineup=line,
+            model=known[turns.place - 1],
+            lineup=known,
             candidate=record,
             trade_off=trade_off,
         ),
         selection.task.assumptions(),
     )
     return Trained((model,), (1.0,), tuple(models), certificate, tuned)
-
-
-def _trade_off(
-    turns: Turns, lineup: Lineup, candidate: LoggedData, free: Callable[..., Floats]
-) -> TradeOff:
-    """The objective beside the impact, of each model in line, on candidate rows."""
-    series, rows = impact_series(turns.plan, candidate)
-    models = []
-    for place, theta in enumerate(lineup.thetas, start=1):
-        fate: Fate = "not tested"
-        if place <= turns.tested:
-            fate = "passed" if place < turns.place else "failed"
-        if place == turns.place and turns.outcome.passed:
-            fate = "let out"
-        numbers = free(theta, candidate)
-        impacts = tuple(float(each.values(numbers).mean()) for each in rows)
-        models.append(ModelPicture(place, lineup.found.problem.loss_at(theta), fate, impacts))
-    return TradeOff(tuple(series), tuple(models))
 
 
 def _crossfitted(

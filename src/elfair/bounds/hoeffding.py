@@ -49,7 +49,7 @@ class Hoeffding(FiniteSampleBound):
     ) -> tuple[float, list[Array]]:
         mean = sum(float(sample.values.mean()) for sample in samples)
         gradients = [np.full(sample.n, 1 / sample.n) for sample in samples]
-        return mean + _margin([s.high - s.low for s in samples], delta, n), gradients
+        return mean + _margin(_widths(samples), delta, n), gradients
 
     def moment_factors(self, width: float, delta: float, n: float) -> tuple[float, float] | None:
         """See `Bound.moment_factors`."""
@@ -60,3 +60,7 @@ class Hoeffding(FiniteSampleBound):
 def _margin(widths: Sequence[float], delta: float, n: Sequence[float]) -> float:
     squares = sum(width**2 / rows for width, rows in zip(widths, n, strict=True))
     return sqrt(log(1 / delta) / 2 * squares)
+
+
+def _widths(samples: Sequence[Sample]) -> list[float]:
+    return [sample.high - sample.low for sample in samples]

@@ -267,7 +267,7 @@ class Certificate:
             opened_once(openings) if each.name == OPENED_ONCE else each for each in self.assumptions
         ]
         if provenance.left_out and self.constraints:
-            assumptions.append(_left_out_alike(provenance))
+            assumptions.append(left_out_alike(provenance))
         return replace(
             self,
             terms=replace(self.terms, claims=claims),
@@ -298,7 +298,8 @@ def violation(assumption: Assumption) -> str:
     return f"assumption violated: {assumption.name} ({assumption.evidence})"
 
 
-def _left_out_alike(provenance: Provenance) -> Assumption:
+def left_out_alike(provenance: Provenance) -> Assumption:
+    """That rows which had no part in anything are like the others."""
     total = sum(each.n for each in provenance.left_out)
     return Assumption(
         "rows left out are like the others",

@@ -29,7 +29,7 @@ from elfair.study.parts import (
     TestPart,
 )
 from elfair.study.secrets import without_secrets
-from elfair.study.sources import read_table
+from elfair.study.sources import is_address, read_table
 from elfair.toml_mistakes import malformed, of_shape, together
 
 if TYPE_CHECKING:
@@ -247,11 +247,15 @@ class StudyFile(Part):
         Parameters
         ----------
         source : str or Path, optional
-            A file to read instead of the source that the study names.
+            What to read instead of the source that the study names: a file (from the working
+            directory), or the address of a database, which is asked the same.
         """
+        asked = source is None or is_address(str(source))
+        if source is not None and not asked:
+            source = Path(source).resolve()
         table = read_table(
-            self.data.source if source is None else Path(source).resolve(),
-            query=self.data.query if source is None else None,
+            self.data.source if source is None else source,
+            query=self.data.query if asked else None,
             columns=self.needed_columns,
             folder=self.folder,
         )

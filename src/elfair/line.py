@@ -1,0 +1,91 @@
+"""Models in line: tested in turn, and pictured side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elfair.certificate import Fate, ModelPicture, TradeOff
+from elfair.constraints import Plan
+from elfair.data import LoggedData
+from elfair.fairness_test import Trial, Turns, learn_from
+from elfair.partition import SealedHalf
+from elfair.picturing import impact_series
+from elfair.points import settle
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Line:
+    """Models of one family, in the order in which they are tested.
+
+    Parameters
+    ----------
+    policy : Policy
+        Their family. (Typed Any: whoever asked for a family knows what its policies can do.)
+    thetas : sequence of ndarray
+        Their parameters.
+    """
+
+    policy: Any
+    thetas: Sequence[Floats]
+    _shown: WeakKeyDictionary[LoggedData, Any] = field(default_factory=WeakKeyDictionary)
+
+    def free(self, theta: Floats, rows: LoggedData) -> Floats:
+        """The free numbers of one of them on some rows, of shape (channels, n)."""
+        if rows not in self._shown:  # prepared once for all models
+            self._shown[rows] = self.policy.logged(rows)
+        numbers: Floats = self.policy.free(theta, self._shown[rows])
+        return numbers
+
+    def trials(self, plan: Plan, candidate: LoggedData, sealed: SealedHalf) -> Iterator[Trial]:
+        """The test of each, with what candidate rows say of it.
+
+        Parameters
+        ----------
+        plan : Plan
+            What was asked for.
+        candidate : LoggedData
+            The rows that are not tested.
+        sealed : SealedHalf
+            Those that are.
+        """
+        fixed = plan.is_settled and plan.bound.kind == "asymptotic"
+        for place, theta in enumerate(self.thetas):
+            if place == 0 or not fixed:  # else nothing is learnt from a model
+                numbers = self.free(theta, candidate)
+                settled = settle(plan, candidate, numbers, sealed.n)
+                learnt = learn_from(settled, candidate, numbers)
+            yield Trial(settled, sealed, partial(self.free, theta), learnt)
+
+    def trade_off(self, turns: Turns, candidate: LoggedData, losses: Sequence[float]) -> TradeOff:
+        """The objective beside the impact, of each model, on candidate rows.
+
+        Parameters
+        ----------
+        turns : Turns
+            What the test made of them.
+        candidate : LoggedData
+            The rows.
+        losses : sequence of float
+            What the search makes small, of each model.
+        """
+        series, rows = impact_series(turns.plan, candidate)
+        models = []
+        for place, (theta, loss) in enumerate(zip(self.thetas, losses, strict=True), start=1):
+            fate: Fate = "not tested"
+            if place <= turns.tested:
+                fate = "passed" if place < turns.place else "failed"
+            if place == turns.place and turns.outcome.passed:
+                fate = "let out"
+            numbers = self.free(theta, candidate)
+            impacts = tuple(float(each.values(numbers).mean()) for each in rows)
+            models.append(ModelPicture(place, loss, fate, impacts))
+        return TradeOff(tuple(series), tuple(models))

@@ -1,0 +1,100 @@
+"""Level 1: whether rows, split and models are those that the certificate names."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from elfair.certificate import Certificate
+from elfair.certification import free_probabilities, lineup_digest, probabilities_digest
+from elfair.data import LoggedData
+from elfair.hashing import columns_digest
+from elfair.training import digests, mixture_digest
+from elfair.verification.checks import Check, MismatchError, SkippedError, make, require
+from elfair.verification.halves import Halves, halves_of
+
+
+def digest_checks(
+    record: Certificate, data: Any, model: Any, source: str | os.PathLike[str] | None
+) -> list[Check]:
+    """The checks of all digests.
+
+    Parameters
+    ----------
+    record : Certificate
+        What is checked.
+    data, model, source
+        See `elfair.verify`.
+    """
+    said = record.digests
+    halves = cache(lambda: halves_of(record, data))
+    line = cache(lambda: line_digests(record, data, model))
+    checks: list[tuple[str, str, Callable[[], str]]] = [
+        ("model", said.model, lambda: _of_model(record, line())),
+        ("line of models", said.lineup, lambda: lineup_digest(line())),
+        ("data", said.data, lambda: _rows(data).fingerprint()),
+        ("candidate rows", said.candidate, lambda: halves().aside.fingerprint()),
+        ("held-out rows", said.fairness, lambda: halves().tested.fingerprint()),
+        ("split", said.split, lambda: _positions(halves())),
+    ]
+    return [
+        make("digests", "source file", partial(_source, record, source)),
+        *(make("digests", name, partial(_equal, said, found)) for name, said, found in checks),
+    ]
+
+
+def line_digests(record: Certificate, data: Any, model: Any) -> Sequence[str]:
+    """The digests of all models in line."""
+    if model is None:
+        raise SkippedError("no model was given")
+    if record.candidate is None:
+        if data is None:
+            raise SkippedError("probabilities are read beside the data, which were not given")
+        return [probabilities_digest(free_probabilities(model, _rows(data), None))]
+    trained = getattr(model, "_trained", None)
+    require(trained is not None, f"the model must be a fitted estimator. Got {model!r:.80}")
+    assert trained is not None
+    return digests(trained.lineup)
+
+
+def _of_model(record: Certificate, line: Sequence[str]) -> str:
+    """Of the model that was let out: the one in its place, or the mixture of all folds'."""
+    if record.split == "crossfit":
+        return mixture_digest(line)
+    place = 1 if record.candidate is None else record.candidate.place
+    require(1 <= place <= len(line), f"place {place} is not among the {len(line)} models in line")
+    return line[place - 1]
+
+
+def _rows(data: Any) -> LoggedData:
+    if data is None:
+        raise SkippedError("no data were given")
+    require(isinstance(data, LoggedData), f"data must be a LoggedData. Got {type(data).__name__}")
+    assert isinstance(data, LoggedData)
+    return data
+
+
+def _positions(halves: Halves) -> str:
+    return columns_digest([("position", np.asarray(halves.tested.position))])
+
+
+def _source(record: Certificate, source: str | os.PathLike[str] | None) -> str:
+    said = record.provenance.source_digest
+    if source is None:
+        raise SkippedError("no file was given")
+    if not said:
+        raise SkippedError("the certificate names no file")
+    return _equal(said, lambda: hashlib.sha256(Path(source).read_bytes()).hexdigest())
+
+
+def _equal(said: str, found: Callable[[], str]) -> str:
+    digest = found()
+    if digest != said:
+        raise MismatchError(f"the certificate says {said}, and {digest} was found")
+    return digest

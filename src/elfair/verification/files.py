@@ -1,0 +1,65 @@
+"""The table and the model that belong to a certificate, from their files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from elfair.certificate import Certificate
+from elfair.errors import ElfairError, InputError
+from elfair.verification.checks import Check
+
+PathLike = str | os.PathLike[str]
+
+
+def read_rows(certificate: PathLike, data: PathLike | None) -> tuple[Any, list[Check]]:
+    """The rows of a table, read as the certificate's own study says; or why they are not read.
+
+    Parameters
+    ----------
+    certificate : str or path-like
+        The certificate.
+    data : str or path-like or None
+        The table.
+    """
+    if data is None:
+        return None, []
+    from elfair.study import StudyFile
+    from elfair.study.sources import is_address
+
+    if not is_address(str(data)) and not Path(data).is_file():
+        raise InputError(f"there is no table '{data}'.", hint="--data names the file of the rows.")
+    try:
+        record = Certificate.load(certificate)
+    except InputError:
+        return None, []  # what is wrong with the record is a check of its own
+    if not record.provenance.study:
+        raise InputError(
+            "this certificate was not made from a study file: nothing says which column of the "
+            "table is what.",
+            hint="in Python, elfair.verify(certificate, data=LoggedData(...), model=...) checks "
+            "it; without --data, this command checks what the record alone can show.",
+        )
+    try:
+        return StudyFile.loads(record.provenance.study).read(str(data)).data, []
+    except (ElfairError, OSError) as error:
+        return None, [_unread("table", error)]
+
+
+def read_model(model: PathLike | None) -> tuple[Any, list[Check]]:
+    """The estimator of a file, or why it cannot be read."""
+    if model is None:
+        return None, []
+    from elfair.persistence import load
+
+    if not Path(model).is_file():
+        raise InputError(f"there is no model '{model}'.", hint="--model names the model's file.")
+    try:
+        return load(model), []
+    except (ElfairError, OSError) as error:
+        return None, [_unread("model file", error)]
+
+
+def _unread(what: str, error: Exception) -> Check:
+    return Check("digests", what, "failed", "; ".join(str(error).splitlines()))

@@ -1,0 +1,247 @@
+"""Level 3: the test made again, and every number compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from elfair.bounds import get_bound
+from elfair.certificate import Assumption, Certificate
+from elfair.certification import (
+    Circumstances,
+    certified,
+    declared_estimation,
+    free_probabilities,
+    issue_certificate,
+)
+from elfair.constraints import Plan
+from elfair.data import LoggedData
+from elfair.fairness_test import Outcome, Trial, learn_from, run_in_turn, run_on_folds
+from elfair.line import Line
+from elfair.partition import looking_again
+from elfair.policies.scored import ScoredPolicy
+from elfair.search.module import ModuleFamily
+from elfair.search.scoring import ScoredFamily, scorer_assumption
+from elfair.search.task import Family, LinearFamily
+from elfair.statistics import Baselines, Estimation
+from elfair.training import Model, digests, mixture_digest
+from elfair.verification.checks import Check, SkippedError, make, require
+from elfair.verification.claims import claims_of
+from elfair.verification.comparing import differences
+from elfair.verification.halves import Halves, halves_of
+from elfair.verification.refitting import check_search
+
+#: The parts of a certificate that a test made again gives again, and what each is called.
+COMPARED = {
+    "results": ("passed", "constraints", "joint_delta", "joint_statement"),
+    "conditions of the test": (
+        "estimator", "bound", "classes", "n", "n_candidate", "n_fairness", "split", "seed",
+        "terms", "roles",
+    ),
+    "pictures of groups": ("groups",),
+    "order of the test": ("candidate",),
+    "trade-off": ("trade_off",),
+    "assumptions": ("assumptions",),
+    "warnings": ("warnings",),
+}  # fmt: skip
+#: What only people can say, and what only a search knows.
+NOT_COMPARED = frozenset({"chosen_by", "why"})
+SHOWN = 3
+
+
+def recomputation_checks(
+    record: Certificate, data: Any, model: Any, *, refit: bool = False
+) -> list[Check]:
+    """The checks that need rows and models.
+
+    Parameters
+    ----------
+    record : Certificate
+        What is checked.
+    data, model, refit
+        See `elfair.verify`.
+    """
+    again = cache(lambda: recomputed(record, data, model))
+    checks = [
+        make("recomputation", name, partial(_check_parts, record, parts, again))
+        for name, parts in COMPARED.items()
+        if any(getattr(record, part) is not None for part in parts)
+    ]
+    if record.candidate is not None:
+        search = partial(check_search, record, data, model, refit)
+        checks.append(make("recomputation", "search", search))
+    if record.terms.claims:
+        checks.append(make("recomputation", "openings", _openings))
+    return checks
+
+
+def _openings() -> str:
+    raise SkippedError(
+        "no recomputation can tell how often the held-out rows were opened before; this one was "
+        "not counted"
+    )
+
+
+def _check_parts(record: Certificate, parts: Sequence[str], again: Any) -> str:
+    found: Certificate = again()
+    wrong = [
+        text
+        for part in parts
+        for text in differences(getattr(record, part), getattr(found, part), part, but=NOT_COMPARED)
+    ]
+    more = f"; and {len(wrong) - SHOWN} more differences" if len(wrong) > SHOWN else ""
+    require(not wrong, "; ".join(wrong[:SHOWN]) + more)
+    return ""
+
+
+def recomputed(record: Certificate, data: Any, model: Any) -> Certificate:
+    """The certificate of the same test, made again.
+
+    Parameters
+    ----------
+    record : Certificate
+        What says which test it was.
+    data, model
+        See `elfair.verify`.
+    """
+    if model is None:
+        raise SkippedError("no model was given")
+    halves = halves_of(record, data)
+    estimation = _estimation(record, halves.everyone, model)
+    with looking_again():
+        if record.candidate is None:
+            again = _certified_again(record, halves, estimation, model)
+        else:
+            again = _tested_again(record, halves, estimation, model)
+    return again.stating(provenance=record.provenance)
+
+
+def _estimation(record: Certificate, everyone: LoggedData, model: Any) -> Estimation:
+    terms = record.terms
+    return declared_estimation(
+        everyone,
+        record.bound,
+        record.estimator,
+        terms.center,
+        {each.impact: (each.low, each.high) for each in terms.impact_ranges},
+        terms.propensity_floor,
+        _outcome_model(record, model),
+    )
+
+
+def _outcome_model(record: Certificate, model: Any) -> Any:
+    """What the doubly robust form was fitted with: the estimator's own, if it is the same."""
+    said = record.terms.outcome_model
+    if said in ("", "ridge regression"):
+        return None
+    trained = getattr(model, "_trained", None)
+    tuned = {} if trained is None else trained.tuned
+    known = tuned.get("outcome_model", getattr(model, "outcome_model", None))
+    if repr(known) != said:
+        raise SkippedError(f"the outcome model ({said}) is not part of the model that was given")
+    return known
+
+
+def _certified_again(
+    record: Certificate, halves: Halves, estimation: Estimation, model: Any
+) -> Certificate:
+    return certified(
+        free_probabilities(model, halves.everyone, None),
+        halves.everyone,
+        claims_of(record.terms),
+        get_bound(record.bound),
+        estimation,
+        share=record.terms.candidate_share,
+        seed=record.seed,
+        openings=record.openings,
+    )
+
+
+def _tested_again(
+    record: Certificate, halves: Halves, estimation: Estimation, model: Any
+) -> Certificate:
+    trained = getattr(model, "_trained", None)
+    require(trained is not None, f"the model must be a fitted estimator. Got {model!r:.80}")
+    models: Sequence[Model] = trained.lineup  # type: ignore[union-attr]
+    claims, bound = claims_of(record.terms), get_bound(record.bound)
+    families = [_family(each.policy, record) for each in models]
+    declared = families[0].assumptions()
+
+    def plan_for(rows: LoggedData) -> Plan:
+        return Plan.make(claims, bound, Baselines(estimation, rows), halves.everyone)
+
+    if not halves.divided:
+        plan = plan_for(halves.everyone)
+        outcome = Outcome((), halves.tested, np.empty((0, 0)))
+        return issue_certificate(plan, outcome, _circumstances(record, plan, halves, models))
+    if record.split == "crossfit":
+        require(
+            len(models) == len(halves.divided), f"{len(models)} models for {record.terms.folds}"
+        )
+        trials = []
+        for each, family, (every, sealed) in zip(models, families, halves.divided, strict=True):
+            others = family.rows(every)
+            plan = plan_for(others)
+            learnt = learn_from(plan, others, each.free(others))
+            trials.append(Trial(plan, sealed, each.free, learnt))
+        plan, outcome = trials[0].plan, run_on_folds(trials)
+        of = _circumstances(record, plan, halves, models)
+        return issue_certificate(plan, outcome, of, declared)
+    ((every, sealed),) = halves.divided
+    candidate = families[0].rows(every)
+    require(len({id(each.policy) for each in models}) == 1, "models in line differ in kind")
+    plan, line = plan_for(candidate), Line(models[0].policy, [each.theta for each in models])
+    turns = run_in_turn(line.trials(plan, candidate, sealed))
+    losses = [each.loss for each in record.trade_off.models] if record.trade_off else []
+    require(len(losses) == len(models), f"{len(models)} models in line, not {len(losses)}")
+    assert record.candidate is not None
+    of = replace(
+        _circumstances(record, plan, halves, models),
+        candidate=replace(
+            record.candidate, lined_up=len(models), tested=turns.tested, place=turns.place
+        ),
+        trade_off=line.trade_off(turns, candidate, losses),
+    )
+    return issue_certificate(turns.plan, turns.outcome, of, declared)
+
+
+def _circumstances(
+    record: Certificate, plan: Plan, halves: Halves, models: Sequence[Model]
+) -> Circumstances:
+    """What the record says of a test, beside the test itself."""
+    line = digests(models)
+    crossfit = record.split == "crossfit"
+    return Circumstances(
+        asked=plan,
+        everyone=halves.everyone,
+        aside=halves.aside,
+        share=record.terms.candidate_share,
+        split=record.split,
+        seed=record.seed,
+        openings=record.openings,
+        model=mixture_digest(line) if crossfit else line[0],
+        lineup=line,
+        candidate=record.candidate,
+        folds=record.terms.folds,
+        n_aside=max(others.n for others, _ in halves.divided) if crossfit else None,
+    )
+
+
+def _family(policy: Any, record: Certificate) -> Family:
+    """Where a policy comes from: how it saw candidate rows, and what its maker answers for."""
+    came_fitted = any(_is_of_scorer(each) for each in record.assumptions)
+    if isinstance(policy, ScoredPolicy):
+        from sklearn.base import clone
+
+        return ScoredFamily(policy.scorer if came_fitted else clone(policy.scorer), record.seed)
+    if hasattr(policy, "module"):
+        return ModuleFamily(policy.module)
+    return LinearFamily()
+
+
+def _is_of_scorer(assumption: Assumption) -> bool:
+    return assumption.name == scorer_assumption("").name

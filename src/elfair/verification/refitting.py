@@ -1,0 +1,64 @@
+"""The search made again: the only check of how the line of models came about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from elfair.certificate import Certificate
+from elfair.certification import this_version
+from elfair.classifier import ELFClassifier, make_task
+from elfair.partition import looking_again
+from elfair.search.dosing import task_of
+from elfair.training import Trained, train
+from elfair.verification.checks import SkippedError, require
+from elfair.verification.claims import claims_of
+from elfair.verification.comparing import differences
+from elfair.verification.halves import halves_of
+
+
+def check_search(record: Certificate, data: Any, model: Any, refit: bool) -> str:
+    """Fit again, and compare the models that are found, and what was said of them.
+
+    Parameters
+    ----------
+    record : Certificate
+        What is checked.
+    data, model, refit
+        See `elfair.verify`.
+    """
+    if not refit:
+        raise SkippedError(
+            "how the line of models came about, with losses and chances to pass, is seen only by "
+            "fitting again (refit=True)"
+        )
+    if model is None:
+        raise SkippedError("no model was given")
+    others = [each for each in record.versions if each not in this_version()]
+    if others:
+        names = ", ".join(f"{each.name} {each.version}" for each in others)
+        raise SkippedError(f"searches are the same in the same versions only: {names}")
+    again = _refitted(record, data, model).certificate
+    require(
+        again.digests.lineup == record.digests.lineup,
+        "other models were found than those that were lined up",
+    )
+    wrong = [
+        *differences(record.candidate, again.candidate, "candidate"),
+        *differences(record.trade_off, again.trade_off, "trade_off"),
+    ]
+    require(not wrong, "; ".join(wrong[:3]))
+    return "the same models were found"
+
+
+def _refitted(record: Certificate, data: Any, model: Any) -> Trained:
+    """As `fit` does, from rows that were read already."""
+    parameters = model.get_params(deep=False)
+    lost = [name for name, value in parameters.items() if type(value).__name__ == "NotSaved"]
+    if lost:
+        raise SkippedError(f"{', '.join(lost)} of the estimator was not saved with it")
+    everyone, claims = halves_of(record, data).everyone, claims_of(record.terms)
+    with looking_again():
+        if isinstance(model, ELFClassifier):
+            return train(everyone, claims, parameters, record.seed, make_task)
+        task = task_of(model.objective, model.spread)
+        return train(everyone, claims, parameters, record.seed, lambda *_: task)

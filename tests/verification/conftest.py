@@ -1,0 +1,229 @@
+"""Certificates of every kind, each with the rows and the model that it is about."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from elfair import Certificate, ELFClassifier, ELFRegressor, LoggedData, certify
+from elfair.continuous import ContinuousData
+from elfair.errors import CertificateWarning
+from elfair.experiments import Dosage, FosterCare
+
+
+class Case(NamedTuple):
+    """A certificate, and all that it can be held against."""
+
+    certificate: Certificate
+    data: LoggedData
+    model: Any
+
+
+NO_WORSE = FosterCare().constraints[:2]
+RANGES = {"impact_range": (-20.0, 20.0)}
+
+
+def columns(n: int = 900, seed: int = 1, alpha: float = 0.9) -> dict[str, Any]:
+    draw = FosterCare(alpha=alpha).sample(n, seed=seed)
+    return {
+        "X": draw.features,
+        "y": draw.label,
+        "sensitive_features": {"T": draw.group},
+        "decision": draw.decision,
+        "propensity": draw.propensity,
+        "impact": draw.impact,
+    }
+
+
+def fitted(estimator: Any, given: dict[str, Any], **of_data: Any) -> Case:
+    features, label = given["X"], given.get("y")
+    logged = {key: value for key, value in given.items() if key not in ("X", "y")}
+    kind = LoggedData if isinstance(estimator, ELFClassifier) else ContinuousData
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CertificateWarning)  # of stratified and the like
+        estimator.fit(features, label, **logged)
+    data = kind(features, label, **logged, **of_data)
+    return Case(estimator.certificate_, data, estimator)
+
+
+def classifier(constraints: Any = NO_WORSE, *, n: int = 900, **parameters: Any) -> Case:
+    return fitted(ELFClassifier(constraints, **{"candidates": 4, **parameters}), columns(n))
+
+
+def paper() -> Case:
+    return fitted(ELFClassifier.paper(NO_WORSE), columns())
+
+
+def quantiles() -> Case:
+    return classifier(
+        ["quantile[impact, 0.2 | T == 0] >= -5", "CVaR[impact, 0.3] >= -5", "var[impact] <= 400"]
+    )
+
+
+def products() -> Case:
+    return classifier(
+        [
+            "E[impact | T == 0] * PR >= -20",
+            "PR[T == 0] / PR[T == 1] >= 0.2 or accuracy >= 0.6",
+            "abs(PR[T == 0] - PR) <= 0.9",  # conditions that overlap
+        ]
+    )
+
+
+def of_bound(bound: str, **parameters: Any) -> Case:
+    texts = ["E[impact | T == 0] >= -20", "accuracy >= 0.4", "PR[T == 0] - PR[T == 1] <= 0.9"]
+    return classifier(texts, bound=bound, **{**RANGES, "propensity_floor": 0.02, **parameters})
+
+
+def regression(**parameters: Any) -> Case:
+    population = Dosage()
+    draw = population.sample(900, seed=1)
+    given = {
+        "X": draw.features,
+        "y": draw.label,
+        "sensitive_features": {"T": draw.group},
+        "decision": draw.decision,
+        "propensity": draw.propensity,
+        "behavior_spread": population.spread,
+        "impact": draw.impact,
+    }
+    texts = [*population.constraints, "P[decision >= 1.5] <= 0.9"]
+    return fitted(ELFRegressor(texts, candidates=3, **parameters), given)
+
+
+def static() -> Case:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 2))
+    y = (X[:, 0] + rng.normal(size=500) > 0).astype(int)
+    given = {"X": X, "y": y, "sensitive_features": {"T": rng.integers(0, 2, 500)}}
+    texts = ["abs(PR[T == 0] - PR[T == 1]) <= 0.3", "accuracy >= 0.6"]
+    return fitted(ELFClassifier(texts, candidates=3), given)
+
+
+def three_classes() -> Case:
+    rng = np.random.default_rng(5)
+    n = 900
+    X = rng.normal(size=(n, 2))
+    arm = rng.integers(0, 3, n)
+    given = {
+        "X": X,
+        "sensitive_features": {"race": rng.choice(["A", "B"], n), "sex": rng.choice(["F", "M"], n)},
+        "decision": np.array(["call", "none", "visit"])[arm],
+        "propensity": np.full(n, 1 / 3),
+        "impact": {
+            "profit": (arm == 2) * X[:, 0] + rng.normal(size=n),
+            "health": (arm == 0) + rng.normal(size=n),
+        },
+        "row_id": [f"person {k}" for k in rng.permutation(n)],
+    }
+    texts = [
+        f"E[health | race == '{race}'] >= E_logged[health | race == '{race}'] - 0.3"
+        for race in "AB"
+    ]
+    return fitted(ELFClassifier(texts, objective="E[profit]", candidates=3), given)
+
+
+def scorer(*, came_fitted: bool = False) -> Case:
+    from sklearn.tree import DecisionTreeClassifier
+
+    tree = DecisionTreeClassifier(max_depth=3)
+    if came_fitted:
+        other = columns(300, seed=9)
+        tree.fit(other["X"], other["y"])
+    return classifier(NO_WORSE, scorer=tree)
+
+
+def behavior_model() -> Case:
+    from sklearn.linear_model import LogisticRegression
+
+    given = columns(700)
+    model = LogisticRegression().fit(given["X"], given["decision"])
+    rng = np.random.default_rng(3)
+    taken = (rng.random(700) < model.predict_proba(given["X"])[:, 1]).astype(int)
+    logged = {**given, "decision": taken, "behavior": model}
+    del logged["propensity"]
+    return fitted(ELFClassifier(NO_WORSE, candidates=3), logged)
+
+
+def foreign(**parameters: Any) -> Case:
+    given = columns(600)
+    data = LoggedData(**given)
+    rng = np.random.default_rng(0)
+    chance = rng.uniform(0.3, 0.7, 600)
+    matrix = np.column_stack([1 - chance, chance])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CertificateWarning)
+        certificate = certify(matrix, data, [*NO_WORSE, "accuracy >= 0.2"], **parameters)
+    return Case(certificate, data, matrix)
+
+
+CASES = {
+    "default": lambda: classifier([*NO_WORSE, "accuracy >= 0.4"]),
+    "many deltas, python": lambda: classifier(
+        _built_in_python(), delta=[0.05, 0.1], random_state=7
+    ),
+    "paper": paper,
+    "crossfit": lambda: classifier(split="crossfit", folds=3, random_state=2),
+    "stratified": lambda: classifier(split="stratified"),
+    "is": lambda: classifier(estimator="is"),
+    "dr": lambda: classifier(estimator="dr"),
+    "hoeffding": lambda: of_bound("hoeffding"),
+    "bernstein": lambda: of_bound("bernstein"),
+    "bernstein, no blocks": lambda: classifier(
+        ["accuracy >= 0.4", "abs(PR[T == 0] - PR) <= 0.95"], bound="bernstein"
+    ),
+    "anderson": lambda: of_bound("anderson"),
+    "betting": lambda: of_bound("betting"),
+    "quantiles": quantiles,
+    "variance from below": lambda: classifier(["var[impact] >= 0.0001", "E[impact] >= -20"]),
+    "products": products,
+    "regression": regression,
+    "regression, crossfit": lambda: regression(split="crossfit", folds=3),
+    "static": static,
+    "three classes": three_classes,
+    "scorer": scorer,
+    "scorer that came fitted": lambda: scorer(came_fitted=True),
+    "behaviour model": behavior_model,
+    "certify": foreign,
+    "certify, nothing set aside": lambda: foreign(estimator="is", random_state=3),
+    "certify, betting": lambda: foreign(bound="betting", **RANGES),
+    "no constraints": lambda: classifier(()),
+    "no solution": lambda: classifier([*NO_WORSE, "accuracy >= 0.999"]),
+    "tuned": lambda: classifier(candidate_tuning={"estimator": ["paired", "dr"]}, n=600),
+}
+
+
+def _built_in_python() -> list[Any]:
+    from elfair import E, E_logged, accuracy, col, no_worse
+
+    return [
+        (E("impact", given=col("T") == 0) >= E_logged("impact", given=col("T") == 0) - 0.3)
+        & (accuracy >= 0.1 + 0.2),  # which is not 0.3
+        no_worse("T"),
+    ]
+
+
+@cache
+def case_of(name: str) -> Case:
+    return CASES[name]()
+
+
+@pytest.fixture(scope="session")
+def case():
+    """A certificate by the name of its kind."""
+    return case_of
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that asks for a ``kind`` is for all of them."""
+    if "kind" in metafunc.fixturenames:
+        metafunc.parametrize("kind", list(CASES))
+
+
+@pytest.fixture(scope="session")
+def kinds() -> list[str]:
+    return list(CASES)

@@ -1,0 +1,337 @@
+"""Certificates that were changed with care: every digest of the record itself is right again.
+
+The table in docs/verification.md says which level catches what; it is held against what is found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from elfair import verify
+from elfair.certificate import Certificate, Histogram
+from elfair.certification import BEHAVIOR_MODEL
+
+DOCS = Path(__file__).parents[2] / "docs" / "verification.md"
+
+
+def nth(values, place, **changes):
+    """A tuple with one of its records changed."""
+    return tuple(replace(each, **changes) if k == place else each for k, each in enumerate(values))
+
+
+def result(certificate, place=0, **changes):
+    return replace(certificate, constraints=nth(certificate.constraints, place, **changes))
+
+
+def tail(certificate, **changes):
+    (first, *rest) = certificate.constraints[0].tails
+    return result(certificate, tails=(replace(first, **changes), *rest))
+
+
+def part(certificate, **changes):
+    first = certificate.constraints[0].tails[0]
+    return tail(certificate, parts=nth(first.parts, 0, **changes))
+
+
+def terms(certificate, **changes):
+    return replace(certificate, terms=replace(certificate.terms, **changes))
+
+
+def better(certificate):
+    """All statements pass, and everything that says so agrees."""
+    changed = tuple(
+        replace(r, upper=-abs(r.upper) - 1, passed=True) for r in certificate.constraints
+    )
+    return replace(certificate, constraints=changed, passed=True)
+
+
+def better_to_the_bottom(certificate, *, means=True):
+    """The means are moved as well, so that bounds follow from them."""
+    done = []
+    for r in certificate.constraints:
+        shift = max(0.0, r.upper)
+        (t,) = r.tails
+        moved = replace(t, upper=t.upper - shift)
+        r = replace(r, upper=r.upper - shift, passed=True)
+        if means:
+            parts = nth(t.parts, 0, mean=t.parts[0].mean - shift)
+            moved = replace(moved, estimate=t.estimate - shift, parts=parts)
+            r = replace(r, estimate=r.estimate - shift)
+        done.append(replace(r, tails=(moved,)))
+    done.sort(key=lambda r: -r.upper / r.spread)
+    return replace(certificate, constraints=tuple(done), passed=True)
+
+
+def better_alone(certificate):
+    return better_to_the_bottom(certificate, means=False)
+
+
+def smaller_variance(certificate):
+    """The bound follows from the variance, and the error too."""
+    r = certificate.constraints[0]
+    (t,) = r.tails
+    width = t.upper - t.estimate
+    parts = nth(t.parts, 0, variance=t.parts[0].variance / 4)
+    moved = replace(t, parts=parts, error=t.error / 2, upper=t.estimate + width / 2)
+    passed = bool(moved.upper <= 0)
+    done = result(
+        certificate, tails=(moved,), spread=r.spread / 2, upper=moved.upper, passed=passed
+    )
+    worst = sorted(done.constraints, key=lambda r: -r.upper / r.spread)
+    return replace(done, constraints=tuple(worst), passed=all(r.passed for r in worst))
+
+
+def without_assumption(certificate):
+    gone = next(a for a in certificate.assumptions if a.status == "violated")
+    return replace(
+        certificate,
+        assumptions=tuple(a for a in certificate.assumptions if a is not gone),
+        warnings=tuple(w for w in certificate.warnings if gone.name not in w),
+    )
+
+
+def excused(certificate):
+    done = [
+        replace(a, status="declared") if a.status == "violated" else a
+        for a in certificate.assumptions
+    ]
+    kept = [w for w in certificate.warnings if not w.startswith("assumption violated")]
+    return replace(certificate, assumptions=tuple(done), warnings=tuple(kept))
+
+
+def another_place(certificate):
+    """One further in line, as if it had passed."""
+    of = certificate.candidate
+    place = of.place + 1
+    models = []
+    for m in certificate.trade_off.models:
+        fate = "passed" if m.place < place else "let out" if m.place == place else m.fate
+        models.append(replace(m, fate="failed" if m.place == place + 1 else fate))
+    loss = models[place - 1].loss
+    return replace(
+        certificate,
+        candidate=replace(of, place=place, tested=min(place + 1, of.lined_up), loss=loss),
+        trade_off=replace(certificate.trade_off, models=tuple(models)),
+    )
+
+
+def counts(certificate):
+    group = certificate.groups[0]
+    first, second, *rest = group.weights.counts[5:]
+    moved = (*group.weights.counts[:5], first + 1, second - 1, *rest)
+    weights = Histogram(group.weights.edges, moved)
+    return replace(certificate, groups=nth(certificate.groups, 0, weights=weights))
+
+
+def edited(certificate, old, new):
+    """A text changed wherever it stands."""
+    text = certificate.to_json()
+    assert old in text
+    return resealed(text.replace(old, new))
+
+
+def resealed(text):
+    """The record of a changed text, whatever digests it says."""
+    import json
+
+    from elfair.records import from_plain
+
+    predicate = json.loads(text)["predicate"]
+    del predicate["digest"], predicate["how_to_verify"]
+    return from_plain(predicate, Certificate)
+
+
+def digest(certificate, **changes):
+    return replace(certificate, digests=replace(certificate.digests, **changes))
+
+
+#: What was changed; of which certificate; how; and the levels that see it.
+FORGERIES = {
+    "verdict": ("no solution", lambda c: result(c, passed=True), "2, 3"),
+    "verdict of the whole": ("no solution", lambda c: replace(c, passed=True), "2, 3"),
+    "better bounds": ("no solution", better, "2, 3"),
+    "better bound of a linear form": ("default", lambda c: tail(c, upper=-1.0), "2, 3"),
+    "better bound that needs all rows": ("certify, betting", better_alone, "3"),
+    "better means, all that follows from them": ("certify", better_to_the_bottom, "3"),
+    "smaller variance, all that follows from it": ("certify", smaller_variance, "3"),
+    "variance": ("default", lambda c: part(c, variance=0.25), "2, 3"),
+    "estimate": ("default", lambda c: result(c, estimate=-1.0), "2, 3"),
+    "estimate of a linear form": ("products", lambda c: tail(c, estimate=-1.0), "2, 3"),
+    "number of rows of a condition": (
+        "default", lambda c: part(c, n=c.constraints[0].tails[0].parts[0].n - 1), "2, 3",
+    ),
+    "number of rows of a statement": ("default", lambda c: result(c, n=10), "2, 3"),
+    "number of rows in all": ("default", lambda c: replace(c, n=c.n + 1), "2, 3"),
+    "parts said to share no rows": (
+        "products",
+        lambda c: replace(
+            c,
+            constraints=tuple(
+                replace(r, tails=tuple(replace(t, disjoint=True) for t in r.tails))
+                for r in c.constraints
+            ),
+        ),
+        "2, 3",
+    ),
+    "delta": ("default", lambda c: result(c, delta=0.01), "2, 3"),
+    "delta, wherever it stands": (
+        "default", lambda c: edited(c, '"delta": 0.1', '"delta": 0.05'), "2, 3",
+    ),
+    "joint delta": ("default", lambda c: replace(c, joint_delta=0.01), "2, 3"),
+    "promise": (
+        "crossfit",
+        lambda c: replace(c, joint_statement=c.joint_statement.replace(" if the search", "")),
+        "2, 3",
+    ),
+    "result left out": (
+        "no solution",
+        lambda c: replace(
+            c,
+            constraints=tuple(r for r in c.constraints if r.passed),
+            passed=True,
+        ),
+        "2, 3",
+    ),
+    "statement left out of its constraint": (
+        "products",
+        lambda c: terms(c, claims=c.terms.claims[:-1]),
+        "2, 3",
+    ),
+    "text of a claim": (
+        "default", lambda c: terms(c, claims=nth(c.terms.claims, 2, statement="PR >= 0")), "2, 3",
+    ),
+    "number in a constraint, wherever it stands": (
+        "no solution", lambda c: edited(c, "accuracy >= 0.999", "accuracy >= 0.998"), "2, 3",
+    ),
+    "order of results": (
+        "default", lambda c: replace(c, constraints=c.constraints[::-1]), "2, 3",
+    ),
+    "rows needed": ("no solution", lambda c: result(c, 1, rows_needed=1), "3"),
+    "kind of bound": ("default", lambda c: result(c, kind="finite-sample"), "2, 3"),
+    "name of the bound": ("hoeffding", lambda c: replace(c, bound="bernstein"), "2, 3"),
+    "estimator": ("dr", lambda c: replace(c, estimator="paired"), "3"),
+    "declared range": (
+        "betting", lambda c: edited(c, '"high": 20.0', '"high": 19.0'), "2, 3",
+    ),
+    "smallest probability": ("hoeffding", lambda c: terms(c, propensity_floor=0.05), "2, 3"),
+    "weights of a group": (
+        "default",
+        lambda c: result(
+            c, groups=nth(c.constraints[0].groups, 0, mean_weight=1.0), mean_weight=1.0
+        ),
+        "2, 3",
+    ),
+    "summary of weights": ("default", lambda c: result(c, max_weight=1.5), "2, 3"),
+    "violated assumption left out": ("paper", without_assumption, "2, 3"),
+    "violated assumption excused": ("stratified", excused, "2, 3"),
+    "warning left out": ("paper", lambda c: replace(c, warnings=()), "2, 3"),
+    "warning made up": (
+        "default", lambda c: replace(c, warnings=(*c.warnings, BEHAVIOR_MODEL)), "2, 3",
+    ),
+    "times that rows were opened": ("default", lambda c: replace(c, openings=7), "2, 3"),
+    "seed": ("default", lambda c: replace(c, seed=c.seed + 1), "1, 3"),
+    "share of candidate rows": ("stratified", lambda c: terms(c, candidate_share=0.5), "1, 3"),
+    "folds": ("crossfit", lambda c: terms(c, folds=4), "1, 2, 3"),
+    "kind of split": (
+        "stratified", lambda c: replace(c, split="random", trade_off=c.trade_off), "1, 2, 3",
+    ),
+    "place in line": ("three classes", another_place, "1, 3"),
+    "models tested": (
+        "no solution", lambda c: replace(c, candidate=replace(c.candidate, tested=0)), "2, 3",
+    ),
+    "digest of the model": ("default", lambda c: digest(c, model="0" * 64), "1"),
+    "digest of the line": ("default", lambda c: digest(c, lineup="0" * 64), "1"),
+    "digest of the split": ("default", lambda c: digest(c, split="0" * 64), "1"),
+    "digest of held-out rows": ("default", lambda c: digest(c, fairness="0" * 64), "1"),
+    "counts of a histogram": ("default", counts, "3"),
+    "rows of a picture": ("default", lambda c: replace(c, groups=nth(c.groups, 1, n=5)), "2, 3"),
+    "impact in the trade-off": (
+        "default",
+        lambda c: replace(
+            c,
+            trade_off=replace(
+                c.trade_off, models=nth(c.trade_off.models, 0, impacts=(9.0,) * 3)
+            ),
+        ),
+        "3",
+    ),
+    "classes": ("static", lambda c: replace(c, classes=("yes", "no")), "3"),
+    "columns": ("default", lambda c: replace(c, roles=replace(c.roles, label=False)), "3"),
+}  # fmt: skip
+LEVELS = {"1": "digests", "2": "arithmetic", "3": "recomputation"}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_careful_change_is_seen_at_these_levels(case, name):
+    kind, change, levels = FORGERIES[name]
+    certificate, data, model = case(kind)
+    forged = change(certificate)
+    assert forged != certificate
+    verification = verify(forged.to_json(), data=data, model=model)
+    assert verification.checks[0].status == "passed"  # the record's own digest is right
+    failed = [check for check in verification.checks if check.status == "failed"]
+    assert {check.level for check in failed} == {LEVELS[k] for k in levels.split(", ")}
+    assert all(check.detail and "Error: " not in check.detail[:20] for check in failed), failed
+
+
+def test_numbers_of_which_nothing_else_speaks_must_be_equal(case):
+    """A comparison that allows anything would not see this."""
+    certificate, data, model = case("default")
+    for change in ({"joint_delta": 0.1 + 1e-7}, {"seed": 1}, {"estimator": "is"}):
+        forged = replace(certificate, **change)
+        verification = verify(forged, data=data, model=model)
+        failed = {c.level for c in verification.checks if c.status == "failed"}
+        assert "recomputation" in failed
+
+
+def test_the_documentation_says_which_level_sees_what():
+    lines = [
+        line for line in DOCS.read_text(encoding="utf-8").splitlines() if line.startswith("| ")
+    ]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    told = {name: levels for name, levels in rows if name in FORGERIES}
+    assert told == {name: levels for name, (_, _, levels) in FORGERIES.items()}
+
+
+def test_a_constraint_that_was_never_asked_for_is_not_missed(case):
+    """What is left then is true: each model in line was tested for what the certificate says."""
+    certificate, data, model = case("static")
+    gone = certificate.terms.claims[-1].constraint
+    forged = replace(
+        terms(certificate, claims=certificate.terms.claims[:-1]),
+        constraints=tuple(r for r in certificate.constraints if r.constraint != gone),
+    )
+    verification = verify(forged, data=data, model=model)
+    failed = {
+        (check.level, check.name) for check in verification.checks if check.status == "failed"
+    }
+    # Pictures and assumptions still speak of it; whoever mends them, too, says less and no lie.
+    assert failed <= {
+        ("arithmetic", "assumptions"), ("arithmetic", "warnings"), ("arithmetic", "pictures"),
+        ("recomputation", "assumptions"), ("recomputation", "warnings"),
+        ("recomputation", "results"), ("recomputation", "pictures of groups"),
+        ("recomputation", "trade-off"), ("recomputation", "order of the test"),
+    }  # fmt: skip
+
+
+def test_another_model_in_the_place_of_the_tested_one_is_seen(case):
+    certificate, data, model = case("three classes")
+    other = type(model)(**model.get_params(deep=False))
+    line = model._trained.lineup
+    other._trained = replace(model._trained, lineup=(*line[1:], line[0]))
+    failed = [c for c in verify(certificate, data=data, model=other).checks if c.status == "failed"]
+    assert {"model", "line of models", "trade-off"} <= {c.name for c in failed}
+
+
+def test_other_rows_are_seen_whatever_is_changed(case):
+    certificate, data, model = case("three classes")
+    for name in ("features", "propensity"):
+        other = data.take(data.position)
+        changed = getattr(other, name).copy()
+        changed.flat[17] *= 1 + 1e-15
+        setattr(other, name, changed)
+        verification = verify(certificate, data=other, model=model)
+        assert "data" in {c.name for c in verification.checks if c.status == "failed"}

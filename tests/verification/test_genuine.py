@@ -1,0 +1,219 @@
+"""Certificates that elfair wrote, of every kind: nothing fails, and only what must be is skipped."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from elfair import ELFClassifier, LoggedData, certify, load, verify
+from elfair.certificate import GroupCount, LeftOut, Provenance, Version
+from elfair.partition import SealedHalf
+
+ALWAYS = {"source file", "search", "openings"}
+BEYOND = {
+    "bernstein": {"bounds"},
+    "anderson": {"bounds"},
+    "betting": {"bounds"},
+    "certify, betting": {"bounds"},
+    "variance from below": {"formulas"},
+}
+FOREIGN = {"certify", "certify, nothing set aside", "certify, betting"}
+
+
+def names(verification, status):
+    return {check.name for check in verification.checks if check.status == status}
+
+
+def test_the_kinds_below_are_all_kinds(kinds):
+    assert len(kinds) == 28
+    assert set(BEYOND) | FOREIGN <= set(kinds)
+
+
+def test_a_genuine_certificate_verifies(case, kind):
+    certificate, data, model = case(kind)
+    verification = verify(certificate.to_json(), data=data, model=model)
+    assert verification.passed, verification.text()
+    declared = ALWAYS | BEYOND.get(kind, set())
+    if kind in FOREIGN:  # nothing was searched for
+        declared -= {"search"}
+    if kind == "no constraints":  # nothing was opened
+        declared -= {"openings"}
+    assert names(verification, "skipped") == declared
+    assert not verification.complete
+
+
+def test_the_record_alone_is_checked_without_rows_or_models(case, kind):
+    verification = verify(case(kind).certificate)
+    assert verification.passed, verification.text()
+    levels = {c.level for c in verification.checks if c.status == "passed"}
+    assert levels == {"digests", "arithmetic"}
+    recomputed = [c for c in verification.checks if c.level == "recomputation"]
+    assert recomputed
+    assert all(check.status == "skipped" and check.detail for check in recomputed)
+
+
+def test_there_are_certificates_that_passed_and_others_that_did_not(case, kinds):
+    """Else the tests above would say little."""
+    passed = [case(kind).certificate.passed for kind in kinds]
+    assert 15 <= sum(passed) < len(passed) - 3
+    places = [c.place for kind in kinds if (c := case(kind).certificate.candidate) is not None]
+    assert max(places) > 1
+
+
+@pytest.mark.parametrize("kind_", ["many deltas, python", "crossfit", "regression", "tuned"])
+def test_fitting_again_finds_the_same_models(case, kind_):
+    certificate, data, model = case(kind_)
+    verification = verify(certificate, data=data, model=model, refit=True)
+    assert verification.passed, verification.text()
+    assert "search" in names(verification, "passed")
+
+
+def test_fitting_again_is_skipped_in_other_versions(case):
+    certificate, data, model = case("dr")
+    versions = (*certificate.versions[:-1], Version("scikit-learn", "0.1"))
+    other = replace(certificate, versions=versions)
+    (search,) = (
+        c for c in verify(other, data=data, model=model, refit=True).checks if c.name == "search"
+    )
+    assert search.status == "skipped"
+    assert "scikit-learn 0.1" in search.detail
+
+
+def test_a_model_found_otherwise_is_seen_by_fitting_again(case):
+    certificate, data, model = case("dr")
+    other = ELFClassifier(**{**model.get_params(deep=False), "power": 0.5})
+    other._trained = model._trained
+    (search,) = (
+        c
+        for c in verify(certificate, data=data, model=other, refit=True).checks
+        if c.name == "search"
+    )
+    assert search.status == "failed"
+    assert "other models were found" in search.detail
+
+
+@pytest.mark.parametrize("kind_", ["default", "crossfit", "regression", "scorer", "no solution"])
+def test_a_saved_model_verifies(case, kind_, tmp_path):
+    certificate, data, model = case(kind_)
+    model.save(tmp_path / "model.elfair")
+    loaded = load(tmp_path / "model.elfair", trusted=["sklearn.tree._tree.Tree"])
+    verification = verify(loaded.certificate_, data=data, model=loaded)
+    assert verification.passed, verification.text()
+    assert names(verification, "skipped") == ALWAYS
+
+
+def test_a_module_verifies():
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    rng = np.random.default_rng(0)
+    X, decision = rng.normal(size=(400, 2)), rng.integers(0, 2, 400)
+    given = {"decision": decision, "propensity": np.full(400, 0.5), "impact": X[:, 0] + decision}
+    clf = ELFClassifier("E[impact] >= -5", scorer=torch.nn.Linear(2, 2))
+    clf.fit(X, decision, **given)
+    data = LoggedData(X, decision, **given)
+    verification = verify(clf.certificate_, data=data, model=clf)
+    assert verification.passed, verification.text()
+
+
+def test_an_outcome_model_that_is_not_at_hand_is_a_reason_to_skip():
+    from sklearn.tree import DecisionTreeRegressor
+
+    rng = np.random.default_rng(0)
+    X, decision = rng.normal(size=(400, 2)), rng.integers(0, 2, 400)
+    data = LoggedData(X, decision=decision, propensity=np.full(400, 0.5), impact=X[:, 0] + decision)
+    matrix = np.tile([0.4, 0.6], (400, 1))
+    tree = DecisionTreeRegressor(max_depth=2)
+    certificate = certify(matrix, data, "E[impact] >= -5", estimator="dr", outcome_model=tree)
+    verification = verify(certificate, data=data, model=matrix)
+    assert verification.passed
+    (results,) = (c for c in verification.checks if c.name == "results")
+    assert results.status == "skipped"
+    assert "DecisionTreeRegressor" in results.detail
+
+
+def test_an_estimators_own_outcome_model_is_used():
+    from sklearn.tree import DecisionTreeRegressor
+
+    rng = np.random.default_rng(0)
+    X, decision = rng.normal(size=(400, 2)), rng.integers(0, 2, 400)
+    given = {"decision": decision, "propensity": np.full(400, 0.5), "impact": X[:, 0] + decision}
+    tree = DecisionTreeRegressor(max_depth=2, random_state=0)
+    clf = ELFClassifier(
+        "E[impact] >= -5", estimator="dr", outcome_model=tree, objective="E[impact]", candidates=2
+    )
+    clf.fit(X, **given)
+    verification = verify(clf.certificate_, data=LoggedData(X, **given), model=clf)
+    assert verification.passed, verification.text()
+    assert names(verification, "skipped") == ALWAYS
+
+
+def test_what_people_say_and_rows_left_out_are_part_of_a_genuine_certificate(case, tmp_path):
+    certificate, data, model = case("many deltas, python")
+    table = tmp_path / "loans.csv"
+    table.write_bytes(b"a,b\n1,2\n")
+    digest = hashlib.sha256(table.read_bytes()).hexdigest()
+    left_out = (LeftOut("no impact", 5, (GroupCount("T == 0", 5),)),)
+    read = Provenance("Loans", "2024", "loans.csv", digest, certificate.n + 5, left_out)
+    said = certificate.stating(chosen_by="the board", why="law", provenance=read, earlier_tests=2)
+    verification = verify(said.to_json(), data=data, model=model, source=table)
+    assert verification.passed, verification.text()
+    assert "source file" in names(verification, "passed")
+    table.write_bytes(b"a,b\n1,3\n")
+    assert names(verify(said, source=table), "failed") == {"source file"}
+    wrong = replace(said, provenance=replace(read, rows_read=certificate.n))
+    assert "numbers of rows" in names(verify(wrong), "failed")
+
+
+def test_looking_again_is_not_an_opening(case):
+    certificate, data, model = case("certify")
+    verify(certificate, data=data, model=model)
+    before = SealedHalf(data).openings
+    again = certify(model, data, [c.constraint for c in certificate.terms.claims])
+    assert again.openings == certificate.openings + 1
+    assert SealedHalf(data).openings == before
+
+
+def test_text_bytes_files_and_records_are_read_alike(case, tmp_path):
+    certificate = case("default").certificate
+    path = tmp_path / "certificate.json"
+    path.write_text(certificate.to_json(), encoding="utf-8")
+    every = [certificate, certificate.to_json(), certificate.to_json().encode(), path, str(path)]
+    assert len({verify(each).to_json() for each in every}) == 1
+
+
+def test_what_is_shown_names_each_check_and_counts_them(case):
+    verification = verify(case("default").certificate)
+    text = verification.text()
+    assert text.splitlines()[0] == "digests"
+    for check in verification.checks:
+        assert f"{check.status:<8} {check.name}" in text
+    assert "skipped" in text.splitlines()[-1]
+    document = json.loads(verification.to_json())
+    assert document["passed"] is True
+    assert document["complete"] is False
+    assert len(document["checks"]) == len(verification.checks)
+
+
+@pytest.mark.parametrize(
+    "certificate",
+    ["", "nowhere.json", b"\xff\xfe", b"", "{}", "{", None, 3, "{" * 10_000, '{"a": 1}', "\0"],
+)
+def test_what_cannot_be_read_is_one_failed_check(certificate):
+    verification = verify(certificate)
+    assert [(c.name, c.status) for c in verification.checks] == [("record", "failed")]
+    assert verification.checks[0].detail
+    assert "NOT VERIFIED" in verification.text()
+
+
+@pytest.mark.parametrize("data", ["rows", 3, [[0.0]]])
+@pytest.mark.parametrize("model", ["model", 3, [[0.5]], object()])
+def test_rows_and_models_that_are_none_fail_and_do_not_crash(case, data, model):
+    for kind in ("default", "certify", "crossfit", "no constraints"):
+        verification = verify(case(kind).certificate, data=data, model=model, source="nowhere")
+        failed = names(verification, "failed")
+        assert {"data", "split", "results"} <= failed
+        assert not verification.passed
