@@ -249,13 +249,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         return self._fit(X, y, logged)
 
     def _train(self, X: Any, y: Any, logged: Mapping[str, Any]) -> tuple[LoggedData, Trained]:
-        goal = goal_of(self.objective)
-        if y is None and goal.needs_label:
-            raise DataError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: "
-                f"objective='{self.objective}' needs labels.",
-                hint="pass the labels, or an objective that needs none, such as 'E[impact]'.",
-            )
+        self._require_label(y, goal_of(self.objective).needs_label)
         self._check_columns(X, reset=True)
         labels = None if y is None else _labels(y)
         data = LoggedData(
@@ -265,7 +259,8 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         return data, train(data, claims, self.get_params(deep=False), self._seed(), task)
 
     def _asked(self, data: LoggedData) -> tuple[tuple[Claim, ...], MakeTask]:
-        claims = read_constraints(self.constraints, self.delta, data)
+        claims, goal = read_constraints(self.constraints, self.delta, data), goal_of(self.objective)
+        self._require_label(data.label, goal.needs_label)
         if data.classes.size == 0:
             raise DataError(
                 "there are no decisions to choose from: neither y nor decision was given.",
@@ -278,7 +273,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
                 f"{source} holds only one class: {data.classes[0]!r}; at least two are needed.",
                 hint="a classifier has nothing to decide here.",
             )
-        goal_of(self.objective).check_decisions(data)
+        goal.check_decisions(data)
         return claims, make_task
 
     def _remember(self, data: LoggedData) -> None:

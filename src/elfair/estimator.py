@@ -40,6 +40,14 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         for it.
         """
 
+    def _require_label(self, y: Any, needed: bool) -> None:
+        if needed and y is None:
+            raise DataError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: "
+                f"objective='{self.objective}' needs labels.",
+                hint="pass the labels, or an objective that needs none, such as 'E[impact]'.",
+            )
+
     def _remember(self, data: LoggedData) -> None:
         """Keep what predictions need of the data, beside the model."""
 

@@ -184,13 +184,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         return self._fit(X, y, logged)
 
     def _train(self, X: Any, y: Any, logged: Mapping[str, Any]) -> tuple[LoggedData, Trained]:
-        task = task_of(self.objective, self.spread)  # what is wrong with these is said first
-        if y is None and task.needs_label:
-            raise DataError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: "
-                f"objective='{self.objective}' needs labels.",
-                hint="pass the labels, or an objective that needs none, such as 'E[impact]'.",
-            )
+        self._require_label(y, task_of(self.objective, self.spread).needs_label)
         self._check_columns(X, reset=True)
         data = ContinuousData(X, None if y is None else _measurements(y), **logged)
         claims, make = self._asked(data)
@@ -199,6 +193,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
     def _asked(self, data: LoggedData) -> tuple[tuple[Claim, ...], MakeTask]:
         assert isinstance(data, ContinuousData)
         task = task_of(self.objective, self.spread)
+        self._require_label(data.label, task.needs_label)
         claims = read_constraints(self.constraints, self.delta, data)
         means = [mean for claim in claims for mean in claim.means]
         data.thresholds = thresholds_of([*means, *task.means])

@@ -1,0 +1,245 @@
+"""plan_rows: how many rows a fit would need, told from the candidate half of a pilot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import ceil, isfinite, sqrt
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from elfair.certificate import EVERYONE
+from elfair.classifier import ELFClassifier
+from elfair.constraints import Claim
+from elfair.continuous import ContinuousData
+from elfair.data import LoggedData
+from elfair.errors import DataError, InputError
+from elfair.estimator import ELFEstimator
+from elfair.language import holds
+from elfair.partition import partition
+from elfair.planning.answer import find_rows, notes_on, points
+from elfair.planning.curve import ceiling_of, fit_curves
+from elfair.planning.record import RowPlan
+from elfair.planning.trials import FEWEST_ROWS, STEP, Fitting, binding, grow
+from elfair.regressor import ELFRegressor
+from elfair.remarks import FEW_ROWS
+from elfair.statistics import impact_of
+from elfair.targets import Target
+
+#: No number of rows is named beyond so many times those at hand.
+HORIZON = 100
+#: Parts are never smaller than this.
+SMALLEST = 32
+CROSSFIT = (
+    "split='crossfit' tests every row: those that this plan looked at must not be among the rows "
+    "of the fit, or they have been seen before their test"
+)
+
+
+def plan_rows(
+    estimator: ELFEstimator,
+    data: LoggedData,
+    *,
+    share: float = 0.9,
+    improvement: float | None = None,
+    fits: int = 10,
+    n_jobs: int = 1,
+) -> RowPlan:
+    """How many rows ``fit`` would need to return a model, told from the rows at hand.
+
+    Models are searched for and tested, as ``fit`` would, on parts of different sizes of the
+    *candidate half* that ``fit`` with this estimator and seed would make of ``data``; the held-out
+    half is not looked at, so that planning costs nothing of the guarantee. A curve through what
+    came of them says how probable a solution is at any number of rows. The probability is an
+    average over what the pilot leaves open: who plans by it gets a solution in about ``share`` of
+    all cases, lucky and unlucky pilots taken together.
+
+    Parameters
+    ----------
+    estimator : ELFClassifier or ELFRegressor
+        What is to be fitted, with its constraints and all other parameters; ``random_state`` must
+        be a whole number, since the split depends on it.
+    data : LoggedData
+        The rows at hand (`ContinuousData` for a regressor): a pilot, or all there is.
+    share : float, default 0.9
+        The wanted probability that ``fit`` returns a model.
+    improvement : float, optional
+        Plan for more than the constraints ask: every statement about an impact under the new model
+        is to be *certified* with so much to spare, as if its threshold were raised by it (or, where
+        a small impact is good, lowered). It is on the scale of the impact, or of whatever the
+        statement compares: a difference, a probability, a quantile. Statements about anything else,
+        such as accuracy, stay as they are. With ``E[impact | T == 1] >= E_logged[impact | T == 1]``
+        and 0.05, the answer is how many rows would show that group 1 is better off by at least
+        0.05.
+    fits : int, default 10
+        How many models are tested at each of about five sizes.
+    n_jobs : int, default 1
+        Processes (joblib); -1 for one on each core.
+
+    Returns
+    -------
+    RowPlan
+
+    Examples
+    --------
+    >>> from elfair.experiments import FosterCare
+    >>> population = FosterCare(alpha=0.9)
+    >>> draw = population.sample(2000, seed=1)
+    >>> data = LoggedData(draw.features, draw.label, **draw.logged)
+    >>> plan = plan_rows(ELFClassifier(population.constraints), data)
+    >>> plan.verdict, 250 < plan.rows < 1200
+    ('measured', True)
+    >>> list(plan.groups)
+    ['T == 0', 'T == 1', 'everyone']
+    """
+    _check_options(share, improvement, fits)
+    _check_estimator(estimator, data)
+    claims, task = estimator._asked(data)
+    if not claims:
+        raise InputError(
+            "there is nothing to plan for: without constraints nothing is tested, and fit returns "
+            "a model from any number of rows.",
+            hint="give the estimator constraints.",
+        )
+    if improvement is not None:
+        claims = _improved(claims, data, float(improvement))
+    seed, crossfit = estimator._seed(), estimator.split == "crossfit"
+    candidate, _ = partition(
+        data,
+        candidate_fraction=estimator.candidate_fraction,
+        seed=seed,
+        stratified=estimator.split == "stratified",
+    )
+    shares = _shares(claims, data)
+    tested = 1.0 if crossfit else 1 - float(estimator.candidate_fraction)
+    smallest = _smallest(shares, tested, candidate.n)
+    # One model is enough: of a whole line, the first decides whether there is a solution.
+    parameters = {**estimator.get_params(deep=False), "candidates": 1}
+    sizes = grow(Fitting(claims, parameters, task), candidate, smallest, share, fits, seed, n_jobs)
+    target = Target(estimator.power, estimator.inflation, estimator.xi)
+    # Where folds learn from each other's rows, the search expects all rows' own error alone.
+    luck = 1.0 if crossfit else sqrt(1 / (1 - tested))
+    ceiling = ceiling_of(target, luck, sizes)
+    curves = fit_curves(sizes, ceiling, candidate.n, tested, seed)
+    answer = find_rows(curves, sizes, share, HORIZON * data.n)
+    rows, largest = answer.rows, sizes[-1].rows
+    notes = notes_on(answer, curves, sizes, share, data.n)
+    if crossfit:
+        notes.append(CROSSFIT)
+    if rows is not None:
+        few = [name for name, part in shares.items() if tested * part * rows < FEW_ROWS]
+        notes += [f"fewer than {FEW_ROWS} rows with {name} would be tested" for name in few]
+    return RowPlan(
+        share=float(share),
+        improvement=None if improvement is None else float(improvement),
+        verdict=answer.verdict,
+        rows=rows,
+        low=answer.low,
+        high=answer.high,
+        groups={} if rows is None else {name: ceil(part * rows) for name, part in shares.items()},
+        curve=points(curves, sizes, max(2 * largest, 2 * rows if rows else 16 * largest)),
+        binding=binding(sizes),
+        pilot=data.n,
+        looked_at=candidate.n,
+        notes=tuple(notes),
+    )
+
+
+def _check_options(share: Any, improvement: Any, fits: Any) -> None:
+    if not isinstance(share, Real) or not 0 < float(share) < 1:
+        raise InputError(
+            f"share must be a probability between 0 and 1. Got {share!r} instead.",
+            hint="0.9 asks for the rows that give a solution in 90 % of all cases.",
+        )
+    if improvement is not None and not (
+        isinstance(improvement, Real) and isfinite(improvement) and float(improvement) > 0
+    ):
+        raise InputError(
+            f"improvement must be a number above 0, on the scale of the impact, or None. "
+            f"Got {improvement!r} instead.",
+            hint="leave it out to plan for the constraints as they are.",
+        )
+    if not isinstance(fits, Integral) or fits < 3:
+        raise InputError(
+            f"fits must be a whole number of at least 3. Got {fits!r} instead.",
+            hint="10 is the default.",
+        )
+
+
+def _check_estimator(estimator: Any, data: Any) -> None:
+    """Refuse what ``fit`` would do something else with, or what could not be repeated."""
+    if not isinstance(estimator, ELFClassifier | ELFRegressor):
+        raise InputError(
+            f"estimator must be an ELFClassifier or an ELFRegressor. Got "
+            f"{type(estimator).__name__} instead.",
+            hint="of a Pipeline, plan the last step, with data as it arrives there.",
+        )
+    wanted = ContinuousData if isinstance(estimator, ELFRegressor) else LoggedData
+    numbers = isinstance(data, ContinuousData)
+    if not isinstance(data, LoggedData) or numbers != (wanted is ContinuousData):
+        raise InputError(
+            f"an {type(estimator).__name__} is planned with {wanted.__name__}. Got "
+            f"{type(data).__name__} instead.",
+            hint=f"{wanted.__name__}(X, y, decision=..., propensity=..., impact=...) makes one.",
+        )
+    if isinstance(estimator.random_state, bool) or not isinstance(estimator.random_state, Integral):
+        raise InputError(
+            "random_state must be a whole number: the candidate half, which alone may be looked "
+            f"at, depends on it. Got {estimator.random_state!r} instead.",
+            hint="decide on a seed before the first look at the data.",
+        )
+    positive = getattr(estimator, "positive", None)
+    if positive is not None and positive != data.positive:
+        raise InputError(
+            f"the estimator has positive={positive!r}, the data {data.positive!r}.",
+            hint="pass positive= to LoggedData as well.",
+        )
+
+
+def _improved(claims: tuple[Claim, ...], data: LoggedData, by: float) -> tuple[Claim, ...]:
+    """The claims with so much to spare, where they are about impacts under the new model."""
+    about = [
+        bool(claim.statistics)
+        or any(not mean.logged and impact_of(mean, data) is not None for mean in claim.means)
+        for claim in claims
+    ]
+    if not any(about):
+        raise InputError(
+            "improvement is on the scale of an impact, and no constraint is about one.",
+            hint="leave it out, or add a constraint such as E[impact] >= E_logged[impact].",
+        )
+    return tuple(
+        _with_room(claim, by) if yes else claim for claim, yes in zip(claims, about, strict=True)
+    )
+
+
+def _with_room(claim: Claim, by: float) -> Claim:
+    form = claim.conjunct.form
+    raised = replace(form, constant=form.constant + by)
+    return replace(claim, conjunct=replace(claim.conjunct, form=raised))
+
+
+def _shares(claims: Sequence[Claim], data: LoggedData) -> dict[str, float]:
+    """The share of rows that meet each condition."""
+    given = dict.fromkeys(given for claim in claims for given in claim.conditions)
+    return {
+        EVERYONE if each is None else str(each): float(np.mean(holds(each, data))) for each in given
+    }
+
+
+def _smallest(shares: dict[str, float], tested: float, n: int) -> int:
+    """The smallest size at which each condition has rows to be tested on."""
+    rarest = min(shares, key=lambda name: shares[name])
+    if shares[rarest] == 0:
+        return SMALLEST  # the first fit says what is wrong
+    smallest = max(SMALLEST, ceil(FEWEST_ROWS / (tested * shares[rarest])))
+    if n < STEP * smallest:
+        raise DataError(
+            f"there are too few rows to plan from: {n} candidate rows, "
+            f"{round(n * shares[rarest])} of them with {rarest}. At least "
+            f"{ceil(STEP * smallest)} are needed.",
+            hint="gather more rows, or ask about a larger group.",
+        )
+    return smallest
