@@ -6,7 +6,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from elfair.data import LoggedData
 from elfair.decisions import seeded
 from elfair.errors import DataError, FeatureTypeError, NoSolutionFoundError
 from elfair.training import MakeTask, Trained
+
+if TYPE_CHECKING:
+    from elfair.report import Report
 
 Floats = NDArray[np.float64]
 
@@ -118,6 +121,12 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         from elfair.persistence import save
 
         save(self, path, encoding=encoding)
+
+    def report(self) -> Report:
+        """The result as a report: ``report().write_html("report.html")``."""
+        check_is_fitted(self)
+        certificate: Certificate = self.certificate_
+        return certificate.report()
 
     def _check_columns(self, X: Any, *, reset: bool) -> None:
         """Remember the number and names of the features, or hold others against them."""

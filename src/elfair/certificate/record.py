@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from elfair.certificate.pictures import GroupPicture, TradeOff
 from elfair.certificate.results import ConstraintResult
@@ -21,6 +21,9 @@ from elfair.certificate.terms import (
 )
 from elfair.errors import InputError, did_you_mean
 from elfair.writing import write_whole
+
+if TYPE_CHECKING:
+    from elfair.report import Report
 
 Status = Literal["checked", "declared", "violated"]
 Split = Literal["random", "stratified", "crossfit", "none"]
@@ -209,6 +212,24 @@ class Certificate:
         from elfair.report.terminal import explain
 
         return explain(self)
+
+    def report(self) -> Report:
+        """The result as a report: HTML, Markdown, text.
+
+        Examples
+        --------
+        >>> from elfair import LoggedData, certify
+        >>> data = LoggedData([[0.0]] * 320, [0, 1] * 160)
+        >>> certificate = certify([0.2, 0.7] * 160, data, "accuracy >= 0.7")
+        >>> certificate.report().markdown().splitlines()[0]
+        '# Solution found: the statement passed the test on 320 held-out rows.'
+        """
+        from elfair.report import Report
+
+        return Report(self)
+
+    def _repr_html_(self) -> str:
+        return self.report()._repr_html_()
 
     def stating(
         self,

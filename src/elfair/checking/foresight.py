@@ -1,10 +1,22 @@
 """What is foreseen of the test, from candidate rows alone.
 
-The best of many models looks better, on the rows it was found on, than it is: on the foster-care
-population at 500 rows and alpha = 0.2 a best model was predicted to pass with probability .60 and
-passed in .22 of all draws. So models are found on some folds of the candidate half and judged on
-the remaining one, each fold in turn: what is foreseen is that of a model found on fewer rows, which
-errs on the cautious side.
+The best of many models looks better, on the rows it was found on, than it is. So models are found
+on some folds of the candidate half and judged on the remaining one, each fold in turn. What remains
+is the noise of the candidate rows themselves: where there is nothing to gain, a chance of .3 is
+foreseen on average and .1 is true; where there is, models found on fewer rows do a little worse.
+On the foster-care population, one statement about group 1, average over draws:
+
+===========  =====  ========================  =============  ========
+alpha        rows   on rows it was found on   foreseen here  returned
+===========  =====  ========================  =============  ========
+0.2           500   .61                       .39            .21
+0.2          2000   .81                       .57            .65
+0 (no gain)   500   .49                       .31            .08
+0 (no gain)  2000   .45                       .28            .08
+===========  =====  ========================  =============  ========
+
+Of 57 draws in which a statement was called out of reach (27 of these, 30 with more asked for),
+fit returned a model in 2: a test at the edge passes with probability delta, and no more is said.
 """
 
 from __future__ import annotations
@@ -32,8 +44,8 @@ FOLDS = 3
 #: A chance above this is called likely.
 LIKELY = 0.8
 #: How many standard errors the best g that there can be has to be above 0, before it is said that
-#: no number of rows would do.
-ERRORS = 2.0
+#: no number of rows would do: wrong one time in twenty at worst.
+ERRORS = 1.645
 
 
 class Foreseen(NamedTuple):
@@ -123,4 +135,5 @@ def _never(whole: tuple[Selection, Plan, LoggedData], n_test: int, claim: int) -
     bench = Bench(*whole, n_test)
     best = bench.lowest(claim, bench.starts, MEAN)
     levels = bench.predict(claim, best).levels
-    return levels.mean > ERRORS * levels.spread / sqrt(whole[2].n)
+    by_candidates = sqrt(n_test / (n_test + whole[2].n))  # the rest of the error is the test's
+    return levels.mean > ERRORS * levels.error * by_candidates

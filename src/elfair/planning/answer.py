@@ -7,7 +7,6 @@ from math import ceil, floor, isfinite, log10
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
 
 from elfair.planning.curve import Curves
 from elfair.planning.record import CurvePoint, Verdict
@@ -15,8 +14,8 @@ from elfair.planning.trials import STEP, Size
 
 #: The ends of intervals: 80 % lie between.
 ENDS = (0.1, 0.9)
-#: Numbers of rows that are looked at, up to the horizon: 2 % apart.
-APART = 1.02
+#: Numbers of rows that are looked at, up to the horizon: 3 % apart.
+APART = 1.03
 #: An interval that is wider than this is worth a note.
 WIDE = 4.0
 
@@ -55,8 +54,8 @@ def find_rows(curves: Curves, sizes: Sequence[Size], share: float, horizon: int)
     if isfinite(mean):
         beyond = mean > sizes[-1].rows
         return Answer("extrapolated" if beyond else "measured", raised(mean), *ends)
-    grows = curves.best[0] > 0 and ndtr(curves.best[2] / curves.spread) >= share
-    return Answer("too uncertain" if isfinite(best) or grows else "infeasible", None, *ends)
+    possible = isfinite(best) or (curves.best[0] > 0 and curves.most(horizon) >= share)
+    return Answer("too uncertain" if possible else "infeasible", None, *ends)
 
 
 def raised(rows: float) -> int:
@@ -132,12 +131,6 @@ def notes_on(
             "as far as the candidate rows can tell, no model is on the right side of all "
             "constraints: more rows would show that more clearly"
         )
-    elif verdict == "infeasible":
-        most = float(ndtr(curves.best[2] / curves.spread))
-        notes.append(
-            f"the search keeps a margin with which about {most:.2f} of all fits pass, however many "
-            f"rows there are: raise power (or inflation) for {share:g}"
-        )
     elif verdict == "too uncertain":
         notes.append(
             f"the {pilot:,} rows at hand show too small an effect to be sure of it; plan again "
@@ -150,6 +143,11 @@ def notes_on(
         )
     elif rows is not None and rows <= raised(sizes[0].rows):
         notes.append(f"fewer rows may do: no part of fewer than {sizes[0].rows:,} was tried")
+    if curves.best[0] > 0 and curves.most(tried) < share:
+        notes.append(
+            f"with the margin that the search keeps, about {curves.most(tried):.2f} of all fits "
+            f"pass, and hardly more with more rows: raise power (or inflation) for {share:g}"
+        )
     if rows is not None and (high is None or low is None or high > WIDE * low):
         notes.append("very uncertain: take the interval for the answer, or plan with more rows")
     small = sum(not trial.statement for size in sizes for trial in size.trials)

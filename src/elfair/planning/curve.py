@@ -35,7 +35,7 @@ TAKEN, TAKEN_ERROR, CEILING_ERROR = 0.6, 0.5, 0.4
 #: How sharply scores bend into their ceiling.
 SHARPNESS = 2.5
 #: Curves that could be the true one.
-CURVES = 2_000
+CURVES = 1_000
 
 
 @dataclass(frozen=True)
@@ -108,6 +108,10 @@ class Curves:
         best: Floats = self._chance(self.best[:, None], rows)[0]
         return best
 
+    def most(self, rows: int) -> float:
+        """The probability that the likeliest curve's ceiling leaves."""
+        return float(ndtr((self.best[2] + self.growth * sqrt(rows)) / self.spread))
+
     def chances(self, rows: Floats) -> Floats:
         """The probability of a solution, of shape (curves, sizes)."""
         return self._chance(self.drawn, rows)
@@ -148,28 +152,29 @@ def fit_curves(
     # Parts share rows, so that their scores vary less than those of separate data sets would; and
     # the worst of several statements varies less than the one that is left to fail in the end.
     shared = np.minimum(tested * rows / pilot_rows, 0.5)
-    spread = sqrt(max(float(np.mean(inside / (1 - shared))), 1.0))
+    spread = sqrt(max(float(np.median(inside / (1 - shared))), 1.0))
     errors = spread / np.sqrt(counts)
     widths = np.array([trial.width for trial in sizes[-1].trials])
     taken = float(np.median(widths)) + TAKEN
 
+    # a in scores per sqrt(n), times that of the pilot: numbers of a size that a solver likes. Where
+    # nearly all models pass at every size, it could be anything from some number on.
+    slope = float(np.median((means + taken) * np.sqrt(pilot_rows / rows)))
+    slope_error = 1 + abs(slope) / 2
+
     def off(parameters: Floats) -> Floats:
         a, b, top = parameters
         expected = _mean_score(a / sqrt(pilot_rows), b, top, ceiling.growth, rows)
-        return np.array(
-            [
-                *((means - expected) / errors),
-                (b - taken) / TAKEN_ERROR,
-                (top - ceiling.start) / CEILING_ERROR,
-            ]
-        )
+        priors = [
+            (a - slope) / slope_error,
+            (b - taken) / TAKEN_ERROR,
+            (top - ceiling.start) / CEILING_ERROR,
+        ]
+        return np.array([*((means - expected) / errors), *priors])
 
-    # a in scores per sqrt(n), times that of the pilot: numbers of a size that a solver likes.
-    slopes = (means + taken) * np.sqrt(pilot_rows / rows)
-    found = least_squares(off, [float(np.median(slopes)), taken, ceiling.start])
-    # Parameters that nothing was learnt of stay where their priors put them.
+    found = least_squares(off, [slope, taken, ceiling.start])
     by = np.asarray(found.jac)
-    covariance = np.linalg.pinv(by.T @ by + 1e-9 * np.eye(3))
+    covariance = np.linalg.inv(by.T @ by)
     covariance[0, 0] += tested * spread**2  # the pilot's own luck
     drawn = np.random.default_rng(seed).multivariate_normal(found.x, covariance, CURVES).T
     scale = np.array([1 / sqrt(pilot_rows), 1.0, 1.0])

@@ -1,0 +1,123 @@
+"""A document as Markdown (CommonMark, with tables as GitHub has them).
+
+Pictures are left out: what they show is in the tables.
+"""
+
+from __future__ import annotations
+
+import re
+
+from elfair.report.blocks import (
+    Alarm,
+    Block,
+    Bullets,
+    Code,
+    Definitions,
+    Document,
+    Folded,
+    Inline,
+    Line,
+    Panels,
+    Paragraph,
+    Part,
+    Strips,
+    Table,
+    Verbatim,
+    parts,
+)
+
+#: What Markdown, or HTML inside it, would take for more than a character.
+SPECIAL = re.compile(r"([\\`*_\[\]<>&|#~!])")
+
+
+def markdown(document: Document) -> str:
+    """The whole report.
+
+    Parameters
+    ----------
+    document : Document
+        The report.
+    """
+    pieces = [f"# {_text(document.verdict)}", _text(document.title)]
+    if document.about:
+        pieces.append(_text(" · ".join(document.about)))
+    pieces += _blocks(document.opening)
+    pieces.append("\n".join(f"- {_text(what)}: {_text(value)}" for value, what in document.facts))
+    for section in document.sections:
+        pieces += [f"## {_text(section.title)}", *_blocks(section.blocks)]
+    return "\n\n".join(pieces) + "\n"
+
+
+def _blocks(blocks: tuple[Block, ...]) -> list[str]:
+    return [piece for block in blocks for piece in _block(block)]
+
+
+def _block(block: Block) -> list[str]:
+    match block:
+        case Paragraph():
+            return [_line(block.line)]
+        case Bullets():
+            return ["\n".join(f"- {_line(item)}" for item in block.items)]
+        case Definitions():
+            return ["\n".join(f"- **{_line(term)}**: {_line(what)}" for term, what in block.items)]
+        case Verbatim():
+            return [_fenced(block.text)]
+        case Table():
+            return [f"*{_text(block.caption)}*", _table(block)]
+        case Alarm():
+            return [f"> **{_text(block.title)}**", *(f"> {p}" for p in _quoted(block))]
+        case Folded():
+            return _blocks(block.blocks)
+        case Part():
+            return [f"### {_line(block.title)}", *_blocks(block.blocks)]
+        case Strips() | Panels():
+            return []
+
+
+def _quoted(block: Alarm) -> list[str]:
+    return [piece.replace("\n", "\n> ") for piece in _blocks(block.blocks)]
+
+
+def _table(table: Table) -> str:
+    rule = ["---" if k < table.words else "---:" for k in range(len(table.headings))]
+    rows = [[_text(heading) for heading in table.headings], rule]
+    rows += [[_cell(cell) for cell in row] for row in table.rows]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _cell(cell: Line) -> str:
+    # Inside a table a bar ends the cell, even in code, unless a backslash stands before it.
+    return "".join(
+        _inline(part).replace("|", "\\|") if isinstance(part, Code) else _inline(part)
+        for part in parts(cell)
+    )
+
+
+def _line(line: Line) -> str:
+    return "".join(map(_inline, parts(line)))
+
+
+def _inline(part: Inline) -> str:
+    return _code(part.text) if isinstance(part, Code) else _text(part)
+
+
+def _text(text: str) -> str:
+    """Plain words, on one line, of which nothing is read as markup."""
+    return SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def _code(text: str) -> str:
+    """Code, on one line, between more backticks than it has in a row."""
+    text = " ".join(text.split())
+    ticks = "`" * (_longest_run(text) + 1)
+    space = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{ticks}{space}{text}{space}{ticks}" if text else ""
+
+
+def _fenced(text: str) -> str:
+    fence = "`" * max(3, _longest_run(text) + 1)
+    return f"{fence}\n{text.rstrip()}\n{fence}"
+
+
+def _longest_run(text: str) -> int:
+    return max(map(len, re.findall("`+", text)), default=0)

@@ -1,0 +1,91 @@
+"""A report: everything about a result that people read."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+
+from elfair.certificate import Certificate
+from elfair.report.blocks import Alarm, Block, Document
+from elfair.report.document import document
+from elfair.report.terminal import explain
+from elfair.writing import write_whole
+
+
+@dataclass(frozen=True)
+class Report:
+    """A certificate in the forms that people read; all of them are rendered from it alone.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        The result.
+
+    Examples
+    --------
+    >>> from elfair import LoggedData, certify
+    >>> data = LoggedData([[0.0]] * 240, [0, 1] * 120)
+    >>> report = Report(certify([0.2, 0.7] * 120, data, "accuracy >= 0.7"))
+    >>> print(report.text().splitlines()[0])
+    Solution found: the statement passed the test on 240 held-out rows.
+    >>> report.html()[:15], "<script" in report.html()
+    ('<!DOCTYPE html>', False)
+    """
+
+    certificate: Certificate
+
+    def html(self) -> str:
+        """One HTML page: no script, nothing to load, light and dark, and fit for paper."""
+        from elfair.report.html import page
+
+        return page(self._document)
+
+    def markdown(self) -> str:
+        """The same in Markdown; tables in the place of pictures."""
+        from elfair.report.markdown import markdown
+
+        return markdown(self._document)
+
+    def text(self) -> str:
+        """The result in sentences, for the terminal."""
+        return explain(self.certificate)
+
+    def write_html(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file; its folder must exist.
+        """
+        write_whole(path, self.html())
+
+    def write_markdown(self, path: str | os.PathLike[str]) -> None:
+        """Write the Markdown to a file.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file; its folder must exist.
+        """
+        write_whole(path, self.markdown())
+
+    def _repr_html_(self) -> str:
+        from elfair.report.html import fragment
+
+        return fragment(self._document, self._in_short)
+
+    @cached_property
+    def _document(self) -> Document:
+        return document(self.certificate)
+
+    @property
+    def _in_short(self) -> tuple[Block, ...]:
+        """What a notebook shows: what must not be overlooked, the picture, the table."""
+        by_key = {section.key: section.blocks for section in self._document.sections}
+        return (
+            *(block for block in self._document.opening if isinstance(block, Alarm)),
+            *by_key.get("statements", ()),
+            *by_key.get("table", ())[:1],
+        )

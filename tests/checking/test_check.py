@@ -1,0 +1,247 @@
+"""check: sealed rows stay sealed, forecasts hold against the truth, settings are respected."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from elfair import CheckReport, ELFClassifier, ELFRegressor, LoggedData, check
+from elfair.continuous import ContinuousData
+from elfair.errors import ConstraintError, InputError
+from elfair.experiments import Dosage, FosterCare, Lending
+from elfair.partition import partition, row_keys
+
+NO_WORSE = [f"E[impact | T == {t}] >= E_logged[impact | T == {t}]" for t in (0, 1)]
+CONSTRAINTS = [*NO_WORSE, "accuracy >= 0.75"]
+
+
+def held_out(data: LoggedData, seed: int = 0) -> np.ndarray:
+    """The rows that fit will hold out, told from the keys and not by the checked code."""
+    chosen = np.argsort(row_keys(data, seed))[: round(0.6 * data.n)]
+    return np.setdiff1d(np.arange(data.n), chosen)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"estimator": "is"},
+        {"estimator": "dr"},
+        {"bound": "betting", "impact_range": (-9.0, 9.0), "constraints": NO_WORSE[1]},
+        {"constraints": ["TPR[T == 1] >= 0.6", "quantile[impact, 0.2 | T == 1] >= 0.2"]},
+        {"split": "crossfit"},
+    ],
+    ids=str,
+)
+def test_held_out_impacts_and_labels_are_never_looked_at(log, settings):
+    table = log(200, population=FosterCare(clipped=True))
+    settings = {"constraints": CONSTRAINTS} | settings
+    report = check(ELFClassifier(**settings), LoggedData(**table))
+    sealed = held_out(LoggedData(**table))
+    if settings.get("split") == "crossfit":
+        sealed = np.arange(200)
+    changed = log(200, population=FosterCare(clipped=True))
+    changed["impact"] = changed["impact"].copy()
+    changed["impact"][sealed] = np.linspace(-5, 5, sealed.size)
+    changed["y"] = changed["y"].copy()
+    changed["y"][sealed] = np.arange(sealed.size) % 2
+    assert check(ELFClassifier(**settings), LoggedData(**changed)).to_json() == report.to_json()
+
+
+def test_candidate_impacts_are_looked_at(log):
+    table = log(300)
+    first = check(ELFClassifier(CONSTRAINTS), LoggedData(**table))
+    seen = np.setdiff1d(np.arange(300), held_out(LoggedData(**table)))
+    table["impact"] = table["impact"].copy()
+    table["impact"][seen] += np.linspace(-1, 1, seen.size)
+    assert check(ELFClassifier(CONSTRAINTS), LoggedData(**table)) != first
+
+
+def test_nothing_is_spent(log):
+    data = LoggedData(**log(300, seed=77))
+    check(ELFClassifier(CONSTRAINTS), data)
+    assert partition(data, seed=0)[1].openings == 0
+
+
+def test_groups_are_those_of_the_constraints_and_of_the_split(log):
+    table = log(500, seed=3)
+    report = check(ELFClassifier(CONSTRAINTS), LoggedData(**table))
+    sealed = held_out(LoggedData(**table))
+    assert [group.condition for group in report.groups] == ["everyone", "T == 0", "T == 1"]
+    one = report.groups[2]
+    inside = table["sensitive_features"]["T"] == 1
+    assert one.held_out == inside[sealed].sum()
+    assert one.candidate == inside.sum() - inside[sealed].sum()
+    assert one.share == pytest.approx(inside.mean())
+    assert one.decisions[1].share == pytest.approx(table["decision"][inside].mean())
+    assert one.overlap.smallest == table["propensity"][inside].min()
+    assert one.overlap.largest_weight == pytest.approx(1 / one.overlap.smallest)
+    assert sum(one.overlap.counts) == inside.sum()
+    below = (table["propensity"][inside] <= 0.1).sum()
+    assert sum(one.overlap.counts[:4]) == below
+
+
+def test_weights_are_those_that_the_certificate_will_show(log):
+    table = log(4000, seed=1)
+    report = check(ELFClassifier(CONSTRAINTS, candidates=1), LoggedData(**table))
+    clf = ELFClassifier(CONSTRAINTS, candidates=1).fit(table.pop("X"), table.pop("y"), **table)
+    shown = {g.condition: g for r in clf.certificate_.constraints for g in r.groups if g.ess}
+    for group in report.groups[1:]:
+        (first,) = group.weights
+        assert first.ess == pytest.approx(shown[group.condition].ess, rel=0.1)
+        assert group.held_out == shown[group.condition].n
+
+
+def test_a_condition_on_the_label_is_counted_among_candidates_alone(log):
+    report = check(ELFClassifier("TPR[T == 1] >= 0.2"), LoggedData(**log(500)))
+    group = report.groups[-1]
+    assert group.expected
+    assert group.held_out == round(group.candidate * 200 / 300)
+
+
+def test_less_is_foreseen_than_the_search_hopes_for(log):
+    """The best of many models looks better, on the rows that it was found on, than it is."""
+    foreseen, returned, hoped = [], [], []
+    for seed in range(12):
+        table = log(500, seed, FosterCare(alpha=0.2))
+        clf = ELFClassifier(NO_WORSE[1], candidates=1)
+        foreseen.append(check(clf, LoggedData(**table)).chance)
+        clf.fit(table.pop("X"), table.pop("y"), **table)
+        returned.append(clf.solution_found_)
+        hoped.append(clf.certificate_.candidate.predicted_pass)
+    assert np.mean(hoped) - np.mean(foreseen) > 0.1
+    assert abs(np.mean(foreseen) - np.mean(returned)) < abs(np.mean(hoped) - np.mean(returned))
+
+
+def test_what_is_out_of_reach_is_not_returned(log):
+    """The largest gain that there is, of the model that always decides 1, is 0.098."""
+    text = f"{NO_WORSE[1]} + 0.3"
+    for seed in range(4):
+        table = log(1000, seed, FosterCare(alpha=0.2))
+        (statement,) = check(ELFClassifier(text), LoggedData(**table)).statements
+        assert statement.reach == "out of reach at any number of rows"
+        assert statement.alone.chance < 0.01
+        assert not ELFClassifier(text).fit(table.pop("X"), table.pop("y"), **table).solution_found_
+
+
+def test_what_more_rows_could_reach_is_not_called_out_of_reach_for_ever(log):
+    """The largest gain that there is, 0.098, is more than is asked for."""
+    found = []
+    for seed in range(5):
+        table = log(400, seed, FosterCare(alpha=0.2))
+        (statement,) = check(ELFClassifier(f"{NO_WORSE[1]} + 0.09"), LoggedData(**table)).statements
+        found.append(statement.reach)
+    assert "out of reach at this number of rows" in found
+    assert "out of reach at any number of rows" not in found
+
+
+def test_a_model_that_is_sure_to_pass_is_foreseen_to(log):
+    report = check(ELFClassifier(CONSTRAINTS), LoggedData(**log(1000)))
+    assert report.ok
+    assert [statement.reach for statement in report.statements] == ["likely"] * 3
+    truth = FosterCare().truth(lambda X: np.ones(len(X)))
+    for t, statement in enumerate(report.statements[:2]):
+        assert statement.alone.estimate == pytest.approx(truth.violation[t], abs=0.08)
+        assert statement.alone.upper < statement.together.upper < 0
+    assert report.chance > 0.8
+
+
+def test_lending_is_checked(log):
+    population = Lending()
+    report = check(ELFClassifier(population.constraints), LoggedData(**log(2000, 0, population)))
+    assert report.ok
+    assert [finding.what for finding in report.findings] == ["people cannot be told apart"]
+    assert all(statement.alone is not None for statement in report.statements)
+
+
+def test_numbers_are_checked():
+    population = Dosage()
+    draw = population.sample(600, seed=1)
+    data = ContinuousData(
+        draw.features,
+        draw.label,
+        sensitive_features={"T": draw.group},
+        decision=draw.decision,
+        propensity=draw.propensity,
+        behavior_spread=population.spread,
+        impact=draw.impact,
+    )
+    report = check(ELFRegressor(population.constraints), data)
+    assert report.ok
+    assert report.groups[0].overlap is None
+    assert report.groups[1].weights[0].ess > 0
+    assert all(statement.alone is not None for statement in report.statements)
+
+
+@pytest.mark.parametrize(
+    ("settings", "note"),
+    [
+        ({"split": "crossfit"}, "nothing is foreseen of impacts"),
+        ({"candidate_tuning": {"power": [0.8, 0.95]}}, "candidate_tuning was left aside"),
+        ({"split": "stratified"}, "assumption violated: halves independent"),
+        ({"estimator": "is"}, "assumption violated: tau is known"),
+    ],
+    ids=str,
+)
+def test_settings_that_matter_are_named(log, settings, note):
+    report = check(ELFClassifier(CONSTRAINTS, **settings), LoggedData(**log(300)))
+    assert note in [finding.what for finding in report.findings]
+
+
+def test_without_constraints_nothing_is_tested(log):
+    report = check(ELFClassifier(), LoggedData(**log(100)))
+    assert report.ok
+    assert (report.n_candidate, report.n_held_out, report.split) == (100, 0, "none")
+    assert report.findings[0].what == "nothing will be tested"
+
+
+def test_the_papers_mode_is_foreseen_without_its_search(log):
+    report = check(ELFClassifier.paper(CONSTRAINTS), LoggedData(**log(400)))
+    assert report.chance is not None
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (ELFClassifier(NO_WORSE, random_state=None), "must be a whole number"),
+        ("a model", "must be an ELFClassifier"),
+    ],
+)
+def test_what_cannot_be_checked_is_refused(log, estimator, message):
+    with pytest.raises(InputError, match=message):
+        check(estimator, LoggedData(**log(100)))
+
+
+def test_a_constraint_that_makes_no_sense_is_refused(log):
+    with pytest.raises(ConstraintError, match="no column 'race'"):
+        check(ELFClassifier("E[impact | race == 1] >= 0"), LoggedData(**log(100)))
+
+
+def test_the_estimator_is_left_as_it_was(log):
+    clf = ELFClassifier(CONSTRAINTS)
+    check(clf, LoggedData(**log(200)))
+    assert not hasattr(clf, "certificate_")
+
+
+def test_the_record_and_its_text(log):
+    report = check(ELFClassifier(CONSTRAINTS), LoggedData(**log(400)))
+    assert CheckReport.from_json(report.to_json()) == report
+    shown = report.text()
+    assert shown.startswith("Ready to fit: ")
+    for statement in report.statements:
+        assert statement.statement in shown
+    for group in report.groups:
+        assert f"group: {group.condition}" in shown
+    for assumption in report.assumptions:
+        assert assumption.statement in shown
+        assert assumption.status == "declared"
+    assert f"{report.groups[1].weights[0].ess:,.0f}" in shown
+
+
+def test_it_is_fast(log):
+    data = LoggedData(**log(5000, 0, FosterCare(alpha=0.2)))
+    start = time.process_time()  # of this process: others have no part in it
+    check(ELFClassifier(CONSTRAINTS), data)
+    assert time.process_time() - start < 4  # about 1 s here

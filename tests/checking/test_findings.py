@@ -1,0 +1,205 @@
+"""Each finding shows where it should, and not where all is well."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from elfair import ELFClassifier, LoggedData, check, col
+from elfair.checking.findings import of_missing_impact
+from elfair.experiments import FosterCare
+
+NO_WORSE = [f"E[impact | T == {t}] >= E_logged[impact | T == {t}]" for t in (0, 1)]
+
+
+def findings(table, constraints=NO_WORSE, left_out=None, **settings):
+    report = check(ELFClassifier(constraints, **settings), LoggedData(**table), left_out=left_out)
+    return report, {finding.what: finding for finding in report.findings}
+
+
+def test_a_good_log_has_no_findings(log):
+    for seed in range(3):
+        report, found = findings(log(600, seed))
+        assert report.ok
+        assert not found
+        assert "nothing to remark" in report.text()
+
+
+def test_a_group_with_no_rows_is_an_error(log):
+    report, found = findings(log(), "E[impact | T == 2] >= 0")
+    assert not report.ok
+    assert found["'T == 2' is too small"].severity == "error"
+    assert report.statements[0].reach == "not foreseen"
+    assert report.text().startswith("NOT ready to fit: 2 errors")
+
+
+def test_a_small_group_is_a_warning(log):
+    group = np.zeros(400, dtype=int)
+    group[:40] = 1
+    report, found = findings(log(sensitive_features={"T": group}))
+    assert report.ok
+    assert "below 30" in found["'T == 1' is small"].evidence
+
+
+def test_propensities_of_the_wrong_class_are_an_error(log):
+    table = log(1000)
+    wrong = np.where(table["decision"] == 1, table["propensity"], 1 - table["propensity"])
+    report, found = findings(table | {"propensity": wrong})
+    assert not report.ok
+    assert any(what.startswith("the propensities do not fit") for what in found)
+
+
+def test_a_tiny_propensity_is_a_warning(log):
+    table = log(1000)
+    table["propensity"] = table["propensity"].copy()
+    table["propensity"][5] = 0.001
+    _, found = findings(table)
+    group = table["sensitive_features"]["T"][5]
+    finding = found[f"'T == {group}' got decisions that were next to impossible"]
+    assert "as much as 1,000" in finding.evidence
+
+
+def test_certain_decisions_are_a_note(log):
+    class Old:
+        classes_ = np.array([0, 1])
+
+        def predict_proba(self, X):
+            one = np.where(np.asarray(X)[:, 3] > 0.8, 1.0, 0.5)
+            return np.column_stack([1 - one, one])
+
+    table = log(600)
+    chance = Old().predict_proba(table["X"])[:, 1]
+    table["decision"] = (np.random.default_rng(0).random(600) < chance).astype(int)
+    del table["propensity"]
+    _, found = findings(table | {"behavior": Old()})
+    assert found["some decisions were certain"].severity == "note"
+
+
+def test_a_decision_that_was_never_taken_is_an_error(log):
+    table = log(400)
+    table |= {"decision": np.ones(400, dtype=int), "propensity": np.full(400, 0.5)}
+    report, found = findings(table)
+    assert not report.ok
+    assert "decision 0 was never taken" in found["fit would refuse these data"].evidence
+
+
+def test_a_finite_sample_bound_without_a_range_is_an_error(log):
+    report, found = findings(log(), bound="betting")
+    assert not report.ok
+    assert "impact_range" in found["fit would refuse these data"].hint
+
+
+def test_labels_that_are_needed_and_not_there_are_an_error(log):
+    report, found = findings(log(y=None, classes=[0, 1]))
+    assert not report.ok
+    assert "needs labels" in found["fit would refuse these data"].evidence
+
+
+def test_a_constant_impact_is_an_error(log):
+    report, found = findings(log(impact=np.ones(400)))
+    assert not report.ok
+    assert found["impact 'impact' is the same for everyone"].severity == "error"
+
+
+def test_an_impact_that_one_group_lacks_is_a_warning(log):
+    table = log()
+    table["impact"] = np.where(table["sensitive_features"]["T"] == 1, 0.0, table["impact"])
+    _, found = findings(table)
+    assert found["impact 'impact' is the same for all of T == 1"].severity == "warning"
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("y", "the label"), ("decision", "the decision"), ("impact", "impact 'impact'")],
+)
+def test_leaks_are_warnings(log, name, what):
+    table = log(600)
+    leak = table[name] + np.random.default_rng(0).normal(0, 1e-3, 600)
+    table["X"] = np.column_stack([table["X"], leak])
+    _, found = findings(table)
+    assert found[f"feature 'x5' gives {what} away"].severity == "warning"
+
+
+def test_a_sensitive_feature_among_the_features_is_a_note(log):
+    table = log()
+    table["X"] = np.column_stack([table["X"], table["sensitive_features"]["T"]])
+    _, found = findings(table)
+    assert found["the new model sees the sensitive attribute 'T'"].severity == "note"
+
+
+def test_a_constant_feature_is_a_note(log):
+    table = log()
+    table["X"] = np.column_stack([table["X"], np.full(400, 7.0)])
+    _, found = findings(table)
+    assert "7 in all rows" in found["feature 'x5' is the same everywhere"].evidence
+
+
+def test_repeated_people_are_a_warning(log):
+    table = log(400)
+    twice = np.arange(400) // 2
+    double = {
+        name: np.asarray(table[name])[twice] for name in table if name != "sensitive_features"
+    }
+    double["sensitive_features"] = {"T": table["sensitive_features"]["T"][twice]}
+    _, found = findings(double)
+    assert found["rows are repeated"].evidence.startswith("200 of 400 rows")
+    _, found = findings(double | {"row_id": np.arange(400)})
+    assert "rows are repeated" not in found
+
+
+def test_labels_of_the_accepted_alone_are_a_warning(log):
+    table = log()
+    table["y"] = np.where(table["decision"] == 1, table["y"], 0)
+    _, found = findings(table)
+    what = "the label is the same for everyone who was decided about as '0'"
+    assert found[what].severity == "warning"
+    _, found = findings(log(y=log()["decision"]))
+    assert "the label is the decision" in found
+
+
+def test_missing_groups_and_unnamed_people_are_notes(log):
+    group = np.array(["a", "b", None, "c"] * 100, dtype=object)
+    text = "E[impact | T == 'a'] >= E_logged[impact | T == 'a']"
+    _, found = findings(log(sensitive_features={"T": group}), text)
+    assert "100 of 400" in found["'T' is not known of everyone"].evidence
+    what = "no statement about an impact speaks of some people"
+    assert "300 of 400" in found[what].evidence
+
+
+def test_impacts_missing_at_random_are_a_note(log, people):
+    table = log(2000)
+    gone = np.random.default_rng(99).random(2000) < 0.1
+    kept = {n: v[~gone] for n, v in table.items() if n != "sensitive_features"}
+    kept["sensitive_features"] = {"T": table["sensitive_features"]["T"][~gone]}
+    report, found = findings(kept, left_out=people(table, gone))
+    assert set(found) == {"rows without impact were left out"}
+    assert report.n_left_out == gone.sum()
+    inside = table["sensitive_features"]["T"] == 1
+    assert report.groups[2].left_out == (gone & inside).sum()
+
+
+@pytest.mark.parametrize("by", ["group", "decision"])
+def test_impacts_missing_for_a_reason_are_a_warning(log, people, by):
+    table = log(2000)
+    group = table["sensitive_features"]["T"]
+    high = group == 1 if by == "group" else table["decision"] == 1
+    gone = np.random.default_rng(99).random(2000) < np.where(high, 0.2, 0.05)
+    kept = {n: v[~gone] for n, v in table.items() if n != "sensitive_features"}
+    kept["sensitive_features"] = {"T": group[~gone]}
+    _, found = findings(kept, left_out=people(table, gone))
+    where = "'T == 1' and the others" if by == "group" else "decisions"
+    assert found[f"missing impact differs between {where}"].severity == "warning"
+
+
+def test_impacts_missing_at_random_are_seldom_said_not_to_be(log, people):
+    """The chance is 1 in 100; of 60 draws 4 are hardly by chance."""
+    alarms = 0
+    table = log(800, 0, FosterCare())
+    for seed in range(60):
+        gone = np.random.default_rng(100 + seed).random(800) < 0.2
+        kept = {n: v[~gone] for n, v in table.items() if n != "sensitive_features"}
+        kept["sensitive_features"] = {"T": table["sensitive_features"]["T"][~gone]}
+        conditions = [None, col("T") == 0, col("T") == 1]
+        found = of_missing_impact(LoggedData(**kept), people(table, gone), conditions)
+        alarms += any(finding.severity == "warning" for finding in found)
+    assert alarms < 4
