@@ -65,7 +65,7 @@ def same_output(shown: str, printed: str) -> bool:
     """
     words = " ".join(shown.split())
     pattern = "".join(
-        ".*"
+        ".*?"
         if part == "..."
         else f"({NUMBER.pattern})"
         if NUMBER.fullmatch(part)
