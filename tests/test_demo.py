@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from elfair import Certificate
+from elfair import Certificate, load
 from elfair.demo import main
 
 
@@ -46,13 +46,19 @@ def test_it_shows_a_no_solution_and_why(shown):
 
 
 def test_it_says_where_the_files_are_and_they_can_be_read(shown, folder):
-    assert f"Written to {folder}/" in shown
-    passed = {}
-    for path in sorted(folder.iterdir()):
-        text = path.read_text(encoding="utf-8")
-        if path.suffix == ".json":
-            passed[path.stem] = Certificate.from_json(text).passed
-        else:
-            assert path.with_suffix(".json").exists()
-            assert text.startswith("Solution" if path.stem == "solution" else "No solution")
-    assert passed == {"solution": True, "no-solution": False}
+    assert f"Open {folder}/solution/report.html" in shown
+    for name, model, passed in (
+        ("solution", "model.elfair", True),
+        ("no-solution", "rejected.elfair", False),
+    ):
+        results = folder / name
+        assert {path.name for path in results.iterdir()} == {
+            "certificate.json",
+            "report.html",
+            model,
+        }
+        certificate = Certificate.load(results / "certificate.json")
+        assert certificate.passed is passed
+        assert load(results / model).certificate_ == certificate
+        verdict = "Solution found" if passed else "No solution found"
+        assert verdict in (results / "report.html").read_text(encoding="utf-8")

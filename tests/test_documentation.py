@@ -266,4 +266,4 @@ def test_make_knows_what_to_do(target):
     plan = subprocess.run(
         [make, "-n", target], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert {"demo": "python -m elfair.demo", "test": "python -m pytest"}[target] in plan.stdout
+    assert {"demo": "elfair demo", "test": "python -m pytest"}[target] in plan.stdout

@@ -212,3 +212,10 @@ def test_a_password_is_left_to_the_environment(tmp_path, monkeypatch):
     assert "geheim" not in text
     source = StudyFile.loads(text).data.source
     assert source == "postgresql://ann:${DB_PASSWORD}@host/db"
+
+
+def test_a_label_may_be_known_by_the_words_of_the_decision_alone():
+    words = {"Approved?": ["yes", "no"] * 20, "found job?": ["no", "yes"] * 20}
+    assert guess_roles(words).label == "found job?"
+    assert guess_roles({**words, "owns home": ["yes", "no"] * 20}).label is None
+    assert guess_roles({"approved": [1, 0] * 20, "owns home": [0, 1] * 20}).label is None

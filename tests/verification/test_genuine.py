@@ -1,4 +1,4 @@
-"""Certificates that elfair wrote, of every kind: nothing fails, and only what must be is skipped."""
+"""Certificates of every kind that elfair wrote: nothing fails, and only what must be is skipped."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_model_found_otherwise_is_seen_by_fitting_again(case):
 
 @pytest.mark.parametrize("kind_", ["default", "crossfit", "regression", "scorer", "no solution"])
 def test_a_saved_model_verifies(case, kind_, tmp_path):
-    certificate, data, model = case(kind_)
+    _, data, model = case(kind_)
     model.save(tmp_path / "model.elfair")
     loaded = load(tmp_path / "model.elfair", trusted=["sklearn.tree._tree.Tree"])
     verification = verify(loaded.certificate_, data=data, model=loaded)

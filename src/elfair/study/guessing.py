@@ -183,6 +183,8 @@ def guess_roles(table: Any) -> Roles:
     roles.row_id = None if row_id is None else row_id.name
     _share_out(roles, probabilities, decision)
     label = take("label", lambda look: _is_class(look) and _covers(look, decision))
+    if label is None and (label := _speaks_alike(decision, pool)) is not None:
+        pool.remove(label)
     roles.label = None if label is None else label.name
     # Before sensitive features are looked for: an impact may be 'change of group'.
     impact = take("impact", lambda look: look.kind in ("number", "truth"))
@@ -271,6 +273,16 @@ def _is_probability(look: Look) -> bool:
     if look.kind != "number" or look.missing:
         return False
     return all(0 < value <= 1 for value in look.counts) and any(v < 1 for v in look.counts)
+
+
+def _speaks_alike(decision: Look | None, pool: Sequence[Look]) -> Look | None:
+    """The only column that says in the same words what was decided: a label, whatever its name.
+    (Of numbers this says nothing: half the features may be 0 or 1.)
+    """
+    if decision is None or decision.kind != "text":
+        return None
+    alike = [look for look in pool if set(look.counts) == set(decision.counts) and not look.missing]
+    return alike[0] if len(alike) == 1 and not _matches("sensitive", alike) else None
 
 
 def _covers(label: Look, decision: Look | None) -> bool:
