@@ -17,11 +17,13 @@ from typing import Any
 import numpy as np
 
 from elfair.experiments import Lending
+from elfair.experiments.rules import BehaviorModel
 
 PAST, NEW = 12_000, 400
 SEED = 2024
 HOUSING = ("owns", "rents", "with family")
 ANSWERS = np.array(["no", "yes"])
+ALL_GET_LOANS = Lending(behavior=BehaviorModel(40.0, (0.0,)))  # the same people, if it were so
 
 
 def people(n: int, seed: int) -> dict[str, Any]:
@@ -38,16 +40,24 @@ def people(n: int, seed: int) -> dict[str, Any]:
     }
 
 
-def outcomes(n: int, seed: int) -> dict[str, Any]:
-    """What was decided about the same people, with which probability, and what came of it."""
-    draw, rng = Lending().sample(n, seed), np.random.default_rng(seed + 1)
-    lent, repaid = draw.decision, draw.label
-    change = [f"{value + 0:.0f}" for value in draw.impact]
+def decided(n: int, seed: int) -> dict[str, Any]:
+    """What the old model decided about the same people, and with which probability."""
+    draw = Lending().sample(n, seed)
+    return {
+        "Granted?": ANSWERS[draw.decision],
+        "Prob. of this decision": draw.propensity.round(4),
+    }
+
+
+def outcomes(seed: int, granted: Any) -> dict[str, Any]:
+    """What came of these decisions about the same people."""
+    lent, n = np.asarray(granted) == "yes", len(granted)
+    draw, rng = ALL_GET_LOANS.sample(n, seed), np.random.default_rng(seed + 1)
+    repaid = draw.label
+    change = [f"{value:.0f}" for value in np.where(lent, draw.impact, 0)]
     for moved in rng.choice(n, n // 50, replace=False):
         change[moved] = ""  # not to be found two years later
     return {
-        "Granted?": ANSWERS[lent],
-        "Prob. of this decision": draw.propensity.round(4),
         "Repays (bureau)": ANSWERS[repaid],
         "Collection letters": lent * (1 - repaid) * rng.integers(1, 5, n),  # sent after the loan
         "score change (2y)": change,
@@ -62,11 +72,12 @@ def write(path: Path, columns: dict[str, Any]) -> None:
         table.writerows(zip(*columns.values(), strict=True))
 
 
-def main(folder: str = ".") -> None:
+def main(folder: str | Path = ".") -> None:
     """Write both tables to a folder, which is made where there is none."""
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
-    write(place / "loans.csv", people(PAST, SEED) | outcomes(PAST, SEED))
+    past = people(PAST, SEED) | decided(PAST, SEED)
+    write(place / "loans.csv", past | outcomes(SEED, past["Granted?"]))
     write(place / "applicants.csv", people(NEW, SEED + 1))
 
 
