@@ -81,6 +81,18 @@ class Claim:
         return tuple(dict.fromkeys([*of_means, *(each.given for each in self.statistics)]))
 
 
+def conditions_of(claims: Sequence[Claim]) -> tuple[Condition | None, ...]:
+    """Whom some claims speak of, each once.
+
+    Examples
+    --------
+    >>> claims = read_constraints(["PR[age > 30] <= 0.5", "accuracy >= 0.7"], 0.1)
+    >>> [str(given) for given in conditions_of(claims)]
+    ['age > 30', 'None']
+    """
+    return tuple(dict.fromkeys(given for claim in claims for given in claim.conditions))
+
+
 def read_constraints(
     constraints: Constraint | Sequence[Constraint],
     delta: float | Sequence[float],

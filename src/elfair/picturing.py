@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from elfair.certificate import (
-    EVERYONE,
     DecisionPicture,
     GroupPicture,
     Histogram,
@@ -19,10 +18,10 @@ from elfair.certificate import (
     SeriesPicture,
 )
 from elfair.columns import Array
-from elfair.constraints import Plan
+from elfair.constraints import Plan, conditions_of
 from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
-from elfair.language import Column, Condition, Mean, holds
+from elfair.language import Column, Condition, Mean, holds, who
 from elfair.statistics import Rows, mean_part
 from elfair.statistics.decisions import MEAN, decisions_of
 
@@ -52,7 +51,7 @@ def group_pictures(plan: Plan, data: LoggedData, free: Floats) -> tuple[GroupPic
 
 def groups_of(plan: Plan) -> tuple[Condition | None, ...]:
     """Everyone, and each group that a plan speaks of."""
-    return tuple(dict.fromkeys([None, *(c for claim in plan.claims for c in claim.conditions)]))
+    return tuple(dict.fromkeys([None, *conditions_of(plan.claims)]))
 
 
 def impact_series(plan: Plan, data: LoggedData) -> tuple[list[SeriesPicture], list[Rows]]:
@@ -75,7 +74,7 @@ def impact_series(plan: Plan, data: LoggedData) -> tuple[list[SeriesPicture], li
             continue
         for name in data.impacts:
             logged = float(data.impacts[name][rows].mean())
-            pictures.append(SeriesPicture(name, _words(given), logged))
+            pictures.append(SeriesPicture(name, who(given), logged))
             estimates.append(_rows(name, given, plan, data))
     return pictures, estimates
 
@@ -105,7 +104,7 @@ def _picture(given: Condition | None, plan: Plan, data: LoggedData, free: Floats
             for name in data.impacts
         )
     return GroupPicture(
-        condition=_words(given),
+        condition=who(given),
         n=rows.size,
         decisions=_decisions(rows, data, free),
         impacts=impacts,
@@ -135,11 +134,7 @@ def _decisions(rows: Array, data: LoggedData, free: Floats) -> tuple[DecisionPic
 
 
 def _inside(given: Condition | None, data: LoggedData) -> NDArray[np.intp]:
-    return np.arange(data.n) if given is None else np.flatnonzero(holds(given, data))
-
-
-def _words(given: Condition | None) -> str:
-    return EVERYONE if given is None else str(given)
+    return np.flatnonzero(holds(given, data))
 
 
 def _interval(values: Floats) -> Interval:
@@ -150,7 +145,7 @@ def _interval(values: Floats) -> Interval:
 
 
 def _histogram(values: Floats, edges: Sequence[float]) -> Histogram:
-    """Counts by bin; empty bins at the open ends are left out."""
+    """Counts by bin; what lies beyond the edges counts in the outermost bins."""
     # numpy wants finite edges; the last one is then as large as needed.
     finite = [edge if isfinite(edge) else max(float(values.max()), edges[-2]) + 1 for edge in edges]
     counts, _ = np.histogram(np.clip(values, finite[0], finite[-1]), bins=finite)

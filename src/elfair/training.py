@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from elfair.bounds import get_bound
 from elfair.certificate import CandidateRecord, Certificate
 from elfair.certification import Circumstances, declared_estimation, issue_certificate
-from elfair.constraints import Claim, Plan
+from elfair.constraints import Claim, Plan, conditions_of
 from elfair.contents import content_digest
 from elfair.data import LoggedData
 from elfair.errors import BoundError, InputError
@@ -333,7 +333,7 @@ def _check_sizes(claims: tuple[Claim, ...], data: LoggedData, candidate: LoggedD
 
     What is not in the candidate half is in the sealed one, which stays closed.
     """
-    for given in dict.fromkeys(given for claim in claims for given in claim.conditions):
+    for given in conditions_of(claims):
         left = int(holds(given, data).sum() - holds(given, candidate).sum())
         require_rows(given, left, data.n - candidate.n, data)
 

@@ -21,7 +21,6 @@ from elfair.certificate.record import (
     violation,
 )
 from elfair.certificate.results import (
-    EVERYONE,
     ConstraintResult,
     GroupRecord,
     Kind,
@@ -43,7 +42,6 @@ from elfair.certificate.terms import (
 )
 
 __all__ = [
-    "EVERYONE",
     "NOT_STATED",
     "PREDICATE",
     "STATEMENT",

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from uuid import NAMESPACE_URL, uuid5
 
 from elfair.certificate.pictures import GroupPicture
-from elfair.certificate.results import EVERYONE, ConstraintResult
+from elfair.certificate.results import ConstraintResult
+from elfair.language import EVERYONE
 
 if TYPE_CHECKING:
     from elfair.certificate.record import Certificate

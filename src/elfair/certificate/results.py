@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-#: What stands in the place of a condition where there is none.
-EVERYONE = "everyone"
-
 Kind = Literal["finite-sample", "asymptotic"]
 
 

@@ -19,7 +19,7 @@ from elfair.checking.foresight import FOLDS, Foreseen, foresee
 from elfair.checking.groups import as_record, describe
 from elfair.checking.halves import Halves
 from elfair.checking.record import SCHEMA, CheckReport, Finding, GroupCheck, StatementCheck
-from elfair.constraints import Claim, Plan, read_constraints
+from elfair.constraints import Claim, Plan, conditions_of, read_constraints
 from elfair.data import LoggedData
 from elfair.errors import ConstraintError, DataError, ElfairError, InputError
 from elfair.estimator import ELFEstimator
@@ -128,7 +128,7 @@ class _Check:
     def report(self, refused: list[Finding]) -> CheckReport:
         """Everything, with what ``fit`` would refuse."""
         halves, prepared = self.halves, None
-        conditions = list(dict.fromkeys([None, *self._conditions]))
+        conditions = list(dict.fromkeys([None, *conditions_of(self.claims)]))
         groups = [describe(given, halves, self.left_out, []) for given in conditions]
         found = [*refused, *findings.of_sizes(groups if self.claims else [], self._crossfit)]
         if not any(finding.severity == "error" for finding in found):
@@ -170,10 +170,6 @@ class _Check:
     @property
     def _crossfit(self) -> bool:
         return bool(self.claims) and self.parameters["split"] == "crossfit"
-
-    @property
-    def _conditions(self) -> list[Condition | None]:
-        return [given for claim in self.claims for given in claim.conditions]
 
     @property
     def _impact_conditions(self) -> list[Condition | None]:

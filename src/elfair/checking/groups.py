@@ -8,12 +8,12 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from elfair.certificate import EVERYONE, GroupRecord
+from elfair.certificate import GroupRecord
 from elfair.checking.halves import Halves
 from elfair.checking.record import DecisionShare, GroupCheck, Overlap, WeightForecast
 from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
-from elfair.language import Condition, holds
+from elfair.language import Condition, holds, who
 from elfair.statistics.decisions import decisions_of
 
 Floats = NDArray[np.float64]
@@ -46,7 +46,7 @@ def describe(
     candidates = np.flatnonzero(holds(given, halves.candidate))
     n_test = size.held_out or 0
     return GroupCheck(
-        condition=EVERYONE if given is None else str(given),
+        condition=who(given),
         candidate=size.candidate,
         held_out=size.held_out,
         expected=size.expected,

@@ -32,6 +32,7 @@ from elfair.language.build import (
     var,
 )
 from elfair.language.conditions import (
+    EVERYONE,
     And,
     Column,
     Compare,
@@ -44,6 +45,7 @@ from elfair.language.conditions import (
     Operand,
     Or,
     Positive,
+    who,
 )
 from elfair.language.conjunction import Conjunct, Linear, conjuncts, linear_form
 from elfair.language.derived import Deficit, Derived, LowerTail, Squared, Threshold
@@ -72,6 +74,7 @@ from elfair.language.substitution import substitute
 from elfair.language.tree import Node, Span, find, point_at
 
 __all__ = [
+    "EVERYONE",
     "FNR",
     "FPR",
     "IQR",
@@ -147,4 +150,5 @@ __all__ = [
     "uses_decision",
     "uses_label",
     "var",
+    "who",
 ]

@@ -15,6 +15,9 @@ from elfair.language.tree import Node, Span, point_at
 _BARE_NAME = re.compile(r"[^\W\d]\w*")  # as NAME in constraint.lark
 _RESERVED = {"and", "or", "not", "in", "label", "decision", "true", "false", "True", "False"}
 
+#: Whom it is about where there is no condition.
+EVERYONE = "everyone"
+
 
 @dataclass(frozen=True)
 class Operand(Node):
@@ -255,6 +258,17 @@ def parts_of(condition: Condition | None) -> tuple[Condition, ...]:
     if condition is None:
         return ()
     return condition.parts if isinstance(condition, And) else (condition,)
+
+
+def who(condition: Condition | None) -> str:
+    """Whom a condition speaks of, as records name them.
+
+    Examples
+    --------
+    >>> who(Compare(Column("race"), "==", Literal("A"))), who(None)
+    ("race == 'A'", 'everyone')
+    """
+    return EVERYONE if condition is None else str(condition)
 
 
 def _flat(kind: type[And] | type[Or], parts: tuple[Condition, ...]) -> tuple[Condition, ...]:

@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from elfair.certificate import EVERYONE
 from elfair.classifier import ELFClassifier
-from elfair.constraints import Claim
+from elfair.constraints import Claim, conditions_of
 from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
 from elfair.errors import DataError, InputError
 from elfair.estimator import ELFEstimator
-from elfair.language import holds
+from elfair.language import EVERYONE, holds, who
 from elfair.partition import partition
 from elfair.planning.answer import find_rows, notes_on, points
 from elfair.planning.curve import ceiling_of, fit_curves
@@ -223,10 +222,7 @@ def _with_room(claim: Claim, by: float) -> Claim:
 
 def _shares(claims: Sequence[Claim], data: LoggedData) -> dict[str, float]:
     """The share of rows that meet each condition."""
-    given = dict.fromkeys(given for claim in claims for given in claim.conditions)
-    return {
-        EVERYONE if each is None else str(each): float(np.mean(holds(each, data))) for each in given
-    }
+    return {who(given): float(np.mean(holds(given, data))) for given in conditions_of(claims)}
 
 
 def _by_group(shares: dict[str, float], rows: int | None) -> dict[str, int]:

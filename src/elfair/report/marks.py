@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from elfair.certificate import EVERYONE
+from elfair.language import EVERYONE
 from elfair.report.blocks import Code
 from elfair.report.svg import Scale, Svg, element, joined, mark, of_kind, written
 from elfair.report.words import number

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isinf, isnan
 
-from elfair.certificate import EVERYONE, Certificate, ConstraintResult, GroupRecord
+from elfair.certificate import Certificate, ConstraintResult, GroupRecord
+from elfair.language import EVERYONE
 
 
 def number(value: float) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from elfair.data import LoggedData
 from elfair.errors import DataError
 from elfair.language import (
+    EVERYONE,
     Condition,
     Linear,
     Mean,
@@ -20,6 +21,7 @@ from elfair.language import (
     holds,
     point_at,
     uses_decision,
+    who,
 )
 from elfair.statistics.baseline import Baselines, Estimation
 from elfair.statistics.decisions import LoggedDecisions, decisions_of
@@ -55,7 +57,7 @@ class Part:
     @property
     def condition(self) -> str:
         """The condition in words."""
-        return "everyone" if self.given is None else str(self.given)
+        return who(self.given)
 
 
 def compile_form(
@@ -252,7 +254,7 @@ def _doubly_robust_ends(
 def require_rows(given: Condition | None, count: int, n: int, known: LoggedData) -> None:
     """Raise where fewer than 2 of n rows meet a condition; ``known`` shows what there is."""
     if count < 2:
-        what = "everyone" if given is None else f"the condition '{given}'"
+        what = EVERYONE if given is None else f"the condition '{given}'"
         raise DataError(
             f"{what} is met by {count} of the {n} rows of one part of the data; at least "
             f"2 are needed in each.{_values_of(given, known)}",

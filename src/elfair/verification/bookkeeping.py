@@ -7,10 +7,11 @@ from functools import partial
 from math import inf
 
 from elfair.bounds import get_bound
-from elfair.certificate import EVERYONE, Certificate, ConstraintResult, Fate, GroupPicture
+from elfair.certificate import Certificate, ConstraintResult, Fate, GroupPicture
 from elfair.certification import joint_delta, joint_statement
+from elfair.constraints import conditions_of
 from elfair.evidence import badness
-from elfair.language import are_disjoint
+from elfair.language import EVERYONE, are_disjoint, who
 from elfair.verification.checks import Check, make, require
 from elfair.verification.claims import claims_of, condition_of
 from elfair.verification.comparing import RELATIVE, close
@@ -179,9 +180,7 @@ def _check_pictures(record: Certificate) -> str:
     """Groups that were asked for, and histograms that hold each of their rows once."""
     sizes = {group.condition: group.n for r in record.constraints for group in r.groups}
     sizes[EVERYONE] = record.n_fairness
-    asked = {EVERYONE}
-    for claim in claims_of(record.terms):
-        asked |= {EVERYONE if given is None else str(given) for given in claim.conditions}
+    asked = {EVERYONE, *map(who, conditions_of(claims_of(record.terms)))}
     shown = [picture.condition for picture in record.groups]
     require(
         shown[:1] == [EVERYONE] and sorted(shown) == sorted(asked),

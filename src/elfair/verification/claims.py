@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from elfair.certificate import EVERYONE, Certificate, ConstraintResult, Terms
+from elfair.certificate import Certificate, ConstraintResult, Terms
 from elfair.constraints import Claim
 from elfair.errors import ElfairError
 from elfair.language import (
+    EVERYONE,
     Condition,
     Linear,
     Mean,
