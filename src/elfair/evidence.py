@@ -25,6 +25,8 @@ Floats = NDArray[np.float64]
 #: A mean weight below this share, and so many standard errors away from it, says that the rest of
 #: the new model's decisions is nowhere among the tested rows.
 SEEN_SHARE, UNSEEN_ERRORS = 0.9, 4.0
+#: What a group has where no weights enter.
+NO_WEIGHTS = (None, None, None, None)
 #: The chance to pass that "about how many rows would be needed" is about.
 PLANNED_POWER = 0.95
 
@@ -218,28 +220,39 @@ def _groups(parts: Sequence[Part], data: LoggedData, free: Floats) -> list[Group
     for part in parts:
         weighted[part.condition] = weighted.get(part.condition, False) or part.weighted
     index = {part.condition: part.rows.index for part in parts}
-    return [_group(name, index[name], weights, data, free) for name, weights in weighted.items()]
+    return [
+        GroupRecord(name, rows.size, *(weights_of(rows, data, free) if weights else NO_WEIGHTS))
+        for (name, weights), rows in zip(weighted.items(), index.values(), strict=True)
+    ]
 
 
-def _group(
-    condition: str,
-    index: NDArray[np.intp],
-    weighted: bool,
-    data: LoggedData,
-    free: Floats,
-) -> GroupRecord:
-    if not weighted:
-        return GroupRecord(condition, index.size, None, None, None, None)
+class Weights(NamedTuple):
+    """Importance weights, as `GroupRecord` keeps them."""
+
+    ess: float
+    mean: float
+    mean_error: float
+    largest: float
+
+
+def weights_of(index: NDArray[np.intp], data: LoggedData, free: Floats) -> Weights:
+    """The importance weights of some rows under a policy.
+
+    Parameters
+    ----------
+    index : ndarray of int
+        Which rows.
+    data, free
+        See `evidence_of`.
+    """
     decisions = decisions_of(data)
     weights = decisions.weights(free)[index]
     squares = float(weights @ weights)
-    return GroupRecord(
-        condition,
-        index.size,
+    return Weights(
         ess=float(weights.sum() ** 2 / squares) if squares else 0.0,
-        mean_weight=float(weights.mean()),
-        mean_weight_error=sqrt(decisions.weight_variance(free, index) / index.size),
-        max_weight=float(weights.max()),
+        mean=float(weights.mean()),
+        mean_error=sqrt(decisions.weight_variance(free, index) / index.size),
+        largest=float(weights.max()),
     )
 
 

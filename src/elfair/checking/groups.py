@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +12,8 @@ from elfair.checking.halves import Halves
 from elfair.checking.record import DecisionShare, GroupCheck, Overlap, WeightForecast
 from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
+from elfair.evidence import NO_WEIGHTS, weights_of
 from elfair.language import Condition, holds, who
-from elfair.statistics.decisions import decisions_of
 
 Floats = NDArray[np.float64]
 
@@ -55,9 +54,16 @@ def describe(
         decisions=_decisions(rows, inside),
         overlap=_overlap(rows, inside),
         weights=tuple(
-            _weights("first" if place == 0 else "last", halves.candidate, candidates, free, n_test)
+            WeightForecast(
+                model="first" if place == 0 else "last",
+                mean=seen.mean,
+                mean_error=seen.mean_error,
+                largest=seen.largest,
+                ess=seen.ess * n_test / candidates.size,
+            )
             for place, free in enumerate(models)
             if candidates.size > 1
+            for seen in [weights_of(candidates, halves.candidate, free)]
         ),
     )
 
@@ -66,7 +72,7 @@ def as_record(group: GroupCheck) -> GroupRecord:
     """The group as the assumptions of a certificate want it, under the first model."""
     n = group.held_out or 0
     if not group.weights:
-        return GroupRecord(group.condition, n, None, None, None, None)
+        return GroupRecord(group.condition, n, *NO_WEIGHTS)
     first = group.weights[0]
     return GroupRecord(group.condition, n, first.ess, first.mean, first.mean_error, first.largest)
 
@@ -91,20 +97,4 @@ def _overlap(rows: LoggedData, inside: NDArray[np.intp]) -> Overlap | None:
     counts = np.bincount(bins, minlength=len(EDGES) - 1)
     return Overlap(
         smallest, low, quartile, median, 1 / smallest, EDGES, tuple(int(c) for c in counts)
-    )
-
-
-def _weights(
-    model: str, rows: LoggedData, inside: NDArray[np.intp], free: Floats, n_test: int
-) -> WeightForecast:
-    decisions = decisions_of(rows)
-    weights = decisions.weights(free)[inside]
-    squares = float(weights @ weights)
-    ess = float(weights.sum()) ** 2 / squares if squares else 0.0
-    return WeightForecast(
-        model="first" if model == "first" else "last",
-        mean=float(weights.mean()),
-        mean_error=sqrt(decisions.weight_variance(free, inside) / inside.size),
-        largest=float(weights.max()),
-        ess=ess * n_test / inside.size,
     )
