@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from elfair import ELFClassifier, ELFRegressor, LoggedData, no_worse
+from elfair.certificate import GroupCount
 from elfair.constraints import read_constraints
 from elfair.errors import DataError, ElfairError
 from elfair.experiments import Dosage, FosterCare
@@ -221,7 +222,7 @@ def test_missing_impacts_are_refused_or_left_out_and_counted(folder):
     assert rows.data.features[:, 0].tolist() == [45, 28, 47, 62, 29]
     (left,) = rows.left_out
     assert (left.n, left.reason) == (3, "impact 'savings 2y' is missing")
-    assert left.by_group == {"race": {"A": 2, "(missing)": 1}}
+    assert left.groups == (GroupCount("race = A", 2), GroupCount("race = (missing)", 1))
 
 
 def test_where_no_impact_is_there_nothing_is_left(folder):

@@ -136,6 +136,11 @@ class LeftOut:
         How many.
     groups : tuple of GroupCount
         The same by group.
+
+    Examples
+    --------
+    >>> LeftOut("impact 'savings' is missing", 2, (GroupCount("race = A", 2),)).n
+    2
     """
 
     reason: str

@@ -5,10 +5,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from elfair.certificate import LeftOut
 from elfair.study.encoding import Feature, TableEncoding
 
 if TYPE_CHECKING:
-    from elfair.study.data import LeftOut, StudyData
+    from elfair.study.data import StudyData
     from elfair.study.drafting import draft_study
     from elfair.study.file import StatedConstraint, StudyFile
     from elfair.study.ledger import Ledger
@@ -33,7 +34,6 @@ __all__ = [
 #: Where names lie that are imported when they are asked for: a stored model needs its encoding, and
 #: not pydantic.
 _LAZY = {
-    "LeftOut": "data",
     "Ledger": "ledger",
     "SourceTable": "sources",
     "StatedConstraint": "file",

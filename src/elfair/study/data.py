@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from elfair.certificate import GroupCount, LeftOut
 from elfair.columns import Array, Columns, distinct, is_missing, listed, one_column, table_columns
 from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
@@ -19,30 +20,6 @@ from elfair.study.encoding import TableEncoding
 
 #: What a row without a group is counted under.
 NO_GROUP = "(missing)"
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """Rows that were read and take no part.
-
-    Parameters
-    ----------
-    reason : str
-        Why.
-    n : int
-        How many.
-    by_group : mapping of str to mapping of str to int
-        For each sensitive feature, how many of each group.
-
-    Examples
-    --------
-    >>> LeftOut("impact 'savings' is missing", 2, {"race": {"A": 2}}).n
-    2
-    """
-
-    reason: str
-    n: int
-    by_group: Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True)
@@ -258,7 +235,12 @@ def _with_impact(
                 "each group, it is missing for reasons that have nothing to do with decision and "
                 "impact.",
             )
-        left_out.append(LeftOut(f"impact '{name}' is missing", int(missing.sum()), by_group))
+        counted = tuple(
+            GroupCount(f"{column} = {group}", count)
+            for column, groups in by_group.items()
+            for group, count in groups.items()
+        )
+        left_out.append(LeftOut(f"impact '{name}' is missing", int(missing.sum()), counted))
         keep &= ~missing
     if not keep.any():
         raise DataError(

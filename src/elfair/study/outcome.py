@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from elfair.certificate import Certificate, GroupCount, LeftOut, Provenance
+from elfair.certificate import Certificate, Provenance
 from elfair.classifier import ELFClassifier
 from elfair.errors import InputError
 from elfair.regressor import ELFRegressor
@@ -101,18 +101,7 @@ def fit_study(study: StudyFile, *, ledger: Ledger | None = None) -> StudyOutcome
         source=rows.source,
         source_digest=rows.digest or "",
         rows_read=rows.n_read,
-        left_out=tuple(
-            LeftOut(
-                each.reason,
-                each.n,
-                tuple(
-                    GroupCount(f"{column} = {group}", n)
-                    for column, groups in each.by_group.items()
-                    for group, n in groups.items()
-                ),
-            )
-            for each in rows.left_out
-        ),
+        left_out=rows.left_out,
         study=study.text,
     )
     before = 0
