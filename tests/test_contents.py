@@ -28,9 +28,9 @@ from sklearn.svm import LinearSVC
 
 from elfair import InputError
 from elfair.contents import content_digest
+from elfair.models import Model, digests
 from elfair.persistence.objects import from_skops, to_skops
 from elfair.policies import SoftmaxPolicy
-from elfair.training import Model, digests
 
 
 def _change_logistic(model):

@@ -17,12 +17,14 @@ from elfair.data import LoggedData, behavior_probabilities, read_features
 from elfair.decisions import Decisions, draw
 from elfair.errors import DataError
 from elfair.estimator import ELFEstimator, weighted_average
+from elfair.fitting import MakeTask
 from elfair.language import Expression
+from elfair.models import Trained
 from elfair.search.maximisation import goal_of
 from elfair.search.module import ModuleFamily, is_module
 from elfair.search.scoring import ScoredFamily
 from elfair.search.task import Classification
-from elfair.training import MakeTask, Trained, train
+from elfair.training import train
 
 Floats = NDArray[np.float64]
 
@@ -255,8 +257,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         data = LoggedData(
             X, labels, classes=self.classes, positive=self.positive, cost=self.cost, **logged
         )
-        claims, task = self._asked(data)
-        return data, train(data, claims, self.get_params(deep=False), self._seed(), task)
+        return data, train(data, self.fitting(data))
 
     def _asked(self, data: LoggedData) -> tuple[tuple[Claim, ...], MakeTask]:
         claims, goal = read_constraints(self.constraints, self.delta, data), goal_of(self.objective)
@@ -274,7 +275,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
                 hint="a classifier has nothing to decide here.",
             )
         goal.check_decisions(data)
-        return claims, make_task
+        return claims, _task
 
     def _remember(self, data: LoggedData) -> None:
         self._behavior_model = data.behavior_model
@@ -356,7 +357,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         return weighted_average(hit, sample_weight)
 
 
-def make_task(parameters: Mapping[str, Any], seed: int) -> Classification:
+def _task(parameters: Mapping[str, Any], seed: int) -> Classification:
     """What the search is for, by the classifier's parameters."""
     goal, scorer = goal_of(parameters["objective"]), parameters["scorer"]
     if scorer is None:

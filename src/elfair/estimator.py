@@ -21,7 +21,8 @@ from elfair.constraints import Claim
 from elfair.data import LoggedData
 from elfair.decisions import seeded
 from elfair.errors import DataError, FeatureTypeError, NoSolutionFoundError
-from elfair.training import MakeTask, Trained
+from elfair.fitting import Fitting, MakeTask
+from elfair.models import Trained
 
 if TYPE_CHECKING:
     from elfair.report import Report
@@ -42,6 +43,17 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         """What must hold of the rows, and what the search is for; raise where they lack something
         for it.
         """
+
+    def fitting(self, data: LoggedData) -> Fitting:
+        """What ``fit`` does with these rows; raise where it would refuse them.
+
+        Parameters
+        ----------
+        data : LoggedData
+            All rows, as ``fit`` reads them. (For a regressor, a ContinuousData.)
+        """
+        claims, task = self._asked(data)
+        return Fitting(claims, self.get_params(deep=False), self._seed(), task)
 
     def _require_label(self, y: Any, needed: bool) -> None:
         if needed and y is None:

@@ -120,6 +120,24 @@ def partition(
     >>> candidate.n, sealed.n
     (6, 4)
     """
+    chosen, held_out = split_rows(
+        data, candidate_fraction=candidate_fraction, seed=seed, stratified=stratified
+    )
+    return data.take(chosen), SealedHalf(data.take(held_out))
+
+
+def split_rows(
+    data: LoggedData, *, candidate_fraction: float, seed: int, stratified: bool
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The numbers of the rows that `partition` makes candidates, and of those that it seals.
+
+    Examples
+    --------
+    >>> data = LoggedData(np.arange(10.0)[:, None], [0, 1] * 5)
+    >>> chosen, held_out = split_rows(data, candidate_fraction=0.6, seed=3, stratified=False)
+    >>> chosen.tolist() == partition(data, seed=3)[0].features[:, 0].tolist()
+    True
+    """
     if not isinstance(candidate_fraction, float | np.floating) or not 0 < candidate_fraction < 1:
         raise InputError(
             f"candidate_fraction must be a number between 0 and 1. Got {candidate_fraction!r}.",
@@ -140,7 +158,7 @@ def partition(
             f"{candidate_fraction!r}.",
             hint="more rows are needed.",
         )
-    return data.take(np.flatnonzero(chosen)), SealedHalf(data.take(held_out))
+    return np.flatnonzero(chosen), held_out
 
 
 def cross_partition(

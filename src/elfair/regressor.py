@@ -18,12 +18,14 @@ from elfair.data import LoggedData, read_features
 from elfair.decisions import Decisions, seeded
 from elfair.errors import BoundError, DataError
 from elfair.estimator import ELFEstimator, weighted_average
+from elfair.fitting import MakeTask
 from elfair.language import Decision, Expression, SquaredError
+from elfair.models import Trained
 from elfair.policies.gaussian import normal_density
 from elfair.search.dosing import task_of
 from elfair.statistics import impact_of
 from elfair.statistics.decisions import thresholds_of
-from elfair.training import MakeTask, Trained, train
+from elfair.training import train
 
 Floats = NDArray[np.float64]
 
@@ -187,8 +189,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         self._require_label(y, task_of(self.objective, self.spread).needs_label)
         self._check_columns(X, reset=True)
         data = ContinuousData(X, None if y is None else _measurements(y), **logged)
-        claims, make = self._asked(data)
-        return data, train(data, claims, self.get_params(deep=False), self._seed(), make)
+        return data, train(data, self.fitting(data))
 
     def _asked(self, data: LoggedData) -> tuple[tuple[Claim, ...], MakeTask]:
         assert isinstance(data, ContinuousData)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elfair.bounds import get_bound
-from elfair.certificate import CandidateRecord, Certificate
-from elfair.certification import Circumstances, declared_estimation, issue_certificate
+from elfair.certificate import CandidateRecord
+from elfair.certification import Circumstances, issue_certificate
 from elfair.constraints import Claim, Plan, conditions_of
-from elfair.contents import content_digest
 from elfair.data import LoggedData
 from elfair.errors import BoundError, InputError
 from elfair.fairness_test import (
@@ -25,134 +24,32 @@ from elfair.fairness_test import (
     run_in_turn,
     run_on_folds,
 )
+from elfair.fitting import Fitting
 from elfair.language import holds
 from elfair.line import Line
+from elfair.models import Model, Trained, digests, mixture_digest
 from elfair.partition import cross_partition, partition
 from elfair.search import Candidate, Selection
-from elfair.search.module import ModuleFamily, search_for_module
 from elfair.search.progress import SearchProgress
-from elfair.search.task import Task
 from elfair.search.tuning import TUNABLE, tune
-from elfair.statistics import Baselines, require_rows
-from elfair.targets import Target
+from elfair.statistics import require_rows
 
 Floats = NDArray[np.float64]
 #: Models that can be lined up for a test: more would differ by rounding.
 MOST_MODELS = 1_000
-#: From the parameters of an estimator, and a seed, to what a search is for.
-MakeTask = Callable[[Mapping[str, Any], int], Task]
 
 
-@dataclass(frozen=True)
-class Model:
-    """A policy with its parameters.
-
-    Parameters
-    ----------
-    policy : Policy
-        The family of the model. (Typed Any: the estimator that asked for a family knows what else
-        its policies can do.)
-    theta : ndarray
-        Its parameters.
-    """
-
-    policy: Any
-    theta: Floats
-
-    def free(self, rows: LoggedData) -> Floats:
-        """Its free numbers on logged rows, of shape (channels, n)."""
-        free: Floats = self.policy.free(self.theta, self.policy.logged(rows))
-        return free
-
-    def digest(self) -> str:
-        """The SHA-256 of all that its probabilities depend on, in 64 hexadecimal digits."""
-        return digests([self])[0]
-
-
-def digests(models: Sequence[Model]) -> tuple[str, ...]:
-    """The digest of each of some models; what they share is read once.
-
-    Examples
-    --------
-    >>> first, again, other = (Model("policy", np.array([x])) for x in (0.5, 0.5, 0.25))
-    >>> one, two, three = digests([first, again, other])
-    >>> one == two == first.digest(), one == three
-    (True, False)
-    """
-    policies = {id(model.policy): model.policy for model in models}
-    read = {key: content_digest(policy) for key, policy in policies.items()}
-    return tuple(content_digest((read[id(model.policy)], model.theta)) for model in models)
-
-
-@dataclass(frozen=True)
-class Trained:
-    """What was tested, and the record of its test.
-
-    Parameters
-    ----------
-    models : tuple of Model
-        One model, or those of all folds, one of which is picked at random for each decision.
-    shares : tuple of float
-        How often each is picked: as its fold's share of the tested rows.
-    lineup : tuple of Model
-        All models that were lined up for the test, in their order; of folds, their models.
-    certificate : Certificate
-        What the test said.
-    tuned : dict
-        What `tune` chose.
-    """
-
-    models: tuple[Model, ...]
-    shares: tuple[float, ...]
-    lineup: tuple[Model, ...]
-    certificate: Certificate
-    tuned: dict[str, Any]
-
-    def probabilities(self, features: Floats, behavior: Floats | None) -> Floats:
-        """The probability of every decision, of shape (n, classes).
-
-        Parameters
-        ----------
-        features : ndarray of shape (n, d)
-            The people to be decided about.
-        behavior : ndarray of shape (n, classes), optional
-            What the behaviour model says of them, where it is kept.
-        """
-        picked = zip(self.models, self.shares, strict=True)
-        every = [
-            share * model.policy.probabilities(model.theta, features, behavior)
-            for model, share in picked
-        ]
-        return np.asarray(sum(every))
-
-
-def mixture_digest(line: Sequence[str]) -> str:
-    """Of models one of which is picked at random: of their digests; of a single model, its own."""
-    return line[0] if len(line) == 1 else content_digest(("mixture", *line))
-
-
-def train(
-    data: LoggedData,
-    claims: tuple[Claim, ...],
-    parameters: Mapping[str, Any],
-    seed: int,
-    task: MakeTask,
-) -> Trained:
+def train(data: LoggedData, fitting: Fitting) -> Trained:
     """Search for a model, and test it where there is anything to test.
 
     Parameters
     ----------
     data : LoggedData
         All rows.
-    claims : tuple of Claim
-        What must hold; without any, all rows are for the search.
-    parameters : mapping
-        Those of the estimator.
-    seed : int
-        Seed of the split and of the search.
-    task : callable
-        From parameters and a seed to what the search is for.
+    fitting : Fitting
+        What is asked for.
     """
+    parameters = fitting.parameters
     if parameters["split"] not in ("random", "stratified", "crossfit"):
         raise InputError(
             "split must be 'random', 'stratified' or 'crossfit'. "
@@ -166,50 +63,19 @@ def train(
             f"candidates must be a whole number from 1 to {MOST_MODELS}. Got {count!r} instead.",
             hint="20 is the default; the paper tests 1.",
         )
-    if not claims:
-        return _searched(data, parameters, seed, task)
-    if parameters["split"] == "crossfit":
-        return _crossfitted(data, claims, parameters, seed, task)
-    return _searched_and_tested(data, claims, parameters, seed, task)
+    if not fitting.claims:
+        return _searched(data, fitting)
+    return (_crossfitted if fitting.crossfit else _searched_and_tested)(data, fitting)
 
 
-def search_and_plan(
-    data: LoggedData,
-    candidate: LoggedData,
-    claims: tuple[Claim, ...],
-    parameters: Mapping[str, Any],
-    seed: int,
-    task: MakeTask,
-) -> tuple[Selection, Plan]:
-    """The search and what it searches for: checked against all rows, learnt from candidate rows.
-
-    Parameters
-    ----------
-    candidate : LoggedData
-        The rows that are learnt from.
-    data, claims, parameters, seed, task
-        See `train`.
-    """
-    return _selection(parameters, seed, task), _plan(parameters, claims, candidate, data)
-
-
-def _searched_and_tested(
-    data: LoggedData,
-    claims: tuple[Claim, ...],
-    parameters: Mapping[str, Any],
-    seed: int,
-    task: MakeTask,
-) -> Trained:
-    candidate, sealed = partition(
-        data,
-        candidate_fraction=parameters["candidate_fraction"],
-        seed=seed,
-        stratified=parameters["split"] == "stratified",
-    )
-    _check_sizes(claims, data, candidate)
+def _searched_and_tested(data: LoggedData, fitting: Fitting) -> Trained:
+    parameters, seed = fitting.parameters, fitting.seed
+    candidate, sealed = partition(data, **fitting.split)
+    _check_sizes(fitting.claims, data, candidate)
 
     def make(choice: Mapping[str, Any], rows: LoggedData) -> tuple[Selection, Plan]:
-        return search_and_plan(data, rows, claims, {**parameters, **choice}, seed, task)
+        chosen = replace(fitting, parameters={**parameters, **choice})
+        return chosen.selection(), chosen.plan(rows, data)
 
     tuned: dict[str, Any] = {}
     if parameters["candidate_tuning"]:
@@ -253,13 +119,7 @@ def _searched_and_tested(
     return Trained((model,), (1.0,), tuple(models), certificate, tuned)
 
 
-def _crossfitted(
-    data: LoggedData,
-    claims: tuple[Claim, ...],
-    parameters: Mapping[str, Any],
-    seed: int,
-    task: MakeTask,
-) -> Trained:
+def _crossfitted(data: LoggedData, fitting: Fitting) -> Trained:
     """Every row is tested, by a model that was found on the other folds; their mixture is let out.
 
     For each fold the test is the usual one: given the other folds, its rows are independent of its
@@ -268,6 +128,7 @@ def _crossfitted(
     stretched bound allows for it. No finite-sample proof is known, so that only an asymptotic bound
     is allowed.
     """
+    claims, parameters, seed = fitting.claims, fitting.parameters, fitting.seed
     bound = get_bound(parameters["bound"])
     if bound.kind != "asymptotic":
         raise BoundError(
@@ -285,7 +146,7 @@ def _crossfitted(
             "one for each fold.",
             hint="use split='random'.",
         )
-    selection = _selection(parameters, seed, task)
+    selection = fitting.selection()
     divided = cross_partition(data, folds=parameters["folds"], seed=seed)
     for others, _ in divided:
         _check_sizes(claims, data, others)
@@ -294,7 +155,7 @@ def _crossfitted(
     with SearchProgress("looking for models") as progress:
         for every, sealed in divided:
             others = selection.task.rows(every)
-            plan = _plan(parameters, claims, others, data)
+            plan = fitting.plan(others, data)
             # The rows that one fold tests are those that the others are searched on: what a search
             # believes and what the test finds err together, and all rows' own error is left.
             policy, candidate, steps = selection.run(others, plan, n_test, progress, n_error=data.n)
@@ -338,11 +199,9 @@ def _check_sizes(claims: tuple[Claim, ...], data: LoggedData, candidate: LoggedD
         require_rows(given, left, data.n - candidate.n, data)
 
 
-def _searched(
-    data: LoggedData, parameters: Mapping[str, Any], seed: int, task: MakeTask
-) -> Trained:
+def _searched(data: LoggedData, fitting: Fitting) -> Trained:
     """Without constraints there is nothing to hold rows out for."""
-    selection, plan = _selection(parameters, seed, task), _plan(parameters, (), data, data)
+    selection, plan = fitting.selection(), fitting.plan(data, data)
     with SearchProgress("looking for a model") as progress:
         policy, found, evaluations = selection.run(selection.task.rows(data), plan, 0, progress)
     model = Model(policy, found.theta)
@@ -356,7 +215,7 @@ def _searched(
             aside=data,
             share=1.0,
             split="none",
-            seed=seed,
+            seed=fitting.seed,
             openings=0,
             model=model.digest(),
             lineup=[model.digest()],
@@ -379,30 +238,3 @@ def _record(selection: Selection, found: Sequence[Candidate], evaluations: int) 
         tested=1,
         place=1,
     )
-
-
-def _selection(parameters: Mapping[str, Any], seed: int, task: MakeTask) -> Selection:
-    target = Target(parameters["power"], parameters["inflation"], parameters["xi"])
-    method, made = parameters["search"], task(parameters, seed)
-    if isinstance(getattr(made, "family", None), ModuleFamily):
-        return search_for_module(method, made, target, seed)
-    return Selection(method, made, target, seed)
-
-
-def _plan(
-    parameters: Mapping[str, Any],
-    claims: tuple[Claim, ...],
-    candidate: LoggedData,
-    everyone: LoggedData,
-) -> Plan:
-    estimation = declared_estimation(
-        everyone,
-        parameters["bound"],
-        parameters["estimator"],
-        parameters["center"],
-        parameters["impact_range"],
-        parameters.get("propensity_floor"),  # the classifier's alone, as is an outcome model
-        parameters.get("outcome_model"),
-    )
-    bound = get_bound(parameters["bound"])
-    return Plan.make(claims, bound, Baselines(estimation, candidate), everyone)

@@ -206,6 +206,8 @@ def test_the_papers_mode_is_foreseen_without_its_search(log):
     ("estimator", "message"),
     [
         (ELFClassifier(NO_WORSE, random_state=None), "must be a whole number"),
+        (ELFClassifier(NO_WORSE, positive=0), "positive=0, the data"),
+        (ELFRegressor("E[impact] >= 0"), "data must be a ContinuousData"),
         ("a model", "must be an ELFClassifier"),
     ],
 )

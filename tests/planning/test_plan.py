@@ -201,7 +201,7 @@ def test_a_regressor():
     )
     plan = plan_rows(ELFRegressor(population.constraints), data, fits=3)
     assert plan.rows is not None
-    with pytest.raises(InputError, match="planned with LoggedData"):
+    with pytest.raises(InputError, match="data must be a LoggedData"):
         plan_rows(classifier(), data)
 
 
@@ -230,8 +230,8 @@ def test_options_that_make_no_sense(given, message):
     ("estimator", "data", "message"),
     [
         ("elf", logged(), "must be an ELFClassifier or an ELFRegressor"),
-        (classifier(), [[1.0]], "planned with LoggedData. Got list"),
-        (ELFRegressor("E[impact] >= 0"), logged(), "planned with ContinuousData"),
+        (classifier(), [[1.0]], "data must be a LoggedData.* Got list"),
+        (ELFRegressor("E[impact] >= 0"), logged(), "data must be a ContinuousData"),
         (ELFClassifier(), logged(), "nothing to plan for"),
         (classifier(random_state=None), logged(), "random_state must be a whole number"),
         (classifier(positive=0), logged(), "positive=0, the data"),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +21,15 @@ from elfair.checking.halves import Halves
 from elfair.checking.record import SCHEMA, CheckReport, Finding, GroupCheck, StatementCheck
 from elfair.constraints import Claim, Plan, conditions_of, read_constraints
 from elfair.data import LoggedData
-from elfair.errors import ConstraintError, DataError, ElfairError, InputError
+from elfair.errors import ConstraintError, DataError, ElfairError
 from elfair.estimator import ELFEstimator
+from elfair.fitting import Fitting
 from elfair.language import Condition
+from elfair.lookahead import require_foreseeable
 from elfair.points import settle
 from elfair.search import Selection
 from elfair.search.module import ModuleFamily
 from elfair.statistics import impact_of
-from elfair.training import MakeTask
 
 Floats = NDArray[np.float64]
 
@@ -70,38 +71,23 @@ def check(
     >>> report.ok, [statement.reach for statement in report.statements]
     (True, ['likely', 'likely', 'likely'])
     """
-    seed = _seed(estimator, data)
-    parameters = estimator.get_params(deep=False)
+    require_foreseeable(estimator, data)
     refused: list[Finding] = []
     try:
-        claims, task = estimator._asked(data)
+        fitting = estimator.fitting(data)
     except ConstraintError:
         raise  # what was asked for makes no sense, whatever the data are
     except DataError as error:
-        claims, task = read_constraints(estimator.constraints, estimator.delta, data), None
         refused = [findings.refusal(error)]
-    halves = Halves.of(data, parameters, seed, tested=bool(claims))
-    return _Check(halves, claims, task, parameters, seed, left_out).report(refused)
+        claims = read_constraints(estimator.constraints, estimator.delta, data)
+        parameters, seed = estimator.get_params(deep=False), int(estimator.random_state)
+        fitting = Fitting(claims, parameters, seed, _no_search)
+    return _Check(fitting, Halves.of(data, fitting), left_out).report(refused)
 
 
-def _seed(estimator: ELFEstimator, data: LoggedData) -> int:
-    if not isinstance(estimator, ELFEstimator):
-        raise InputError(
-            f"estimator must be an ELFClassifier or an ELFRegressor. Got {estimator!r}.",
-            hint="pass the estimator that fit would be called on.",
-        )
-    if not isinstance(data, LoggedData):
-        raise InputError(
-            f"data must be a LoggedData. Got {type(data).__name__} instead.",
-            hint="LoggedData(X, y, decision=..., propensity=..., impact=...) makes one.",
-        )
-    if not isinstance(estimator.random_state, int | np.integer):
-        raise InputError(
-            "check needs the split that fit will make: random_state must be a whole number. Got "
-            f"{estimator.random_state!r} instead.",
-            hint="random_state=0 is the default.",
-        )
-    return estimator._seed()
+def _no_search(*_: object) -> NoReturn:
+    """Where ``fit`` would refuse the rows, nothing is searched for."""
+    raise AssertionError
 
 
 @dataclass(frozen=True)
@@ -118,11 +104,8 @@ class _Prepared:
 class _Check:
     """One check."""
 
+    fitting: Fitting
     halves: Halves
-    claims: tuple[Claim, ...]
-    task: MakeTask | None
-    parameters: Mapping[str, Any]
-    seed: int
     left_out: LoggedData | None
 
     def report(self, refused: list[Finding]) -> CheckReport:
@@ -130,7 +113,7 @@ class _Check:
         halves, prepared = self.halves, None
         conditions = list(dict.fromkeys([None, *conditions_of(self.claims)]))
         groups = [describe(given, halves, self.left_out, []) for given in conditions]
-        found = [*refused, *findings.of_sizes(groups if self.claims else [], self._crossfit)]
+        found = [*refused, *findings.of_sizes(groups if self.claims else [], self.fitting.crossfit)]
         if not any(finding.severity == "error" for finding in found):
             try:
                 prepared = self._prepared()
@@ -158,8 +141,8 @@ class _Check:
             n_candidate=halves.candidate.n,
             n_held_out=halves.n_held_out,
             n_left_out=0 if self.left_out is None else self.left_out.n,
-            split=self.parameters["split"] if self.claims else "none",
-            seed=self.seed,
+            split=self.fitting.parameters["split"] if self.claims else "none",
+            seed=self.fitting.seed,
             groups=tuple(groups),
             statements=statements,
             chance=prod(together) if together and len(together) == len(statements) else None,
@@ -168,8 +151,9 @@ class _Check:
         )
 
     @property
-    def _crossfit(self) -> bool:
-        return bool(self.claims) and self.parameters["split"] == "crossfit"
+    def claims(self) -> tuple[Claim, ...]:
+        """What must hold."""
+        return self.fitting.claims
 
     @property
     def _impact_conditions(self) -> list[Condition | None]:
@@ -181,17 +165,17 @@ class _Check:
 
     def _prepared(self) -> _Prepared | None:
         """The line-up that ``fit`` would test, where it can be foreseen."""
-        halves, task = self.halves, self.task
-        if task is None or not halves.candidate.n or not self.claims:
+        halves = self.halves
+        if not halves.candidate.n or not self.claims:
             return None
-        selection, plan = halves.prepare(
-            halves.candidate, self.claims, self.parameters, self.seed, task
-        )
+        selection, plan = halves.prepare(halves.candidate, self.fitting)
         if isinstance(getattr(selection.task, "family", None), ModuleFamily):
             plan.compile(halves.candidate)  # what cannot be tested is said now
             return None
         rows = selection.task.rows(halves.candidate)
-        line = selection.line_up(rows, plan, halves.n_held_out, self.parameters["candidates"])
+        line = selection.line_up(
+            rows, plan, halves.n_held_out, self.fitting.parameters["candidates"]
+        )
         logged = line.policy.logged(rows)
         ends = [line.thetas[0], *line.thetas[1:][-1:]]
         free = [line.policy.free(theta, logged) for theta in ends]
@@ -225,18 +209,15 @@ class _Check:
 
     def _foreseen(self, prepared: _Prepared) -> list[Foreseen] | None:
         """None where a group is too small to be divided once more."""
-        candidate, task = self.halves.candidate, self.task
-        assert task is not None
-        fold = np.random.default_rng(self.seed).permutation(candidate.n) % FOLDS
+        candidate = self.halves.candidate
+        fold = np.random.default_rng(self.fitting.seed).permutation(candidate.n) % FOLDS
         searches = []
         try:
             for k in range(FOLDS):
                 seen, unseen = (
                     candidate.take(np.flatnonzero(rows)) for rows in (fold != k, fold == k)
                 )
-                selection, plan = self.halves.prepare(
-                    seen, self.claims, self.parameters, self.seed, task
-                )
+                selection, plan = self.halves.prepare(seen, self.fitting)
                 # Points and centres are those of the whole half: every fold tests the same.
                 settled = replace(plan, claims=prepared.plan.claims)
                 if plan.baselines.estimation.may_center:
@@ -257,7 +238,7 @@ class _Check:
             prepared.plan,
             [as_record(group) for group in groups],
             self.halves.everyone,
-            split=self.parameters["split"],
+            split=self.fitting.parameters["split"],
             openings=1,
         )
         return (*found, *prepared.selection.task.assumptions())
@@ -269,14 +250,14 @@ class _Check:
                 "warning", "nothing will be tested", "no constraint was given",
                 "name what must hold, such as \"E[impact | race == 'A'] >= 0\".",
             )  # fmt: skip
-        elif self._crossfit:
+        elif self.fitting.crossfit:
             yield Finding(
                 "note",
                 "nothing is foreseen of impacts",
                 "split='crossfit' tests every row, so that none may be looked at before",
                 "split='random' keeps a candidate half, which may.",
             )
-        elif self.parameters["candidate_tuning"]:
+        elif self.fitting.parameters["candidate_tuning"]:
             yield Finding(
                 "note",
                 "candidate_tuning was left aside",

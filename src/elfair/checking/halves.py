@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from elfair.constraints import Claim, Plan
+from elfair.constraints import Plan
 from elfair.data import LoggedData
+from elfair.fitting import Fitting
 from elfair.language import Condition, holds, uses_label
-from elfair.partition import partition
+from elfair.partition import split_rows
 from elfair.search import Selection
 from elfair.statistics import logged_average
-from elfair.training import MakeTask, search_and_plan
 
 Booleans = NDArray[np.bool_]
 
@@ -56,16 +55,16 @@ class Halves:
     candidate: LoggedData
 
     @classmethod
-    def of(cls, data: LoggedData, parameters: Mapping[str, Any], seed: int, tested: bool) -> Halves:
+    def of(cls, data: LoggedData, fitting: Fitting) -> Halves:
         """The halves that ``fit`` will make; where nothing is tested, all rows are candidates, and
         where rows are tested by turns, none is.
         """
-        if parameters["split"] == "crossfit" and tested:
-            seen = np.zeros(data.n, dtype=np.bool_)
-        elif not tested:
-            seen = np.ones(data.n, dtype=np.bool_)
-        else:
-            seen = _candidates(data, parameters, seed)
+        seen = np.zeros(data.n, dtype=np.bool_)
+        if not fitting.claims:
+            seen[:] = True
+        elif not fitting.crossfit:
+            candidates, _ = split_rows(data, **fitting.split)
+            seen[candidates] = True
         return cls(_veiled(data, seen), data.take(np.flatnonzero(seen)))
 
     @property
@@ -87,36 +86,14 @@ class Halves:
             return Size(0, None, False)
         return Size(candidate, round(candidate * self.n_held_out / self.candidate.n), True)
 
-    def prepare(
-        self,
-        rows: LoggedData,
-        claims: tuple[Claim, ...],
-        parameters: Mapping[str, Any],
-        seed: int,
-        task: MakeTask,
-    ) -> tuple[Selection, Plan]:
+    def prepare(self, rows: LoggedData, fitting: Fitting) -> tuple[Selection, Plan]:
         """The search on some candidate rows, and its plan, as ``fit`` would make them."""
-        selection, plan = search_and_plan(self.everyone, rows, claims, parameters, seed, task)
+        selection, plan = fitting.selection(), fitting.plan(rows, self.everyone)
         if selection.method == "cmaes":  # finds the same policies, and takes its time
             selection = replace(selection, method="gradient")
         # The paper's tau is an average over all rows; here it is one over candidate rows.
         averages = {mean: logged_average(mean, self.candidate) for mean in plan.logged_averages}
         return selection, replace(plan, logged_averages=averages)
-
-
-def _candidates(data: LoggedData, parameters: Mapping[str, Any], seed: int) -> Booleans:
-    """Which rows ``fit`` will search on."""
-    numbered = copy.copy(data)  # the split does not depend on features
-    numbered.features = np.arange(data.n, dtype=np.float64)[:, None]
-    candidate, _ = partition(
-        numbered,
-        candidate_fraction=parameters["candidate_fraction"],
-        seed=seed,
-        stratified=parameters["split"] == "stratified",
-    )
-    seen = np.zeros(data.n, dtype=np.bool_)
-    seen[candidate.features[:, 0].astype(np.intp)] = True
-    return seen
 
 
 def _veiled(data: LoggedData, seen: Booleans) -> LoggedData:

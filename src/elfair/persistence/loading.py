@@ -13,6 +13,7 @@ from elfair.classifier import ELFClassifier
 from elfair.columns import Array
 from elfair.errors import InputError
 from elfair.estimator import ELFEstimator
+from elfair.models import Model, Trained, digests, mixture_digest
 from elfair.persistence.container import check_written, members_of
 from elfair.persistence.document import MemberRecord, ModelDocument
 from elfair.persistence.objects import from_skops
@@ -25,7 +26,6 @@ from elfair.persistence.policies import (
     read_policy,
 )
 from elfair.regressor import ELFRegressor
-from elfair.training import Model, Trained, digests, mixture_digest
 
 #: Behaviour models inside behaviour models: one for each round of logged decisions.
 MOST_ROUNDS = 50

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from elfair.classifier import ELFClassifier
 from elfair.errors import InputError
 from elfair.estimator import ELFEstimator
+from elfair.models import digests
 from elfair.persistence.arrays import to_npy
 from elfair.persistence.container import pack
 from elfair.persistence.document import FORMAT, BehaviorKind, MemberRecord, ModelDocument
@@ -20,7 +21,6 @@ from elfair.persistence.objects import to_skops
 from elfair.persistence.plain import encode
 from elfair.persistence.policies import Members, write_policy
 from elfair.regressor import ELFRegressor
-from elfair.training import digests
 
 
 def to_bytes(estimator: ELFEstimator, encoding: Mapping[str, Any] | None = None) -> bytes:

@@ -10,19 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from elfair.classifier import ELFClassifier
 from elfair.constraints import Claim, conditions_of
-from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
 from elfair.errors import DataError, InputError
 from elfair.estimator import ELFEstimator
 from elfair.language import EVERYONE, holds, who
+from elfair.lookahead import require_foreseeable
 from elfair.partition import partition
 from elfair.planning.answer import find_rows, notes_on, points
 from elfair.planning.curve import ceiling_of, fit_curves
 from elfair.planning.record import RowPlan
-from elfair.planning.trials import FEWEST_ROWS, STEP, Fitting, binding, grow
-from elfair.regressor import ELFRegressor
+from elfair.planning.trials import FEWEST_ROWS, STEP, binding, grow
 from elfair.remarks import FEW_ROWS
 from elfair.statistics import impact_of
 from elfair.targets import Target
@@ -83,6 +81,7 @@ def plan_rows(
 
     Examples
     --------
+    >>> from elfair import ELFClassifier
     >>> from elfair.experiments import FosterCare
     >>> population = FosterCare(alpha=0.9)
     >>> draw = population.sample(2000, seed=1)
@@ -94,38 +93,32 @@ def plan_rows(
     ['T == 0', 'T == 1']
     """
     _check_options(share, improvement, fits)
-    _check_estimator(estimator, data)
-    claims, task = estimator._asked(data)
-    if not claims:
+    require_foreseeable(estimator, data)
+    fitting = estimator.fitting(data)
+    if not fitting.claims:
         raise InputError(
             "there is nothing to plan for: without constraints nothing is tested, and fit returns "
             "a model from any number of rows.",
             hint="give the estimator constraints.",
         )
     if improvement is not None:
-        claims = _improved(claims, data, float(improvement))
-    seed, crossfit = estimator._seed(), estimator.split == "crossfit"
-    candidate, _ = partition(
-        data,
-        candidate_fraction=estimator.candidate_fraction,
-        seed=seed,
-        stratified=estimator.split == "stratified",
-    )
-    shares = _shares(claims, data)
-    tested = 1.0 if crossfit else 1 - float(estimator.candidate_fraction)
+        fitting = replace(fitting, claims=_improved(fitting.claims, data, float(improvement)))
+    candidate, _ = partition(data, **fitting.split)
+    shares = _shares(fitting.claims, data)
+    tested = 1.0 if fitting.crossfit else 1 - float(estimator.candidate_fraction)
     smallest = _smallest(shares, tested, candidate.n)
     # One model is enough: of a whole line, the first decides whether there is a solution.
-    parameters = {**estimator.get_params(deep=False), "candidates": 1}
-    sizes = grow(Fitting(claims, parameters, task), candidate, smallest, share, fits, seed, n_jobs)
+    single = replace(fitting, parameters={**fitting.parameters, "candidates": 1})
+    sizes = grow(single, candidate, smallest, share, fits, n_jobs)
     target = Target(estimator.power, estimator.inflation, estimator.xi)
     # Where folds learn from each other's rows, the search expects all rows' own error alone.
-    luck = 1.0 if crossfit else sqrt(1 / (1 - tested))
+    luck = 1.0 if fitting.crossfit else sqrt(1 / (1 - tested))
     ceiling = ceiling_of(target, luck, sizes)
-    curves = fit_curves(sizes, ceiling, candidate.n, tested, seed)
+    curves = fit_curves(sizes, ceiling, candidate.n, tested, fitting.seed)
     answer = find_rows(curves, sizes, share, HORIZON * data.n)
     rows, largest = answer.rows, sizes[-1].rows
     notes = notes_on(answer, curves, sizes, share, data.n)
-    if crossfit:
+    if fitting.crossfit:
         notes.append(CROSSFIT)
     if rows is not None:
         few = [name for name, part in shares.items() if tested * part * rows < FEW_ROWS]
@@ -164,36 +157,6 @@ def _check_options(share: Any, improvement: Any, fits: Any) -> None:
         raise InputError(
             f"fits must be a whole number of at least 3. Got {fits!r} instead.",
             hint="10 is the default.",
-        )
-
-
-def _check_estimator(estimator: Any, data: Any) -> None:
-    """Refuse what ``fit`` would do something else with, or what could not be repeated."""
-    if not isinstance(estimator, ELFClassifier | ELFRegressor):
-        raise InputError(
-            f"estimator must be an ELFClassifier or an ELFRegressor. Got "
-            f"{type(estimator).__name__} instead.",
-            hint="of a Pipeline, plan the last step, with data as it arrives there.",
-        )
-    wanted = ContinuousData if isinstance(estimator, ELFRegressor) else LoggedData
-    numbers = isinstance(data, ContinuousData)
-    if not isinstance(data, LoggedData) or numbers != (wanted is ContinuousData):
-        raise InputError(
-            f"an {type(estimator).__name__} is planned with {wanted.__name__}. Got "
-            f"{type(data).__name__} instead.",
-            hint=f"{wanted.__name__}(X, y, decision=..., propensity=..., impact=...) makes one.",
-        )
-    if isinstance(estimator.random_state, bool) or not isinstance(estimator.random_state, Integral):
-        raise InputError(
-            "random_state must be a whole number: the candidate half, which alone may be looked "
-            f"at, depends on it. Got {estimator.random_state!r} instead.",
-            hint="decide on a seed before the first look at the data.",
-        )
-    positive = getattr(estimator, "positive", None)
-    if positive is not None and positive != data.positive:
-        raise InputError(
-            f"the estimator has positive={positive!r}, the data {data.positive!r}.",
-            hint="pass positive= to LoggedData as well.",
         )
 
 

@@ -7,11 +7,10 @@ happens on parts of m rows is then what happens to data sets of m rows.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite, sqrt
-from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -19,10 +18,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from elfair.certificate import ConstraintResult
-from elfair.constraints import Claim
 from elfair.data import LoggedData
 from elfair.errors import DataError
-from elfair.training import MakeTask, train
+from elfair.fitting import Fitting
+from elfair.training import train
 
 Floats = NDArray[np.float64]
 
@@ -34,24 +33,6 @@ FEWEST_ROWS = 10
 SIZES, STEP = 5, 2.0
 #: Two sizes in a row whose score is so far above the wanted one are enough.
 BEYOND = 0.5
-
-
-class Fitting(NamedTuple):
-    """How a model is searched for and tested.
-
-    Parameters
-    ----------
-    claims : tuple of Claim
-        What must hold.
-    parameters : mapping
-        Those of the estimator.
-    task : callable
-        What the search is for.
-    """
-
-    claims: tuple[Claim, ...]
-    parameters: Mapping[str, Any]
-    task: MakeTask
 
 
 @dataclass(frozen=True)
@@ -116,7 +97,6 @@ def grow(
     smallest: int,
     share: float,
     fits: int,
-    seed: int,
     n_jobs: int,
 ) -> list[Size]:
     """Trials on larger and larger parts, until nearly all of them pass or the pilot is used up;
@@ -125,7 +105,7 @@ def grow(
     Parameters
     ----------
     fitting : Fitting
-        What is planned.
+        What is planned; parts and their halves depend on its seed.
     pilot : LoggedData
         The rows that may be looked at.
     smallest : int
@@ -134,19 +114,17 @@ def grow(
         The share of solutions that is wanted.
     fits : int
         Trials of each size.
-    seed : int
-        What parts and their halves depend on.
     n_jobs : int
         Processes.
     """
     # The first fit of all rows speaks up about what is wrong with the data or the parameters;
     # after it an error is about a part that is too small.
-    _trial(fitting, pilot, pilot.n, seed, strict=True)
+    _trial(fitting, pilot, pilot.n, fitting.seed, strict=True)
     wanted = float(ndtri(share))
     with Parallel(n_jobs=n_jobs) as parallel:
 
         def of(rows: int) -> Size:
-            seeds = np.random.SeedSequence([seed, rows]).generate_state(fits).tolist()
+            seeds = np.random.SeedSequence([fitting.seed, rows]).generate_state(fits).tolist()
             made = (delayed(_trial)(fitting, pilot, rows, each) for each in seeds)
             return Size(rows, tuple(parallel(made)))
 
@@ -168,7 +146,7 @@ def _trial(
     """Search and test on a part of the pilot."""
     part = pilot.take(np.random.default_rng(seed).permutation(pilot.n)[:rows])
     try:
-        trained = train(part, fitting.claims, fitting.parameters, seed, fitting.task)
+        trained = train(part, replace(fitting, seed=seed))
     except DataError:
         if strict:
             raise

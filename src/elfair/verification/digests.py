@@ -16,7 +16,7 @@ from elfair.certification import lineup_digest
 from elfair.data import LoggedData
 from elfair.foreign import free_probabilities, probabilities_digest
 from elfair.hashing import columns_digest
-from elfair.training import digests, mixture_digest
+from elfair.models import digests, mixture_digest
 from elfair.verification.checks import Check, MismatchError, SkippedError, make, require
 from elfair.verification.halves import Halves, halves_of
 

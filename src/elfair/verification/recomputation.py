@@ -21,13 +21,13 @@ from elfair.data import LoggedData
 from elfair.fairness_test import Outcome, Trial, learn_from, run_in_turn, run_on_folds
 from elfair.foreign import certified, free_probabilities
 from elfair.line import Line
+from elfair.models import Model, digests, mixture_digest
 from elfair.partition import looking_again
 from elfair.policies.scored import ScoredPolicy
 from elfair.search.module import ModuleFamily
 from elfair.search.scoring import ScoredFamily, scorer_assumption
 from elfair.search.task import Family, LinearFamily
 from elfair.statistics import Baselines, Estimation
-from elfair.training import Model, digests, mixture_digest
 from elfair.verification.checks import Check, SkippedError, make, require
 from elfair.verification.claims import claims_of
 from elfair.verification.comparing import differences

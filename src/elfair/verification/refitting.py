@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from elfair.certificate import Certificate
 from elfair.certification import this_version
-from elfair.classifier import ELFClassifier, make_task
+from elfair.models import Trained
 from elfair.partition import looking_again
-from elfair.search.dosing import task_of
-from elfair.training import Trained, train
+from elfair.training import train
 from elfair.verification.checks import SkippedError, require
 from elfair.verification.claims import claims_of
 from elfair.verification.comparing import differences
@@ -58,7 +58,4 @@ def _refitted(record: Certificate, data: Any, model: Any) -> Trained:
         raise SkippedError(f"{', '.join(lost)} of the estimator was not saved with it")
     everyone, claims = halves_of(record, data).everyone, claims_of(record.terms)
     with looking_again():
-        if isinstance(model, ELFClassifier):
-            return train(everyone, claims, parameters, record.seed, make_task)
-        task = task_of(model.objective, model.spread)
-        return train(everyone, claims, parameters, record.seed, lambda *_: task)
+        return train(everyone, replace(model.fitting(everyone), claims=claims, seed=record.seed))
