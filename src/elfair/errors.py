@@ -28,7 +28,7 @@ class ElfairError(Exception):
     """
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
-        self.hint = hint
+        self.message, self.hint = message, hint
         super().__init__(message if hint is None else f"{message}\nHint: {hint}")
 
 

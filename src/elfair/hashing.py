@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -61,6 +63,18 @@ def rows_digest(columns: Iterable[NDArray[Any] | None], n: int) -> bytes:
             keys ^= np.ascontiguousarray(column, dtype=np.float64).view(np.uint64)
         keys = mix(keys)
     return hashlib.blake2b(np.sort(keys).tobytes(), digest_size=16).digest()
+
+
+def file_digest(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of the bytes of a file.
+
+    Examples
+    --------
+    >>> file_digest(os.devnull)[:8]
+    'e3b0c442'
+    """
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def columns_digest(columns: Iterable[tuple[str, NDArray[Any] | None]]) -> str:

@@ -80,12 +80,34 @@ class Line:
         series, rows = impact_series(turns.plan, candidate)
         models = []
         for place, (theta, loss) in enumerate(zip(self.thetas, losses, strict=True), start=1):
-            fate: Fate = "not tested"
-            if place <= turns.tested:
-                fate = "passed" if place < turns.place else "failed"
-            if place == turns.place and turns.outcome.passed:
-                fate = "let out"
+            fate = fate_of(place, turns.tested, turns.place, passed=turns.outcome.passed)
             numbers = self.free(theta, candidate)
             impacts = tuple(float(each.values(numbers).mean()) for each in rows)
             models.append(ModelPicture(place, loss, fate, impacts))
         return TradeOff(tuple(series), tuple(models))
+
+
+def fate_of(place: int, tested: int, last: int, *, passed: bool) -> Fate:
+    """What the test made of the model at a place in line.
+
+    Parameters
+    ----------
+    place : int
+        Its place, from 1.
+    tested : int
+        How many were tested.
+    last : int
+        The place of the last that passed, or of the first if that one failed.
+    passed : bool
+        Whether any passed.
+
+    Examples
+    --------
+    >>> [fate_of(place, 3, 2, passed=True) for place in (1, 2, 3, 4)]
+    ['passed', 'let out', 'failed', 'not tested']
+    """
+    if place > tested:
+        return "not tested"
+    if place == last and passed:
+        return "let out"
+    return "passed" if place < last else "failed"

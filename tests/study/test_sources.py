@@ -322,4 +322,5 @@ def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "open", denied)  # whoever runs the tests may read everything
-    assert "'t.csv' cannot be read: Permission denied." in refused(source="t.csv", folder=tmp_path)
+    said = refused(source="t.csv", folder=tmp_path)
+    assert "'t.csv' could not be read: Permission denied." in said

@@ -76,9 +76,8 @@ def _metric(result: ConstraintResult) -> dict[str, Any]:
 
 
 def _considerations(certificate: Certificate) -> dict[str, Any]:
-    violated = [a for a in certificate.assumptions if a.status == "violated"]
-    others = [a for a in certificate.assumptions if a.status != "violated"]
-    limits = [f"{a.name} ({a.status}): {a.statement}" for a in (*violated, *others)]
+    worst_first = sorted(certificate.assumptions, key=lambda a: a.status != "violated")
+    limits = [f"{a.name} ({a.status}): {a.statement}" for a in worst_first]
     return {
         "technicalLimitations": [*certificate.warnings, *limits],
         "fairnessAssessments": [

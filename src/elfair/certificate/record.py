@@ -20,6 +20,7 @@ from elfair.certificate.terms import (
     Version,
 )
 from elfair.errors import InputError, did_you_mean
+from elfair.reading import decoded, unreadable
 from elfair.writing import write_whole
 
 if TYPE_CHECKING:
@@ -176,6 +177,11 @@ class Certificate:
     provenance: Provenance
     versions: tuple[Version, ...]
 
+    @property
+    def violated(self) -> tuple[Assumption, ...]:
+        """The assumptions that do not hold."""
+        return tuple(each for each in self.assumptions if each.status == "violated")
+
     def to_json(self) -> str:
         """The record as an in-toto statement about the model, in JSON."""
         return to_statement(self, subject=self.digests.model)
@@ -211,19 +217,11 @@ class Certificate:
     def load(cls, path: str | PathLike[str]) -> Certificate:
         """Read a certificate from a file; anything else, or a changed byte, is refused."""
         try:
-            text = Path(path).read_bytes().decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"'{path}' must be a certificate. Its byte {error.start} is no text in UTF-8.",
-                hint="the file was changed, or is something else.",
-            ) from None
+            content = Path(path).read_bytes()
         except (OSError, ValueError) as error:
-            raise InputError(
-                f"'{path}' must be a certificate that can be read. Reading it failed: "
-                f"{getattr(error, 'strerror', None) or error}.",
-                hint="elfair fit writes certificate.json into the folder of its results.",
-            ) from None
-        return cls.from_json(text)
+            hint = "elfair fit writes certificate.json into the folder of its results."
+            raise unreadable(path, error, hint=hint) from None
+        return cls.from_json(decoded(content, path, hint="is it a certificate, as it was written?"))
 
     def explain(self) -> str:
         """The result for people: what failed, by how much, about how many rows it would take."""

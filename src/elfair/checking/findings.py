@@ -29,8 +29,7 @@ FEWEST_EXPECTED = 5.0
 
 def refusal(error: ElfairError) -> Finding:
     """What ``fit`` would refuse."""
-    lines = str(error).split("\nHint: ")[0]
-    return Finding("error", "fit would refuse these data", lines, error.hint or "")
+    return Finding("error", "fit would refuse these data", error.message, error.hint or "")
 
 
 def of_sizes(groups: Sequence[GroupCheck], crossfit: bool) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from elfair.errors import InputError, did_you_mean
 from elfair.experiments import study_mistakes
+from elfair.reading import decoded, unreadable
 from elfair.toml_mistakes import malformed, of_shape, together
 
 #: Where the files that come with the library lie.
@@ -277,17 +278,10 @@ def _text_and_folder(source: str | Path) -> tuple[str, Path | None]:
     path = Path(source)
     try:
         if path.is_file():
-            return path.read_text(encoding="utf-8"), path.resolve().parent
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path} must be text in UTF-8. Got something else: {error}.",
-            hint="is it a TOML file?",
-        ) from None
+            text = decoded(path.read_bytes(), path, hint="is it a TOML file?")
+            return text, path.resolve().parent
     except OSError as error:
-        raise InputError(
-            f"{path} must be a file that can be read. Reading it failed: {error.strerror}.",
-            hint="may you read it, and the folder that it lies in?",
-        ) from None
+        raise unreadable(path, error) from None
     ready = ready_studies()
     if str(source) not in ready:
         names = ", ".join(map(repr, ready))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elfair.errors import InputError
+from elfair.reading import unreadable
 from elfair.writing import write_whole
 
 if TYPE_CHECKING:
@@ -89,12 +90,8 @@ def load(
     try:
         data = Path(path).read_bytes()
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(
-            f"'{path}' could not be read: {reason}.", hint="is this the right name?"
-        ) from None
+        raise unreadable(path, error, hint="is this the right name?") from None
     try:
         return from_bytes(data, trusted=trusted, module=module)
     except InputError as error:
-        message = str(error).removesuffix(f"\nHint: {error.hint}")
-        raise InputError(f"'{path}' cannot be loaded: {message}", hint=error.hint) from None
+        raise InputError(f"'{path}' cannot be loaded: {error.message}", hint=error.hint) from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, floor, isfinite, log10
+from math import ceil, isfinite
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from elfair.planning.curve import Curves
 from elfair.planning.record import CurvePoint, Verdict
 from elfair.planning.trials import STEP, Size
+from elfair.rounding import floored, raised
 
 #: The ends of intervals: 80 % lie between.
 ENDS = (0.1, 0.9)
@@ -56,34 +57,6 @@ def find_rows(curves: Curves, sizes: Sequence[Size], share: float, horizon: int)
         return Answer("extrapolated" if beyond else "measured", raised(mean), *ends)
     possible = isfinite(best) or (curves.best[0] > 0 and curves.most(horizon) >= share)
     return Answer("too uncertain" if possible else "infeasible", None, *ends)
-
-
-def raised(rows: float) -> int:
-    """Rows to two digits, and no fewer.
-
-    Examples
-    --------
-    >>> raised(1234.5), raised(1200), raised(87)
-    (1300, 1200, 87)
-    """
-    unit = _unit(rows)
-    return ceil(rows / unit - 1e-9) * unit
-
-
-def floored(rows: float) -> int:
-    """Rows to two digits, and no more.
-
-    Examples
-    --------
-    >>> floored(1234.5)
-    1200
-    """
-    unit = _unit(rows)
-    return floor(rows / unit + 1e-9) * unit
-
-
-def _unit(rows: float) -> int:
-    return int(10 ** max(0, floor(log10(rows)) - 1))
 
 
 def points(curves: Curves, sizes: Sequence[Size], end: int) -> tuple[CurvePoint, ...]:

@@ -19,7 +19,8 @@ from elfair.report.blocks import (
 )
 from elfair.report.glossary import GLOSSARY, IN_PLAIN_WORDS, STATUSES
 from elfair.report.marks import group_name
-from elfair.report.words import count, exact, number, numbered, pass_or_fail, rate, rounded
+from elfair.report.words import count, exact, number, numbered, pass_or_fail, rate
+from elfair.rounding import raised
 
 SPLITS = {
     "random": "The rows were divided at random, by seed and row.",
@@ -150,7 +151,7 @@ def statements(certificate: Certificate) -> Section | None:
 
 
 def _about(rows: int) -> str:
-    return f"about {rounded(rows):,}"
+    return f"about {raised(rows):,}"
 
 
 def _weights(results: tuple[ConstraintResult, ...]) -> tuple[tuple[Line, ...], ...]:

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isfinite
 
+from elfair.assumptions import MEAN_WEIGHT, PROPENSITIES_FIT
 from elfair.certificate import Certificate, ConstraintResult
-from elfair.report.words import number, outlook, rounded, violated
+from elfair.report.words import number, outlook
+from elfair.rounding import raised
 
 #: An effective sample size below this share of its rows says that old and new model differ much.
 FAR_BELOW = 0.5
@@ -68,13 +70,13 @@ def _first(result: ConstraintResult) -> Advice:
         return Advice(
             f"the estimate is {number(result.estimate)}, the bound {number(result.upper)}",
             "a bound that this effect cannot reach",
-            f"{outlook(result)}",
+            outlook(result),
         )
     return Advice(
         f"the estimate, {number(result.estimate)}, is below 0, the bound, {number(result.upper)}, "
         "above",
         "too few rows for this effect",
-        f"collect about {rounded(result.rows_needed):,} rows in all (with these, and if estimate "
+        f"collect about {raised(result.rows_needed):,} rows in all (with these, and if estimate "
         "and spread stay as they are, this statement would pass 19 times in 20); larger groups; "
         "a larger delta, if decided beforehand",
     )
@@ -118,8 +120,7 @@ def advise_on_all(certificate: Certificate) -> tuple[Advice, ...]:
         A result of "no solution found".
     """
     found = []
-    names = violated(certificate)
-    if {"mean weight near 1", "propensities fit the decisions"} & set(names):
+    if {MEAN_WEIGHT, PROPENSITIES_FIT} & {each.name for each in certificate.violated}:
         found.append(
             Advice(
                 "the importance weights do not average 1",

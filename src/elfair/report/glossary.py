@@ -31,6 +31,8 @@ IN_PLAIN_WORDS = {
     "was fitted on all rows before.",
     "decisions are sampled": "Decisions are drawn with the certified probabilities. Always taking "
     "the likeliest decision is another model, and not certified.",
+    "rows left out are like the others": "Those who were left out, such as people whose impact was "
+    "never seen, fared as the others of their group did.",
     "impact range": "No impact, seen or to come, lies outside the declared range.",
     "propensity floor": "The old model took no decision with less than the declared probability.",
     "normal average": "There are enough rows for their average to follow a bell curve.",

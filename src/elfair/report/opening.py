@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from elfair.certificate import NOT_STATED, Certificate
+from elfair.certificate import NOT_STATED, Certificate, violation
 from elfair.report.blocks import Alarm, Block, Bullets, Paragraph, Section
 from elfair.report.strips import statements
 from elfair.report.words import confidence, count, plural, rate
@@ -75,8 +75,7 @@ def _promise(certificate: Certificate) -> list[str]:
 
 
 def _alarms(certificate: Certificate) -> list[Alarm]:
-    shaken = [each for each in certificate.assumptions if each.status == "violated"]
-    alarms = []
+    shaken, alarms = certificate.violated, []
     if shaken:
         verb = "does" if len(shaken) == 1 else "do"
         alarms.append(
@@ -87,7 +86,8 @@ def _alarms(certificate: Certificate) -> list[Alarm]:
             )
         )
     # What is violated is said above, in the same words; what is about one statement stands there.
-    other = [said for said in certificate.warnings if not said.startswith("assumption violated")]
+    above = {violation(each) for each in shaken}
+    other = [said for said in certificate.warnings if said not in above]
     of_statements = {said for result in certificate.constraints for said in result.warnings}
     other.sort(key=lambda said: said in of_statements)
     if other:

@@ -37,10 +37,9 @@ def explain(certificate: Certificate) -> str:
         lines += ["", f"and {len(more)} more that {'FAILED' if wrong else 'passed'}:"]
         lines += [f"  - {result.statement} ({_brief(result)})" for result in more]
     lines += ["", certificate.joint_statement]
-    violated = [a for a in certificate.assumptions if a.status == "violated"]
-    if violated:
+    if certificate.violated:
         lines += ["", "Assumptions that do NOT hold, so that the stated confidence is not backed:"]
-        lines += [f"  - {a.name}: {a.evidence}." for a in violated]
+        lines += [f"  - {a.name}: {a.evidence}." for a in certificate.violated]
     declared = [a.name for a in certificate.assumptions if a.status == "declared"]
     if declared:
         lines += ["", f"Taken on your word: {'; '.join(declared)}."]

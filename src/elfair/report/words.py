@@ -7,6 +7,7 @@ from math import isinf, isnan
 
 from elfair.certificate import Certificate, ConstraintResult, GroupRecord
 from elfair.language import EVERYONE
+from elfair.rounding import raised
 
 
 def number(value: float) -> str:
@@ -90,26 +91,9 @@ def sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}."
 
 
-def rounded(rows: int) -> int:
-    """Up to two digits that matter: a forecast is no better known.
-
-    Examples
-    --------
-    >>> rounded(4321), rounded(37)
-    (4400, 37)
-    """
-    step: int = 10 ** max(0, len(str(rows)) - 2)
-    return -(-rows // step) * step
-
-
 def pass_or_fail(result: ConstraintResult) -> str:
     """The verdict on a statement, in a word."""
     return "passed" if result.passed else "FAILED"
-
-
-def violated(certificate: Certificate) -> list[str]:
-    """The names of the assumptions that do not hold."""
-    return [each.name for each in certificate.assumptions if each.status == "violated"]
 
 
 def failed(certificate: Certificate) -> list[ConstraintResult]:
@@ -128,7 +112,7 @@ def verdict(certificate: Certificate) -> str:
         return "No constraint was given, so that nothing was tested."
     total = len(certificate.constraints)
     rows = f"the test on {certificate.n_fairness:,} held-out rows"
-    names = violated(certificate)
+    names = [each.name for each in certificate.violated]
     doubt = f", but not all that it rests on holds ({'; '.join(names)})" if names else ""
     if not certificate.passed:
         return (
@@ -157,7 +141,7 @@ def outlook(result: ConstraintResult) -> str:
     if result.rows_needed is None:
         return "no number of rows would let this bound pass; another bound may"
     return (
-        f"about {rounded(result.rows_needed):,} rows in all would be needed to pass at this "
+        f"about {raised(result.rows_needed):,} rows in all would be needed to pass at this "
         "effect size (19 times in 20)"
     )
 

@@ -14,6 +14,7 @@ from pydantic import Field, PrivateAttr, ValidationError
 
 from elfair.errors import InputError, did_you_mean
 from elfair.language import columns_used, parse, parse_expression
+from elfair.reading import decoded, unreadable
 from elfair.recipes import Recipe
 from elfair.search.loss import OBJECTIVES
 from elfair.study.data import StudyData, study_data
@@ -152,18 +153,8 @@ class StudyFile(Part):
                 hint=did_you_mean(path.name, beside, "`elfair init` writes one for a table."),
             ) from None
         except OSError as error:
-            raise InputError(
-                f"{str(path)!r} must be a file that can be read. Reading it failed: "
-                f"{error.strerror}.",
-                hint="may you read it, and is it a file?",
-            ) from None
-        try:
-            text = content.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            line = content.count(b"\n", 0, error.start) + 1
-            raise InputError(
-                f"{path} must be text in UTF-8. Line {line} is not.", hint="is it a TOML file?"
-            ) from None
+            raise unreadable(path, error, hint="may you read it, and is it a file?") from None
+        text = decoded(content, path, hint="is it a TOML file?").removeprefix("\ufeff")
         return cls._parsed(text, content, path.resolve().parent, str(path))
 
     @classmethod

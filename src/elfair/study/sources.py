@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +10,8 @@ from typing import Any
 
 from elfair.columns import listed
 from elfair.errors import DataError, InputError, did_you_mean
+from elfair.hashing import file_digest
+from elfair.reading import unreadable
 from elfair.study.delimited import DelimitedText
 from elfair.study.secrets import filled_in, without_secrets
 from elfair.study.sql import Opened, query_duckdb, query_sqlalchemy
@@ -135,7 +136,7 @@ def _file(path: Path, name: str) -> Path:
                 ),
             )
     except OSError as error:
-        raise _unreadable(name, error) from None
+        raise unreadable(name, error) from None
     if path.suffix.lower() not in FORMATS:
         raise InputError(
             f"{name!r} must be one of {', '.join(FORMATS)}. Got {path.suffix or 'no ending'!r} "
@@ -151,14 +152,13 @@ def _read_file(path: Path, columns: Sequence[str] | None, name: str) -> tuple[An
     openers = {".parquet": _parquet, ".arrow": _arrow, ".feather": _arrow}
     opener = openers.get(path.suffix.lower(), _delimited)
     try:
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = file_digest(path)
         if not path.stat().st_size:
             raise DataError(f"{name} is empty.", hint="was it written to the end?")
         return _read(opener(path, name), columns, name), digest
     except (pa.ArrowException, OSError) as error:
         if getattr(error, "errno", None) is not None:
-            raise _unreadable(name, error) from None
+            raise unreadable(name, error) from None
         kind = path.suffix.lower().removeprefix(".")
         first = str(error).splitlines()[0]
         raise DataError(
@@ -231,10 +231,3 @@ def _plain(table: Any) -> Any:
         if kind != field.type:
             table = table.set_column(place, field.name, table.column(place).cast(kind))
     return table
-
-
-def _unreadable(name: str, error: BaseException) -> InputError:
-    return InputError(
-        f"{name!r} cannot be read: {getattr(error, 'strerror', None) or error}.",
-        hint="may you read it, and the folder that it lies in?",
-    )

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from math import inf, isfinite, sqrt
 
-from elfair.assumptions import SUPPORT
 from elfair.bounds import Bound, Moments, get_bound
 from elfair.certificate import Certificate, ConstraintResult, PartRecord, TailRecord
 from elfair.constraints import Claim
@@ -18,7 +17,7 @@ from elfair.verification.bookkeeping import bookkeeping_checks
 from elfair.verification.checks import Check, SkippedError, make, require
 from elfair.verification.claims import check_answers, claims_of, condition_of, form_of
 from elfair.verification.comparing import RELATIVE, close
-from elfair.verification.premises import premise_checks
+from elfair.verification.premises import knows_behavior, premise_checks
 
 
 def arithmetic_checks(record: Certificate) -> list[Check]:
@@ -234,8 +233,3 @@ def _check_verdicts(record: Certificate) -> str:
         f"passed is {record.passed}, and the statements say otherwise",
     )
     return "passed is upper <= 0 for each statement, and for all together"
-
-
-def knows_behavior(record: Certificate) -> bool:
-    """Whether all probabilities of the behaviour model were known."""
-    return any(each.name == SUPPORT and each.status == "checked" for each in record.assumptions)

@@ -7,11 +7,12 @@ from functools import partial
 from math import inf
 
 from elfair.bounds import get_bound
-from elfair.certificate import Certificate, ConstraintResult, Fate, GroupPicture
+from elfair.certificate import Certificate, ConstraintResult, GroupPicture
 from elfair.certification import joint_delta, joint_statement
 from elfair.constraints import conditions_of
 from elfair.evidence import badness
 from elfair.language import EVERYONE, are_disjoint, who
+from elfair.line import fate_of
 from elfair.verification.checks import Check, make, require
 from elfair.verification.claims import claims_of, condition_of
 from elfair.verification.comparing import RELATIVE, close
@@ -156,21 +157,12 @@ def _check_line(record: Certificate) -> str | None:
         require(
             in_order and len(models) == of.lined_up, f"{said}: the trade-off shows places {places}"
         )
-        fates = [_fate(m.place, record) for m in models]
+        fates = [fate_of(m.place, of.tested, of.place, passed=record.passed) for m in models]
         require([m.fate for m in models] == fates, f"{said}: fates should be {fates}")
         require(models[of.place - 1].loss == of.loss, f"the loss of place {of.place} is not it")
         series = len(record.trade_off.series)
         require(all(len(m.impacts) == series for m in models), f"not {series} impacts each")
     return said
-
-
-def _fate(place: int, record: Certificate) -> Fate:
-    assert record.candidate is not None
-    if place > record.candidate.tested:
-        return "not tested"
-    if place == record.candidate.place and record.passed:
-        return "let out"
-    return "passed" if place < record.candidate.place else "failed"
 
 
 # -- pictures ------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from elfair.errors import ElfairError
 from elfair.records import to_plain
 
 Level = Literal["digests", "arithmetic", "recomputation"]
@@ -142,5 +143,5 @@ def make(level: Level, name: str, look: Callable[[], str | None]) -> Check:
     except MismatchError as found:
         return Check(level, name, "failed", str(found))
     except Exception as error:
-        said = str(error).partition("\nHint: ")[0]
+        said = error.message if isinstance(error, ElfairError) else str(error)
         return Check(level, name, "failed", f"{type(error).__name__}: {said}")

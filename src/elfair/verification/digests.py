@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from elfair.certificate import Certificate
 from elfair.certification import lineup_digest
-from elfair.data import LoggedData
 from elfair.foreign import free_probabilities, probabilities_digest
-from elfair.hashing import columns_digest
-from elfair.models import digests, mixture_digest
+from elfair.hashing import columns_digest, file_digest
+from elfair.models import Model, Trained, digests, mixture_digest
 from elfair.verification.checks import Check, MismatchError, SkippedError, make, require
-from elfair.verification.halves import Halves, halves_of
+from elfair.verification.halves import Halves, halves_of, rows_of
 
 
 def digest_checks(
@@ -39,7 +36,7 @@ def digest_checks(
     checks: list[tuple[str, str, Callable[[], str]]] = [
         ("model", said.model, lambda: _of_model(record, line())),
         ("line of models", said.lineup, lambda: lineup_digest(line())),
-        ("data", said.data, lambda: _rows(data).fingerprint()),
+        ("data", said.data, lambda: rows_of(data).fingerprint()),
         ("candidate rows", said.candidate, lambda: halves().aside.fingerprint()),
         ("held-out rows", said.fairness, lambda: halves().tested.fingerprint()),
         ("split", said.split, lambda: _positions(halves())),
@@ -57,11 +54,16 @@ def line_digests(record: Certificate, data: Any, model: Any) -> Sequence[str]:
     if record.candidate is None:
         if data is None:
             raise SkippedError("probabilities are read beside the data, which were not given")
-        return [probabilities_digest(free_probabilities(model, _rows(data), None))]
-    trained = getattr(model, "_trained", None)
+        return [probabilities_digest(free_probabilities(model, rows_of(data), None))]
+    return digests(lineup_of(model))
+
+
+def lineup_of(model: Any) -> tuple[Model, ...]:
+    """The models in line of a fitted estimator."""
+    trained: Trained | None = getattr(model, "_trained", None)
     require(trained is not None, f"the model must be a fitted estimator. Got {model!r:.80}")
     assert trained is not None
-    return digests(trained.lineup)
+    return trained.lineup
 
 
 def _of_model(record: Certificate, line: Sequence[str]) -> str:
@@ -71,14 +73,6 @@ def _of_model(record: Certificate, line: Sequence[str]) -> str:
     place = 1 if record.candidate is None else record.candidate.place
     require(1 <= place <= len(line), f"place {place} is not among the {len(line)} models in line")
     return line[place - 1]
-
-
-def _rows(data: Any) -> LoggedData:
-    if data is None:
-        raise SkippedError("no data were given")
-    require(isinstance(data, LoggedData), f"data must be a LoggedData. Got {type(data).__name__}")
-    assert isinstance(data, LoggedData)
-    return data
 
 
 def _positions(halves: Halves) -> str:
@@ -91,7 +85,7 @@ def _source(record: Certificate, source: str | os.PathLike[str] | None) -> str:
         raise SkippedError("no file was given")
     if not said:
         raise SkippedError("the certificate names no file")
-    return _equal(said, lambda: hashlib.sha256(Path(source).read_bytes()).hexdigest())
+    return _equal(said, lambda: file_digest(source))
 
 
 def _equal(said: str, found: Callable[[], str]) -> str:

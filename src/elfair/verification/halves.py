@@ -38,12 +38,18 @@ class Halves:
     divided: tuple[tuple[LoggedData, SealedHalf], ...] = ()
 
 
-def halves_of(record: Certificate, data: object) -> Halves:
-    """Divide rows by the certificate's seed, shares and folds."""
+def rows_of(data: object) -> LoggedData:
+    """The rows that were given."""
     if data is None:
         raise SkippedError("no data were given")
     require(isinstance(data, LoggedData), f"data must be a LoggedData. Got {type(data).__name__}")
     assert isinstance(data, LoggedData)
+    return data
+
+
+def halves_of(record: Certificate, data: object) -> Halves:
+    """Divide rows by the certificate's seed, shares and folds."""
+    data = rows_of(data)
     everyone, share, seed = copy.copy(data), record.terms.candidate_share, record.seed
     if isinstance(everyone, ContinuousData):
         everyone.thresholds = record.terms.thresholds

@@ -67,7 +67,7 @@ def _expected(record: Certificate) -> Iterator[Assumption]:
     means = [mean for claim in claims_of(record.terms) for mean in claim.means]
     weighted, terms = _is_weighted(record), record.terms
     groups = [group for result in record.constraints for group in result.groups]
-    behavior = any(each.name == SUPPORT and each.status == "checked" for each in record.assumptions)
+    behavior = knows_behavior(record)
     yield opened_once(record.openings)
     yield of_split(record.split)
     if record.split == "crossfit":
@@ -91,13 +91,18 @@ def _expected(record: Certificate) -> Iterator[Assumption]:
         yield left_out_alike(record.provenance)
 
 
+def knows_behavior(record: Certificate) -> bool:
+    """Whether all probabilities of the behaviour model were known."""
+    return any(each.name == SUPPORT and each.status == "checked" for each in record.assumptions)
+
+
 def _is_weighted(record: Certificate) -> bool:
     groups = [group for result in record.constraints for group in result.groups]
     return any(group.mean_weight is not None for group in groups)
 
 
 def _check_warnings(record: Certificate) -> str:
-    violated = [violation(each) for each in record.assumptions if each.status == "violated"]
+    violated = [violation(each) for each in record.violated]
     said = [each for each in record.warnings if each.startswith("assumption violated: ")]
     require(set(said) == set(violated), f"warnings of {said} for violated {violated}")
     behavior = record.passed and is_behavior_model(record.constraints)
@@ -115,7 +120,6 @@ def _check_warnings(record: Certificate) -> str:
 
 def _remarks(result: ConstraintResult, record: Certificate) -> list[str]:
     """The remarks that follow from the groups' numbers."""
-    behavior = any(each.name == SUPPORT and each.status == "checked" for each in record.assumptions)
-    judged = result.kind == "asymptotic" and not behavior
+    judged = result.kind == "asymptotic" and not knows_behavior(record)
     unseen = [group for group in result.groups if judged and is_unseen(group)]
     return of_unseen(unseen) + of_groups(result.groups)

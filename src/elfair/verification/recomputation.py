@@ -31,6 +31,7 @@ from elfair.statistics import Baselines, Estimation
 from elfair.verification.checks import Check, SkippedError, make, require
 from elfair.verification.claims import claims_of
 from elfair.verification.comparing import differences
+from elfair.verification.digests import lineup_of
 from elfair.verification.halves import Halves, halves_of
 from elfair.verification.refitting import check_search
 
@@ -137,8 +138,7 @@ def _outcome_model(record: Certificate, model: Any) -> Any:
     said = record.terms.outcome_model
     if said in ("", "ridge regression"):
         return None
-    trained = getattr(model, "_trained", None)
-    tuned = {} if trained is None else trained.tuned
+    tuned = getattr(model, "tuned_", {})
     known = tuned.get("outcome_model", getattr(model, "outcome_model", None))
     if repr(known) != said:
         raise SkippedError(f"the outcome model ({said}) is not part of the model that was given")
@@ -163,9 +163,7 @@ def _certified_again(
 def _tested_again(
     record: Certificate, halves: Halves, estimation: Estimation, model: Any
 ) -> Certificate:
-    trained = getattr(model, "_trained", None)
-    require(trained is not None, f"the model must be a fitted estimator. Got {model!r:.80}")
-    models: Sequence[Model] = trained.lineup  # type: ignore[union-attr]
+    models = lineup_of(model)
     claims, bound = claims_of(record.terms), get_bound(record.bound)
     families = [_family(each.policy, record) for each in models]
     declared = families[0].assumptions()
