@@ -6,7 +6,9 @@ import contextlib
 import doctest
 import inspect
 import io
+import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -26,8 +28,9 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 SHOWN = re.compile(r"\s*^```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-COMMAND = re.compile(r"^\$ elfair (.+)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+COMMAND = re.compile(r"^\$ (.+)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 FILE = re.compile(r"# ([\w-]+\.(?:toml|py))\n")
+PART = re.compile(r"# ([\w/-]+\.\w+), in part\n")
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 
 
@@ -39,8 +42,8 @@ def snippets(page: Path) -> list[tuple[int, str, str, str | None]]:
     """The blocks of a page that do something: the line each starts on, its language, its source,
     and the output shown below it.
 
-    They are python, `elfair` on the command line (console), and files, which name themselves in
-    their first line.
+    They are python, the command line (console), and files, which name themselves in their first
+    line: whole ones are written, and of a file shown in part the lines must be in the file.
     """
     text = page.read_text(encoding="utf-8")
     return [
@@ -51,15 +54,31 @@ def snippets(page: Path) -> list[tuple[int, str, str, str | None]]:
             shown[1] if (shown := SHOWN.match(text, block.end())) else None,
         )
         for block in FENCE.finditer(text)
-        if block[1] in ("python", "console") or FILE.match(block[2])
+        if block[1] in ("python", "console") or FILE.match(block[2]) or PART.match(block[2])
     ]
 
 
 def same_output(shown: str, printed: str) -> bool:
-    """Whether all words are the same, and all numbers as near as machines agree on them."""
-    if NUMBER.sub("#", shown).split() != NUMBER.sub("#", printed).split():
+    """Whether all words are the same, and all numbers as near as machines agree on them.
+
+    Three dots stand for anything.
+    """
+    words = " ".join(shown.split())
+    pattern = "".join(
+        ".*?"
+        if part == "..."
+        else f"({NUMBER.pattern})"
+        if NUMBER.fullmatch(part)
+        else re.escape(part)
+        for part in re.split(rf"(\.\.\.|{NUMBER.pattern})", words)
+    )
+    found = re.fullmatch(pattern, " ".join(printed.split()))
+    if found is None:
         return False
-    numbers = [[float(n.replace(",", "")) for n in NUMBER.findall(t)] for t in (shown, printed)]
+    numbers = [
+        [float(number.replace(",", "")) for number in each]
+        for each in (NUMBER.findall(words), found.groups())
+    ]
     return numbers[0] == pytest.approx(numbers[1], rel=0.05)
 
 
@@ -69,6 +88,10 @@ def run(page: Path) -> None:
     for line, language, source, output in snippets(page):
         if file := FILE.match(source):
             Path(file[1]).write_text(source, encoding="utf-8")
+        if file := PART.match(source):
+            lines = iter(Path(file[1]).read_text(encoding="utf-8").splitlines())
+            for wanted in filter(None, source.splitlines()[1:]):
+                assert wanted in lines, f"{file[1]} has no line (in this place): {wanted}"
         if language == "console":
             command_line(source)
         elif language != "python":
@@ -91,14 +114,43 @@ def run(page: Path) -> None:
 
 
 def command_line(source: str) -> None:
-    """Run the commands of a console block, and compare what they print."""
+    """Run the commands of a console block; compare what they print, and how they end.
+
+    A command must end with code 0, unless `echo $?` follows and shows another one.
+    """
     commands = COMMAND.findall(source)
     assert sum(line.startswith("$ ") for line in source.splitlines()) == len(commands) > 0
+    code = 0
     for command, shown in commands:
-        ran = CliRunner().invoke(main, shlex.split(command))
-        assert ran.exit_code == 0, ran.output
-        same = doctest.OutputChecker().check_output(shown, ran.stdout, FLAGS)
-        assert same, f"$ elfair {command}\n{ran.stdout}"
+        if command == "echo $?":
+            assert int(shown) == code
+            code = 0
+            continue
+        assert code == 0, f"the command before `{command}` ended with code {code}"
+        code, printed = ran(shlex.split(command))
+        assert same_output(shown, printed), f"$ {command}\n{printed}"
+    assert code == 0, f"ended with code {code}"
+
+
+def ran(words: list[str]) -> tuple[int, str]:
+    """How a command ended, and what it printed."""
+    program, *arguments = words
+    if program == "elfair":
+        done = CliRunner().invoke(main, arguments)
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return done.exit_code, done.stdout if done.exit_code == 0 else done.output
+    if program == "cd":
+        os.chdir(arguments[0])
+        return 0, ""
+    assert program == "python", f"`{program}` is no command that pages are tested with"
+    with (
+        contextlib.redirect_stdout(io.StringIO()) as printed,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(sys, "argv", arguments)
+        runpy.run_path(str(ROOT / arguments[0]), run_name="__main__")
+    return 0, printed.getvalue()
 
 
 def anchors(page: Path) -> set[str]:
@@ -128,10 +180,32 @@ def test_a_wrong_snippet_is_noticed(tmp_path):
         page.write_text(f"```python\nprint('passed: 1')\n```\n\n```text\n{shown}\n```\n")
         with pytest.raises(AssertionError, match="passed: 1"):
             run(page)
-    for shown in ("elfair experiment nonsense", "elfair --version\n0", "ls"):
+    wrong = ("elfair experiment nonsense", "elfair --version\n0", "elfair check no\n...", "ls")
+    for shown in (*wrong, "elfair check no\n...\n$ echo $?\n3"):
         page.write_text(f"```console\n$ {shown}\n```\n")
         with pytest.raises(AssertionError):
             run(page)
+    page.write_text("```console\n$ elfair check no\n...no study file...\n$ echo $?\n2\n```\n")
+    run(page)
+
+
+def test_a_wrong_part_of_a_file_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "page.md"
+    written = "```toml\n# a.toml\nx = 1\ny = 2\n```\n\n"
+    page.write_text(written + "```toml\n# a.toml, in part\ny = 2\n```\n")
+    run(page)
+    for lines in ("y = 3", "y = 2\nx = 1"):
+        page.write_text(written + f"```toml\n# a.toml, in part\n{lines}\n```\n")
+        with pytest.raises(AssertionError, match="has no line"):
+            run(page)
+
+
+def test_shown_numbers_may_differ_a_little_and_dots_stand_for_anything():
+    assert same_output("n = 100 ... 2.5 rows", "n = 101 and so on\n 2.45 rows")
+    assert not same_output("n = 100 ... 2.5 rows", "n = 120 and so on 2.45 rows")
+    assert not same_output("n = 100 ... 2.5 rows", "n = 101 and so on 2.8 rows")
+    assert not same_output("a ... c", "a b")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)

@@ -111,12 +111,15 @@ def _is_wide(column: NDArray[Any]) -> bool:
 
 
 def _value(value: object) -> bytes:
-    """A value with its kind: the text "1" is not the number 1."""
+    """A value with its kind: the text "1" is not the number 1; whether a number is numpy's does not
+    count.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, str):
         return b"s" + value.encode("utf-8", "surrogatepass")
+    if isinstance(value, int) and abs(value) > 2**53:
+        return b"n" + repr(value).encode()
     if isinstance(value, bool | int | float):
-        return (
-            b"n"
-            + repr(value if isinstance(value, int) and value > 2**53 else float(value)).encode()
-        )
+        return b"n" + repr(float(value)).encode()
     return b"o" + repr(value).encode()

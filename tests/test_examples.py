@@ -1,0 +1,60 @@
+"""The examples run as plain scripts, and say what their words promise."""
+
+from __future__ import annotations
+
+import runpy
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "examples"
+#: What each prints, in this order.
+SAYS = {
+    "1_lending": (
+        '"Collection letters"]  # guess',
+        "ERROR: the propensities do not fit the decisions",
+        "Ready to fit",
+        "rows give a solution with probability 0.9",
+        "Solution found",
+        "report.html",
+        "nothing is wrong with what was checked",
+    ),
+    "2_certify_a_model": (
+        "accuracy on new people: 0.6",
+        "No solution found: 2 of 2 statements did not pass",
+        "Solution found: all 2 statements passed",
+        "nothing is wrong with what was checked",
+    ),
+    "3_second_round": (
+        "Round one: Solution found",
+        "Logged: 12,000 decisions",
+        "['decision', 'propensity', 'decided_at', 'model']",
+        "Ready: True",
+        "Round two: Solution found",
+    ),
+}
+
+
+def test_every_notebook_is_here():
+    assert {path.stem for path in FOLDER.glob("[0-9]*.py")} == set(SAYS)
+
+
+@pytest.mark.parametrize("name", SAYS)
+def test_examples_run(name, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr("elfair.partition._openings", Counter())  # a reader begins afresh
+    runpy.run_path(str(FOLDER / f"{name}.py"))
+    printed = capsys.readouterr().out
+    for words in SAYS[name]:
+        assert words in printed
+        printed = printed.split(words, 1)[1]
+
+
+@pytest.mark.parametrize("name", SAYS)
+def test_examples_are_notebooks_in_the_percent_format(name):
+    text = (FOLDER / f"{name}.py").read_text(encoding="utf-8")
+    assert text.startswith("# %% [markdown]\n# # ")
+    assert text.count("\n# %%\n") >= 3
