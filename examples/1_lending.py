@@ -18,7 +18,7 @@ import elfair
 from elfair.planning import plan_rows
 from elfair.study import StudyFile, draft_study, fit_study
 
-sys.path.insert(0, "examples" if Path("examples").is_dir() else str(Path(__file__).parent))
+sys.path.append("examples")  # for a notebook that is opened in the repository's root
 import loans
 
 folder = Path(tempfile.mkdtemp())
