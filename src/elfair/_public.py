@@ -2,7 +2,6 @@
 
 from elfair._version import __version__
 from elfair.certificate import Certificate
-from elfair.certification import certify
 from elfair.checking import CheckReport, check
 from elfair.classifier import ELFClassifier
 from elfair.data import LoggedData
@@ -29,6 +28,7 @@ from elfair.fairness import (
     predictive_equality,
     stagnation,
 )
+from elfair.foreign import certify
 from elfair.language import (
     FNR,
     FPR,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields, is_dataclass
+from inspect import cleandoc
 from math import isfinite
 from types import NoneType, UnionType
 from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -86,6 +87,88 @@ def parse(text: str) -> Any:
         raise InputError(
             f"this is not JSON: {error}.", hint="pass the text that to_json() wrote, whole."
         ) from None
+
+
+def json_schema(kind: Any) -> dict[str, Any]:
+    """The JSON schema (draft 2020-12) of what `to_json` writes of a record.
+
+    What a field means is taken from the record's docstring.
+
+    Parameters
+    ----------
+    kind : type
+        A dataclass.
+
+    Returns
+    -------
+    dict
+        A schema that names the records inside, and what these hold under ``$defs``.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Bound:
+    ...     upper: float
+    >>> schema = json_schema(Bound)
+    >>> schema["$ref"], schema["$defs"]["Bound"]["properties"]["upper"]
+    ('#/$defs/Bound', {'anyOf': [{'type': 'number'}, {'enum': ['inf', '-inf', 'nan']}]})
+    """
+    known: dict[str, Any] = {}
+    return {**_schema(kind, known), "$defs": dict(sorted(known.items()))}
+
+
+_PLAIN = {bool: "boolean", int: "integer", str: "string"}
+
+
+def _schema(kind: Any, known: dict[str, Any]) -> dict[str, Any]:
+    origin = get_origin(kind)
+    if is_dataclass(kind):
+        name = getattr(kind, "__name__", "")
+        if name not in known:
+            known[name] = {}  # a record that holds itself would end here
+            known[name] |= _record_schema(kind, known)
+        return {"$ref": f"#/$defs/{name}"}
+    if origin is Literal:
+        return {"enum": list(get_args(kind))}
+    if origin in (Union, UnionType):
+        (inner,) = (argument for argument in get_args(kind) if argument is not NoneType)
+        return {"anyOf": [_schema(inner, known), {"type": "null"}]}
+    if origin is tuple:
+        return {"type": "array", "items": _schema(get_args(kind)[0], known)}
+    if kind is float:
+        return {"anyOf": [{"type": "number"}, {"enum": ["inf", "-inf", "nan"]}]}
+    return {"type": _PLAIN[kind]}
+
+
+def _record_schema(kind: Any, known: dict[str, Any]) -> dict[str, Any]:
+    hints, told = get_type_hints(kind), _told(kind.__doc__ or "")
+    properties = {}
+    for field in fields(kind):
+        described = {"description": told[field.name]} if field.name in told else {}
+        properties[field.name] = {**_schema(hints[field.name], known), **described}
+    summary = (kind.__doc__ or "").strip().partition("\n\n")[0]
+    described = {} if summary.startswith(f"{kind.__name__}(") else {"description": summary}
+    return {
+        "type": "object",
+        **described,
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _told(doc: str) -> dict[str, str]:
+    """What the parameters of a numpydoc docstring are, by name."""
+    section = cleandoc(doc).partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+    told: dict[str, list[str]] = {}
+    names: list[str] = []
+    for line in section.splitlines():
+        if not line.startswith(" "):
+            names = [name.strip() for name in line.partition(" : ")[0].split(",")]
+        for name in names:
+            told.setdefault(name, []).extend([line.strip()] if line.startswith(" ") else [])
+    return {name: " ".join(lines) for name, lines in told.items()}
 
 
 def to_plain(value: Any) -> Any:

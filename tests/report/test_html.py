@@ -203,6 +203,17 @@ def test_no_solution_says_what_to_do(of_kind, parsed):
     assert "What to do next" not in Report(of_kind("solution")).html()
 
 
+def test_a_model_from_elsewhere_is_spoken_of_as_such(of_kind, parsed):
+    ours, theirs = (
+        flat(parsed(Report(of_kind(kind)).html()).text) for kind in ("none", "wrong side")
+    )
+    assert "No model is let out" in ours
+    assert "This model is not let out" in theirs
+    assert "The rows were divided at random" in ours
+    assert "The rows were divided" not in theirs
+    assert "The model is from elsewhere." in theirs
+
+
 def test_weights_that_leave_few_rows_are_a_reason(of_kind, parsed):
     failed = of_kind("none")
     worst = failed.constraints[0]

@@ -185,6 +185,24 @@ class Certificate:
         """The record from what `to_json` wrote; anything else, or a changed byte, is refused."""
         return from_statement(text, cls)
 
+    def to_cyclonedx(self) -> str:
+        """The model card of a CycloneDX 1.6 bill of materials, in JSON: an excerpt for tools that
+        know no certificates, the same for equal certificates.
+
+        Examples
+        --------
+        >>> import json
+        >>> from elfair import LoggedData, certify
+        >>> data = LoggedData([[0.0]] * 400, [0, 1] * 200)
+        >>> certificate = certify([0.2, 0.7] * 200, data, "accuracy >= 0.7")
+        >>> (model,) = json.loads(certificate.to_cyclonedx())["components"]
+        >>> model["type"], model["hashes"][0]["content"] == certificate.digests.model
+        ('machine-learning-model', True)
+        """
+        from elfair.certificate.cyclonedx import to_cyclonedx
+
+        return to_cyclonedx(self)
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write what `to_json` says to a file, whole or not at all."""
         write_whole(path, self.to_json() + "\n")

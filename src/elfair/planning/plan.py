@@ -92,7 +92,7 @@ def plan_rows(
     >>> plan.verdict, 250 < plan.rows < 1200
     ('measured', True)
     >>> list(plan.groups)
-    ['T == 0', 'T == 1', 'everyone']
+    ['T == 0', 'T == 1']
     """
     _check_options(share, improvement, fits)
     _check_estimator(estimator, data)
@@ -138,7 +138,7 @@ def plan_rows(
         rows=rows,
         low=answer.low,
         high=answer.high,
-        groups={} if rows is None else {name: ceil(part * rows) for name, part in shares.items()},
+        groups=_by_group(shares, rows),
         curve=points(curves, sizes, max(2 * largest, 2 * rows if rows else 16 * largest)),
         binding=binding(sizes),
         pilot=data.n,
@@ -227,6 +227,12 @@ def _shares(claims: Sequence[Claim], data: LoggedData) -> dict[str, float]:
     return {
         EVERYONE if each is None else str(each): float(np.mean(holds(each, data))) for each in given
     }
+
+
+def _by_group(shares: dict[str, float], rows: int | None) -> dict[str, int]:
+    if rows is None:
+        return {}
+    return {name: ceil(part * rows) for name, part in shares.items() if name != EVERYONE}
 
 
 def _smallest(shares: dict[str, float], tested: float, n: int) -> int:

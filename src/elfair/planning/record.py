@@ -80,9 +80,9 @@ class RowPlan:
     Of them with T == 1: 234.
     What needs them: E[impact | T == 1] >= 0
     <BLANKLINE>
-      rows  probability of a solution                                    low to high   fits
-       250  0.80  |################################........ |            0.70 to 0.90  9 of 12
-       500  0.90  |....
+      rows  probability of a solution                          low to high   fits
+       250  0.80  [################################    |   ]  0.70 to 0.90  9 of 12
+       500  0.90  [####################################|   ]  0.80 to 1.00  extrapolated
     """
 
     share: float

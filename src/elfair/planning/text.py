@@ -28,13 +28,14 @@ def text(plan: RowPlan) -> str:
 
 def headline(plan: RowPlan) -> str:
     """The answer in one sentence."""
-    wanted = f"a solution with probability {plan.share:g}"
+    what = "a solution"
     if plan.improvement is not None:
-        wanted += f", better by {plan.improvement:g} than the constraints ask,"
+        what += f" that is better by {plan.improvement:g} than the constraints ask,"
+    wanted = f"{what} with probability {plan.share:g}"
     if plan.verdict == "infeasible":
-        return f"No number of rows would give {wanted.rstrip(',')}, as far as these rows can tell."
+        return f"No number of rows would give {wanted}, as far as these rows can tell."
     if plan.rows is None:
-        return f"These rows cannot tell how many would give {wanted.rstrip(',')}: {between(plan)}."
+        return f"These rows cannot tell how many would give {wanted}: {between(plan)}."
     return f"About {plan.rows:,} rows give {wanted} ({between(plan)}, with 80 % confidence)."
 
 

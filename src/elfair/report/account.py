@@ -22,10 +22,12 @@ from elfair.report.marks import group_name
 from elfair.report.words import count, exact, number, numbered, pass_or_fail, rate, rounded
 
 SPLITS = {
-    "random": "at random, by seed and row",
-    "stratified": "at random within strata",
-    "crossfit": "into folds: each is tested with a model that was found on the others",
-    "none": "not divided: the model is from elsewhere, or nothing was tested",
+    "random": "The rows were divided at random, by seed and row.",
+    "stratified": "The rows were divided at random within strata.",
+    "crossfit": "The rows were divided into folds: each is tested with a model that was found on "
+    "the others.",
+    "none": "No model was looked for on some of these rows and tested on others: the model is from "
+    "elsewhere, or nothing was tested.",
 }
 
 
@@ -35,11 +37,11 @@ def data(certificate: Certificate) -> Section:
     rows: list[tuple[Line, ...]] = [
         ("rows in the table", count(of.rows_read)),
         ("rows used", count(certificate.n)),
-        ("candidate rows", count(certificate.n_candidate)),
-        ("held-out rows", count(certificate.n_fairness)),
+        ("candidate rows, for search and constants", count(certificate.n_candidate)),
+        ("held-out rows, for the test", count(certificate.n_fairness)),
     ]
     blocks: list[Block] = [
-        Paragraph(f"The rows were divided {SPLITS[certificate.split]}."),
+        Paragraph(SPLITS[certificate.split]),
         Table("Rows", ("what", "how many"), tuple(rows)),
     ]
     if of.left_out:

@@ -11,6 +11,10 @@ from elfair.report.words import number, outlook, rounded, violated
 
 #: An effective sample size below this share of its rows says that old and new model differ much.
 FAR_BELOW = 0.5
+EXPLORE = (
+    "log more exploration; pass behavior= as a fitted model, so that mixtures with it are "
+    "candidates"
+)
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,8 @@ def advise(result: ConstraintResult) -> tuple[Advice, ...]:
 
 
 def _first(result: ConstraintResult) -> Advice:
+    if unseen := [warning for warning in result.warnings if "hardly anybody" in warning]:
+        return Advice("; ".join(unseen), "old and new model differ much", EXPLORE)
     if not isfinite(result.upper):
         return Advice(
             f"the bound is {number(result.upper)}",
@@ -81,8 +87,7 @@ def _further(result: ConstraintResult) -> Iterator[Advice]:
                 f"the {group.n:,} rows of '{group.condition}' are worth {group.ess:,.0f} "
                 "(effective sample size)",
                 "old and new model differ much",
-                "log more exploration; pass behavior= as a fitted model, so that mixtures with it "
-                "are candidates",
+                EXPLORE,
             )
     if any("held-out rows meet" in warning for warning in result.warnings):
         yield Advice(

@@ -164,7 +164,7 @@ class Strips:
     strips : tuple of Strip
         The lines.
     axis : Svg
-        The scale below them; empty where each has its own.
+        The scale below them.
     keys : tuple of Key
         What the marks mean.
     """

@@ -29,6 +29,9 @@ from elfair.report.blocks import (
 #: What Markdown, or HTML inside it, would take for more than a character.
 SPECIAL = re.compile(r"([\\`*_\[\]<>&|#~!])")
 
+#: What at the beginning of a paragraph would be taken for the item of a list, or for a rule.
+LIST = re.compile(r"^(\d*)([-+=.)])(?=\s|\2|$)")
+
 
 def markdown(document: Document) -> str:
     """The whole report.
@@ -38,14 +41,14 @@ def markdown(document: Document) -> str:
     document : Document
         The report.
     """
-    pieces = [f"# {_text(document.verdict)}", _text(document.title)]
+    pieces = [f"# {_text(document.verdict)}", _paragraph(document.title)]
     if document.about:
-        pieces.append(_text(" · ".join(document.about)))
+        pieces.append(_paragraph(" · ".join(document.about)))
     pieces += _blocks(document.opening)
-    pieces.append("\n".join(f"- {_text(what)}: {_text(value)}" for value, what in document.facts))
+    pieces += ["\n".join(f"- {_text(what)}: {_text(value)}" for value, what in document.facts)]
     for section in document.sections:
         pieces += [f"## {_text(section.title)}", *_blocks(section.blocks)]
-    return "\n\n".join(pieces) + "\n"
+    return "\n\n".join(filter(None, pieces)) + "\n"
 
 
 def _blocks(blocks: tuple[Block, ...]) -> list[str]:
@@ -55,7 +58,7 @@ def _blocks(blocks: tuple[Block, ...]) -> list[str]:
 def _block(block: Block) -> list[str]:
     match block:
         case Paragraph():
-            return [_line(block.line)]
+            return [_paragraph(block.line)]
         case Bullets():
             return ["\n".join(f"- {_line(item)}" for item in block.items)]
         case Definitions():
@@ -93,6 +96,10 @@ def _cell(cell: Line) -> str:
     )
 
 
+def _paragraph(line: Line) -> str:
+    return LIST.sub(r"\1\\\2", _line(line).strip())
+
+
 def _line(line: Line) -> str:
     return "".join(map(_inline, parts(line)))
 
@@ -103,15 +110,19 @@ def _inline(part: Inline) -> str:
 
 def _text(text: str) -> str:
     """Plain words, on one line, of which nothing is read as markup."""
-    return SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    return SPECIAL.sub(r"\\\1", _on_one_line(text))
 
 
 def _code(text: str) -> str:
     """Code, on one line, between more backticks than it has in a row."""
-    text = " ".join(text.split())
+    text = _on_one_line(text)
     ticks = "`" * (_longest_run(text) + 1)
     space = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{ticks}{space}{text}{space}{ticks}" if text else ""
+
+
+def _on_one_line(text: str) -> str:
+    return re.sub(r"\s+", " ", text)
 
 
 def _fenced(text: str) -> str:

@@ -9,6 +9,14 @@ from elfair.report.words import confidence, count, plural, rate
 
 #: Warnings beyond these are about single statements, and stand beside them.
 MOST_WARNED = 5
+NONE_FOUND = (
+    "No model is let out: none could be shown to keep all statements. That is a result, and no "
+    "error; it does not say that no such model exists."
+)
+NOT_SHOWN = (
+    "This model is not let out: it could not be shown to keep all statements. That is a result, "
+    "and no error; it does not say that the model breaks them."
+)
 TITLE = "Bounds on expected delayed impact"
 
 
@@ -62,11 +70,7 @@ def _promise(certificate: Certificate) -> list[str]:
         )
     )
     if not certificate.passed:
-        promise.insert(
-            0,
-            "No model is let out: none could be shown to keep all statements. That is a result, "
-            "and no error; it does not say that no such model exists.",
-        )
+        promise.insert(0, NONE_FOUND if certificate.candidate else NOT_SHOWN)
     return promise
 
 
@@ -99,12 +103,12 @@ def facts(certificate: Certificate) -> tuple[tuple[str, str], ...]:
     if not certificate.constraints:
         return ((count(certificate.n), "rows, all for the search"),)
     passed = sum(result.passed for result in certificate.constraints)
-    smallest = min(group.n for result in certificate.constraints for group in result.groups)
+    sizes = [group.n for result in certificate.constraints for group in result.groups]
     return (
         (f"{passed} of {len(certificate.constraints)}", "statements passed"),
         (confidence(certificate.joint_delta), "confidence"),
         (count(certificate.n_fairness), "held-out rows"),
-        (count(smallest), "rows in the smallest group"),
+        (count(min(sizes, default=0)), "rows in the smallest group"),
     )
 
 

@@ -145,6 +145,8 @@ def line_up(
     """
     fates = [fate for fate in FATES if any(model.fate == fate for model in models)]
     across = Scale.over((model.loss for model in models), before=0.16)
+    ticks = [(across.share(tick), number(tick)) for tick in across.ticks(4)]
+    along = [(share, words) for share, words in ticks if share > 0.1]  # clear of the heights
     panels = []
     for k, each in enumerate(series):
         up = Scale.over([each.logged, *(model.impacts[k] for model in models)])
@@ -158,7 +160,7 @@ def line_up(
             element("line", x2="100%", y1=old, y2=old, class_="reference"),
             label("old model", "100%", "end", old - 4),
             *(_models(fate, k, models, across, up) for fate in fates),
-            ruler(_TOP + _DEEP + 8, [(across.share(t), number(t)) for t in across.ticks(4)]),
+            ruler(_TOP + _DEEP + 8, along),
         ]
         panels.append(
             (

@@ -10,9 +10,6 @@ from elfair.report.blocks import Block, Code, Folded, Line, Paragraph, Part, Sec
 from elfair.report.marks import MOST_DRAWN, group_name
 from elfair.report.words import count, number, rate
 
-#: The name under which the mean of decisions that are numbers is recorded.
-MEAN = "mean"
-
 
 def impact_by_group(certificate: Certificate) -> Section | None:
     """Each impact in each group, under the old and the new model."""
@@ -61,10 +58,7 @@ def decisions_by_group(certificate: Certificate) -> Section | None:
     share = bool(certificate.classes)
     blocks: list[Block] = []
     # Of two decisions, one says all about the other.
-    drawn = [name for name in names if share and name != next(iter(names))] or list(names)
-    if len(names) > 2:
-        drawn = list(names)
-    for name in drawn:
+    for name in list(names)[1:] if len(names) == 2 else names:
         pictures = [
             (group.condition, each)
             for group in certificate.groups

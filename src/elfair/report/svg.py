@@ -14,7 +14,6 @@ from typing import NewType
 
 #: Finished markup.
 Svg = NewType("Svg", str)
-NOTHING = Svg("")
 #: Where nothing is said, these are 0.
 AT_ZERO = ("x", "y", "x1", "x2", "y1", "y2", "cx", "cy")
 #: How much of the width is left free at either end of a scale.
@@ -148,6 +147,6 @@ class Scale:
 
 
 def _round_step(least: float) -> float:
-    """The smallest of ... 0.1, 0.2, 0.5, 1, 2, 5, 10 ... that is as large."""
+    """The smallest of ... 1, 2, 2.5, 5, 10, 20 ... that is as large."""
     power = 10.0 ** floor(log10(least))
-    return float(next(m * power for m in (1, 2, 5, 10) if m * power >= least * (1 - 1e-9)))
+    return float(next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= least * (1 - 1e-9)))

@@ -67,7 +67,7 @@ def count(n: int) -> str:
     return f"{n:,}"
 
 
-def plural(n: int, one: str, many: str = "") -> str:
+def plural(n: int, one: str) -> str:
     """How many of something.
 
     Examples
@@ -75,7 +75,7 @@ def plural(n: int, one: str, many: str = "") -> str:
     >>> plural(1, "statement"), plural(1200, "statement")
     ('1 statement', '1,200 statements')
     """
-    return f"{count(n)} {one if n == 1 else many or one + 's'}"
+    return f"{count(n)} {one}{'' if n == 1 else 's'}"
 
 
 def sentence(words: str) -> str:

@@ -150,9 +150,10 @@ def _check_line(record: Certificate) -> str | None:
     require((record.trade_off is not None) == halves, f"a trade-off where split='{record.split}'")
     if record.trade_off is not None:
         models = record.trade_off.models
+        places = [m.place for m in models]
+        in_order = places == list(range(1, len(models) + 1))
         require(
-            [m.place for m in models] == list(range(1, of.lined_up + 1)),
-            f"{said}: the trade-off shows places {[m.place for m in models]}",
+            in_order and len(models) == of.lined_up, f"{said}: the trade-off shows places {places}"
         )
         fates = [_fate(m.place, record) for m in models]
         require([m.fate for m in models] == fates, f"{said}: fates should be {fates}")

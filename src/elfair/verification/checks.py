@@ -31,6 +31,13 @@ class Check:
         A check that could not be made is skipped, and never passed.
     detail : str
         What was seen, or why nothing could be.
+
+    Examples
+    --------
+    >>> from elfair import verify
+    >>> (check,) = verify("{}").checks
+    >>> check.name, check.status
+    ('record', 'failed')
     """
 
     level: Level

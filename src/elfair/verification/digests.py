@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from elfair.certificate import Certificate
-from elfair.certification import free_probabilities, lineup_digest, probabilities_digest
+from elfair.certification import lineup_digest
 from elfair.data import LoggedData
+from elfair.foreign import free_probabilities, probabilities_digest
 from elfair.hashing import columns_digest
 from elfair.training import digests, mixture_digest
 from elfair.verification.checks import Check, MismatchError, SkippedError, make, require

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from elfair.certificate import Certificate
-from elfair.certification import set_aside
 from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
+from elfair.foreign import set_aside
 from elfair.partition import SealedHalf, cross_partition, looking_again, partition
 from elfair.verification.checks import SkippedError, require
 

@@ -13,14 +13,13 @@ from elfair.bounds import get_bound
 from elfair.certificate import Assumption, Certificate
 from elfair.certification import (
     Circumstances,
-    certified,
     declared_estimation,
-    free_probabilities,
     issue_certificate,
 )
 from elfair.constraints import Plan
 from elfair.data import LoggedData
 from elfair.fairness_test import Outcome, Trial, learn_from, run_in_turn, run_on_folds
+from elfair.foreign import certified, free_probabilities
 from elfair.line import Line
 from elfair.partition import looking_again
 from elfair.policies.scored import ScoredPolicy

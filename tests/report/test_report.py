@@ -1,0 +1,63 @@
+"""The report as users call it: from a certificate or an estimator, to a file or a notebook."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from elfair import ELFClassifier
+from elfair.errors import InputError
+from elfair.experiments import FosterCare
+from elfair.report import Report
+from elfair.report.glossary import IN_PLAIN_WORDS
+from elfair.report.terminal import explain
+
+
+def test_an_estimator_has_the_report_of_its_certificate():
+    log = FosterCare().sample(200, seed=3)
+    clf = ELFClassifier("accuracy >= 0.5")
+    with pytest.raises(NotFittedError):
+        clf.report()
+    clf.fit(log.features, log.label)
+    assert clf.report() == Report(clf.certificate_) == clf.certificate_.report()
+
+
+def test_the_text_is_that_of_the_terminal(certificate):
+    assert Report(certificate).text() == explain(certificate)
+
+
+def test_files_hold_what_the_methods_return(of_kind, tmp_path):
+    report = Report(of_kind("solution"))
+    report.write_html(tmp_path / "report.html")
+    report.write_markdown(str(tmp_path / "report.md"))
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == report.html()
+    assert (tmp_path / "report.md").read_text(encoding="utf-8") == report.markdown()
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_file_that_cannot_be_written_is_an_input_error(of_kind, tmp_path):
+    with pytest.raises(InputError, match="Hint: "):
+        Report(of_kind("static")).write_html(tmp_path / "nowhere" / "report.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_templates_are_read_only_when_a_page_is_asked_for():
+    code = (
+        "import sys; from elfair.report import Report; from elfair import *; "
+        "print(*[m for m in ('jinja2', 'rich', 'matplotlib', 'markdown_it') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
+
+
+def test_each_assumption_of_the_documentation_is_explained(pytestconfig):
+    page = (pytestconfig.rootpath / "docs" / "guarantees.md").read_text(encoding="utf-8")
+    rows = page.split("| assumption |", 1)[1].splitlines()[2:]
+    listed = [row.split("|")[1].strip() for row in rows if row.startswith("|")]
+    assert len(listed) > 15
+    # One row is about two assumptions.
+    names = [n for name in listed for n in (name.split(", ") if "floor" in name else [name])]
+    assert set(names) == set(IN_PLAIN_WORDS)

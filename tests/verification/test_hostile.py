@@ -1,0 +1,85 @@
+"""Every value of a record, changed to anything its type allows, with a right digest.
+
+Nothing makes `verify` raise, and what it does not see is what the documentation says it cannot.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+
+import numpy as np
+import pytest
+
+from elfair import verify
+from elfair.certificate import Certificate
+from elfair.records import from_plain, to_plain
+
+#: What no level sees without fitting again, or at all; and what may change nothing.
+UNSEEN = re.compile(
+    r"provenance\.(title|issued|source|source_digest|study)|terms\.claims\[\d+\]\.(chosen_by|why)"
+    r"|versions\b.*|candidate\.(search|objective|loss|predicted_pass|meets_target|evaluations)"
+    r"|trade_off\.models\[\d+\]\.loss|provenance\.left_out|provenance\.rows_read"
+    r"|terms\.(thresholds|outcome_model|center)(\[\d+\])?"
+)
+KINDS = ["default", "crossfit", "products", "certify, betting", "regression", "quantiles"]
+
+
+def leaves(value, path=""):
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from leaves(inner, f"{path}.{name}" if path else name)
+    elif isinstance(value, list):
+        yield path, value
+        for k, inner in enumerate(value):
+            yield from leaves(inner, f"{path}[{k}]")
+    elif value is not None:
+        yield path, value
+
+
+def others(value):
+    """Values of the same type, most of them absurd."""
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        return [-1, 0, value + 1, 2**70, 10**9]
+    if isinstance(value, float) or value in ("inf", "-inf", "nan"):
+        near = float(value) * (1 + 1e-6) + 1e-6
+        return [0.0, -1.0, near, 1e308, "inf", "-inf", "nan"]
+    if isinstance(value, str):
+        return ["", f"{value} ", "E[", "0" * 64, "everyone", "E[impact] >= 0"]
+    return [[], value[:-1], [*value, *value[:1]]]
+
+
+def put(document, path, new):
+    steps = re.findall(r"[^.\[\]]+|\[\d+\]", path)
+    for step in steps[:-1]:
+        document = document[int(step[1:-1]) if step[0] == "[" else step]
+    last = steps[-1]
+    document[int(last[1:-1]) if last[0] == "[" else last] = new
+
+
+@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("kind_", KINDS)
+def test_any_value_may_be_anything(case, kind_, seed):
+    certificate, data, model = case(kind_)
+    plain = to_plain(certificate)
+    rng = np.random.default_rng([seed, KINDS.index(kind_)])
+    places = list(leaves(plain))
+    choices: list[object] = []
+    while not choices:
+        path, old = places[int(rng.integers(len(places)))]
+        choices = [new for new in others(old) if new != old]
+    put(plain, path, choices[int(rng.integers(len(choices)))])
+    try:
+        forged = from_plain(plain, Certificate)
+    except ValueError:
+        return  # a fixed choice of words: no record
+    if forged.to_json() == certificate.to_json():
+        return  # the same in other words
+    start = time.perf_counter()
+    verification = verify(forged.to_json(), data=data, model=model)
+    assert time.perf_counter() - start < 5
+    assert verification.checks[0].status == "passed"
+    if not UNSEEN.fullmatch(path):
+        assert not verification.passed, f"{path}: {old!r} became something else unseen"
