@@ -52,8 +52,10 @@ from elfair.language import (
     var,
 )
 from elfair.persistence import load
+from elfair.planning import RowPlan, plan_rows
 from elfair.recipes import Recipe
 from elfair.regressor import ELFRegressor
+from elfair.report import Report
 from elfair.verification import Check, Verification, verify
 
 __all__ = [
@@ -83,6 +85,8 @@ __all__ = [
     "NoSolutionFoundError",
     "P",
     "Recipe",
+    "Report",
+    "RowPlan",
     "Verification",
     "__version__",
     "accuracy",
@@ -104,6 +108,7 @@ __all__ = [
     "mse",
     "no_worse",
     "parity",
+    "plan_rows",
     "predictive_equality",
     "quantile",
     "stagnation",
