@@ -15,7 +15,6 @@ import tempfile
 from pathlib import Path
 
 import elfair
-from elfair.planning import plan_rows
 from elfair.study import StudyFile, draft_study, fit_study
 
 sys.path.append("examples")  # for a notebook that is opened in the repository's root
@@ -55,7 +54,7 @@ print(report.text().splitlines()[0])
 # ## Are there enough rows?
 
 # %%
-print(plan_rows(study.estimator(), rows.data).text().splitlines()[0])
+print(elfair.plan_rows(study.estimator(), rows.data).text().splitlines()[0])
 
 # %% [markdown]
 # ## Search, test, report
