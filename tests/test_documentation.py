@@ -22,6 +22,7 @@ from click.testing import CliRunner
 
 import elfair
 from elfair.cli import main
+from elfair.study import parts
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -271,6 +272,16 @@ def test_every_assumption_has_its_section_and_every_section_its_assumption():
     assert len(sections) > 20
     table = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8")
     assert [name for name in sections if name not in table] == []
+
+
+def test_every_key_of_a_study_file_is_explained():
+    text = (ROOT / "docs" / "study-file.md").read_text(encoding="utf-8")
+    meanings = text.split("## What the keys mean")[1]
+    told = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\|(.+?)\|", meanings, re.MULTILINE))))
+    tables = [part for part in vars(parts).values() if inspect.isclass(part)]
+    keys = {key for part in tables if issubclass(part, parts.Part) for key in part.model_fields}
+    assert "chosen_by" in keys
+    assert told == keys | {"title"}
 
 
 @pytest.mark.parametrize("name", [name for name in elfair.__all__ if name != "__version__"])
