@@ -32,7 +32,7 @@ from elfair.planning import plan_rows
 from pages import stamp, write_into
 
 ALPHAS = (0.9, 0.5, 0.2)
-PILOTS = (500, 1_000, 2_000, 5_000)
+PILOTS = (1_000, 2_000, 5_000)
 SHARE = 0.9
 STORE = Path(__file__).parents[1] / "studies" / "planning.jsonl"
 #: Seeds of fresh rows: none of them is the seed of a pilot.
@@ -89,14 +89,14 @@ def run(jobs: Iterable[Any], store: Path, processes: int) -> None:
     pool = Parallel(processes, return_as="generator_unordered")
     with store.open("a") as lines:
         for result in pool(jobs):
-            lines.write(json.dumps(result) + "\n")
+            lines.write(json.dumps({**result, "where": stamp()}) + "\n")
             lines.flush()
 
 
-def measure(store: Path, seeds: int, processes: int) -> None:
-    """Both readings, for every cell."""
+def measure(store: Path, seeds: int, processes: int, alpha: float) -> None:
+    """Both readings, for every pilot."""
     done = {(r["alpha"], r["pilot"], r["seed"]) for r in read(store) if "again" not in r}
-    cells = [(alpha, pilot) for alpha in ALPHAS for pilot in PILOTS]
+    cells = [(alpha, pilot) for pilot in PILOTS]
     keys = [(*cell, seed) for seed in range(seeds) for cell in cells]
     run((delayed(trial)(*key) for key in keys if key not in done), store, processes)
     found = read(store)
@@ -156,8 +156,10 @@ def main() -> None:
     parser.add_argument("--write-only", action="store_true")
     options = parser.parse_args()
     if not options.write_only:
-        measure(options.store, options.seeds, options.jobs)
-    text = table(read(options.store)) + f"\n\n{stamp()}."
+        for alpha in ALPHAS:
+            measure(options.store, options.seeds, options.jobs, alpha)
+    found = read(options.store)
+    text = table(found) + f"\n\n{'; '.join(dict.fromkeys(r['where'] for r in found))}."
     print(text)
     write_into("planning.md", "planning", text)
 

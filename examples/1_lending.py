@@ -15,10 +15,9 @@ import tempfile
 from pathlib import Path
 
 import elfair
-from elfair.planning import plan_rows
 from elfair.study import StudyFile, draft_study, fit_study
 
-sys.path.insert(0, "examples" if Path("examples").is_dir() else str(Path(__file__).parent))
+sys.path.append("examples")  # for a notebook that is opened in the repository's root
 import loans
 
 folder = Path(tempfile.mkdtemp())
@@ -55,7 +54,7 @@ print(report.text().splitlines()[0])
 # ## Are there enough rows?
 
 # %%
-print(plan_rows(study.estimator(), rows.data).text().splitlines()[0])
+print(elfair.plan_rows(study.estimator(), rows.data).text().splitlines()[0])
 
 # %% [markdown]
 # ## Search, test, report

@@ -19,7 +19,7 @@ import elfair
 from elfair.study import StudyFile, fit_study, read_table
 from elfair.study.writing import append_decisions, decisions, write_table
 
-sys.path.insert(0, "examples" if Path("examples").is_dir() else str(Path(__file__).parent))
+sys.path.append("examples")  # for a notebook that is opened in the repository's root
 import loans
 
 folder = Path(tempfile.mkdtemp())

@@ -9,8 +9,17 @@ import numpy as np
 import pytest
 
 from elfair import Certificate, ElfairError, LoggedData, certify
-from elfair.certificate import PREDICATE, STATEMENT, CandidateRecord, GroupRecord
+from elfair.certificate import (
+    PREDICATE,
+    STATEMENT,
+    CandidateRecord,
+    GroupRecord,
+    LeftOut,
+    Provenance,
+)
 from elfair.errors import InputError
+
+OUT = LeftOut("no impact", 10, ())
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +64,12 @@ def test_what_only_people_can_say_is_not_stated_unless_said(certificate):
     assert [c.chosen_by for c in said.terms.claims] == ["the board", "not stated", "not stated"]
     assert {c.why for c in said.terms.claims} == {"not stated"}
     assert said.constraints == certificate.constraints
+    assert said.stating() == said
+    more = said.stating(why="the law", provenance=Provenance(rows_read=310, left_out=(OUT,)))
+    assert [c.chosen_by for c in more.terms.claims] == ["the board", "not stated", "not stated"]
+    assert {c.why for c in more.terms.claims} == {"the law"}
+    assert more.stating() == more
+    assert len(more.assumptions) == len(said.assumptions) + 1
     with pytest.raises(InputError, match="no constraint 'accuracy'"):
         certificate.stating(why={"accuracy": "because"})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import doctest
 import inspect
@@ -21,6 +22,7 @@ from click.testing import CliRunner
 
 import elfair
 from elfair.cli import main
+from elfair.study import parts
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -242,6 +244,44 @@ def test_every_page_can_be_reached_from_the_readme():
         page.read_text(encoding="utf-8") for page in (ROOT / "README.md", ROOT / "docs/index.md")
     )
     assert [page.name for page in PAGES if page.name not in text and page.parent != ROOT] == []
+
+
+def names_of_assumptions() -> set[str]:
+    """What the code calls its assumptions: the first argument of each, wherever one is made."""
+    names: set[str] = set()
+    for file in (ROOT / "src" / "elfair").rglob("*.py"):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        constants = {
+            target.id: node.value.value
+            for node in tree.body
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Assumption":
+                first = node.args[0]
+                names.add(first.value if isinstance(first, ast.Constant) else constants[first.id])
+    return names
+
+
+def test_every_assumption_has_its_section_and_every_section_its_assumption():
+    text = (ROOT / "docs" / "assumptions.md").read_text(encoding="utf-8")
+    sections = set(re.findall(r"^### (.+)$", text, re.MULTILINE))
+    assert sections == names_of_assumptions()
+    assert len(sections) > 20
+    table = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8")
+    assert [name for name in sections if name not in table] == []
+
+
+def test_every_key_of_a_study_file_is_explained():
+    text = (ROOT / "docs" / "study-file.md").read_text(encoding="utf-8")
+    meanings = text.split("## What the keys mean")[1]
+    told = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\|(.+?)\|", meanings, re.MULTILINE))))
+    tables = [part for part in vars(parts).values() if inspect.isclass(part)]
+    keys = {key for part in tables if issubclass(part, parts.Part) for key in part.model_fields}
+    assert "chosen_by" in keys
+    assert told == keys | {"title"}
 
 
 @pytest.mark.parametrize("name", [name for name in elfair.__all__ if name != "__version__"])

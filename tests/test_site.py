@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import get_args
 from urllib.parse import unquote, urldefrag
 
 import click
@@ -16,6 +17,7 @@ import elfair
 import elfair.experiments
 from elfair.cli import main
 from elfair.experiments.study import Study
+from elfair.study import StudyFile
 
 ROOT = Path(__file__).parents[1]
 #: Attributes from which a browser fetches by itself; of links, only these kinds are fetched.
@@ -167,3 +169,15 @@ def test_every_key_of_an_experiment_is_in_the_reference(site, pages):
     for name, field in Study.model_fields.items():
         assert re.search(rf"\b{name}\b", page.words)
         assert field.description in page.words
+
+
+@pytest.mark.parametrize("part", ["data", "columns", "rows", "model", "test", "constraints"])
+def test_every_key_of_a_study_is_in_the_reference(site, pages, part):
+    page = pages[site / "study-file.html"]
+    assert part in page.ids
+    field = StudyFile.model_fields[part]
+    model = get_args(field.annotation)[0] if part == "constraints" else field.annotation
+    assert len(model.model_fields) > 0
+    for name, key in model.model_fields.items():
+        assert re.search(rf"\b{name}\b", page.words)
+        assert key.description in page.words

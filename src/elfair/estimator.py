@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from elfair.certificate import NOT_STATED, Certificate, Provenance
+from elfair.certificate import Certificate, Provenance
 from elfair.certification import warn_reader
 from elfair.columns import as_floats, check_length, check_order, one_column
 from elfair.constraints import Claim
@@ -90,8 +90,8 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
     def state(
         self,
         *,
-        chosen_by: Mapping[str, str] | str = NOT_STATED,
-        why: Mapping[str, str] | str = NOT_STATED,
+        chosen_by: Mapping[str, str] | str | None = None,
+        why: Mapping[str, str] | str | None = None,
         provenance: Provenance | None = None,
         earlier_tests: int = 0,
     ) -> Self:
@@ -101,7 +101,7 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         ----------
         chosen_by, why : str or mapping of str to str
             Who chose tolerances and deltas, and for what reason: of all constraints, or of each by
-            its text.
+            its text. What is left out stays as it is.
         provenance : Provenance, optional
             Where the rows come from.
         earlier_tests : int, default 0

@@ -13,7 +13,7 @@ from elfair.certificate import ConstraintResult
 from elfair.constraints import CompiledClaim, Plan, Tail
 from elfair.data import LoggedData
 from elfair.evidence import badness, bounded, evidence_of
-from elfair.partition import SealedHalf
+from elfair.partition import SealedHalf, looking_again
 from elfair.remarks import FEW_ROWS
 from elfair.statistics import Rows
 
@@ -100,6 +100,12 @@ def run_in_turn(trials: Iterable[Trial]) -> Turns:
     assert last is not None
     trial, claims, free = last
     return Turns(_run(claims, data, free, trial.learnt, 1.0), trial.plan, place, tested)
+
+
+def opened_before(halves: Sequence[SealedHalf]) -> LoggedData:
+    """The rows of a test that was made before and is only checked, in the order of the test."""
+    with looking_again():
+        return LoggedData.joined([sealed.open() for sealed in halves])
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ ALPHAS = [0.9, 0.5]
 
 
 def honest(found):
-    error = 0.0 if len(found) >= 200 else 2 * sqrt(0.9 * 0.1 / len(found))
+    error = 0.0 if len(found) >= 190 else 2 * sqrt(0.9 * 0.1 / len(found))
     return 0.82 - error <= np.mean(found) <= 0.98 + error
 
 

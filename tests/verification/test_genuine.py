@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import elfair
 from elfair import ELFClassifier, LoggedData, certify, load, verify
 from elfair.certificate import GroupCount, LeftOut, Provenance, Version
 from elfair.partition import SealedHalf
@@ -175,6 +177,21 @@ def test_looking_again_is_not_an_opening(case):
     again = certify(model, data, [c.constraint for c in certificate.terms.claims])
     assert again.openings == certificate.openings + 1
     assert SealedHalf(data).openings == before
+
+
+def test_nothing_but_verification_looks_again():
+    """Or held-out rows could be opened without being counted."""
+    source = Path(elfair.__file__).parent
+    callers = {
+        str(path.relative_to(source))
+        for path in source.rglob("*.py")
+        for name in ("looking_again", "opened_before")
+        if name in path.read_text(encoding="utf-8")
+    }
+    assert {name for name in callers if not name.startswith("verification")} == {
+        "partition.py",
+        "fairness_test.py",
+    }
 
 
 def test_text_bytes_files_and_records_are_read_alike(case, tmp_path):

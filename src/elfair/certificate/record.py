@@ -250,8 +250,8 @@ class Certificate:
     def stating(
         self,
         *,
-        chosen_by: Mapping[str, str] | str = NOT_STATED,
-        why: Mapping[str, str] | str = NOT_STATED,
+        chosen_by: Mapping[str, str] | str | None = None,
+        why: Mapping[str, str] | str | None = None,
         provenance: Provenance | None = None,
         earlier_tests: int = 0,
     ) -> Certificate:
@@ -261,7 +261,7 @@ class Certificate:
         ----------
         chosen_by, why : str or mapping of str to str
             Who chose tolerances and deltas, and for what reason: of all constraints, or of each by
-            its text.
+            its text. What is left out stays as it is.
         provenance : Provenance, optional
             Where the rows come from. If some were left out, that they do not differ from the others
             joins the assumptions.
@@ -279,22 +279,22 @@ class Certificate:
         """
         known = [claim.constraint for claim in self.terms.claims]
         for said in (chosen_by, why):
-            for text in [] if isinstance(said, str) else said:
+            for text in said if isinstance(said, Mapping) else []:
                 if text not in known:
                     raise InputError(
                         f"no constraint {text!r}; constraints: {', '.join(map(repr, known))}.",
                         hint=did_you_mean(text, known, "write it as the certificate does."),
                     )
 
-        def of(said: Mapping[str, str] | str, constraint: str) -> str:
-            text = said if isinstance(said, str) else said.get(constraint, "")
-            return text.strip() or NOT_STATED
+        def of(said: Mapping[str, str] | str | None, constraint: str, before: str) -> str:
+            text = said.get(constraint, before) if isinstance(said, Mapping) else said
+            return before if text is None else text.strip() or NOT_STATED
 
         claims = tuple(
             replace(
                 claim,
-                chosen_by=of(chosen_by, claim.constraint),
-                why=of(why, claim.constraint),
+                chosen_by=of(chosen_by, claim.constraint, claim.chosen_by),
+                why=of(why, claim.constraint, claim.why),
             )
             for claim in self.terms.claims
         )
@@ -303,6 +303,7 @@ class Certificate:
         assumptions = [
             opened_once(openings) if each.name == OPENED_ONCE else each for each in self.assumptions
         ]
+        assumptions = [each for each in assumptions if each.name != LEFT_OUT_ALIKE]
         if provenance.left_out and self.constraints:
             assumptions.append(left_out_alike(provenance))
         return replace(
@@ -315,8 +316,10 @@ class Certificate:
         )
 
 
-#: The name of the assumption that held-out rows were not tested before.
+#: The names of the assumptions that held-out rows were not tested before, and that rows which had
+#: no part in anything are like the others.
 OPENED_ONCE = "held-out rows opened once"
+LEFT_OUT_ALIKE = "rows left out are like the others"
 
 
 def opened_once(openings: int) -> Assumption:
@@ -339,7 +342,7 @@ def left_out_alike(provenance: Provenance) -> Assumption:
     """That rows which had no part in anything are like the others."""
     total = sum(each.n for each in provenance.left_out)
     return Assumption(
-        "rows left out are like the others",
+        LEFT_OUT_ALIKE,
         "In each group, rows were left out for reasons that have nothing to do with the decision "
         "and what came of it.",
         "declared",

@@ -73,7 +73,7 @@ class StatedConstraint:
 class StudyFile(Part):
     """A study: where the table is, which column is what, what must hold, how it is tested.
 
-    Parameters
+    Attributes
     ----------
     title : str
         For people.

@@ -95,7 +95,22 @@ def fit_study(study: StudyFile, *, ledger: Ledger | None = None) -> StudyOutcome
     rows = study.read()
     estimator = study.estimator().fit(**rows.arguments)
     stated = study.stated(rows.data)
-    provenance = Provenance(
+    before = 0
+    if ledger is not None and estimator.certificate_.constraints:
+        before = ledger.earlier(estimator.certificate_, rows.data)
+        ledger.enter(estimator.certificate_, rows.data)
+    estimator.state(
+        chosen_by={each.text: each.chosen_by for each in stated},
+        why={each.text: each.why for each in stated},
+        provenance=provenance_of(study, rows),
+        earlier_tests=before,
+    )
+    return StudyOutcome(study, rows, estimator)
+
+
+def provenance_of(study: StudyFile, rows: StudyData) -> Provenance:
+    """What a certificate says of where its rows come from."""
+    return Provenance(
         title=study.title,
         issued=datetime.now(UTC).isoformat(timespec="seconds"),
         source=rows.source,
@@ -104,17 +119,6 @@ def fit_study(study: StudyFile, *, ledger: Ledger | None = None) -> StudyOutcome
         left_out=rows.left_out,
         study=study.text,
     )
-    before = 0
-    if ledger is not None and estimator.certificate_.constraints:
-        before = ledger.earlier(estimator.certificate_, rows.data)
-        ledger.enter(estimator.certificate_, rows.data)
-    estimator.state(
-        chosen_by={each.text: each.chosen_by for each in stated},
-        why={each.text: each.why for each in stated},
-        provenance=provenance,
-        earlier_tests=before,
-    )
-    return StudyOutcome(study, rows, estimator)
 
 
 def check_free(folder: Path, *, overwrite: bool) -> None:

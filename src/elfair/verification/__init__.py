@@ -12,7 +12,7 @@ from typing import Any
 
 from elfair.certificate import Certificate
 from elfair.errors import InputError
-from elfair.verification.checks import Check, Verification, make
+from elfair.verification.checks import LEVELS, Check, Verification, make
 
 __all__ = ["Check", "Verification", "verify", "verify_files"]
 
@@ -127,7 +127,8 @@ def verify_files(
     checked = verify(
         Path(certificate), data=rows, model=fitted, source=source, refit=refit and not of_model
     )
-    return Verification((*of_rows, *of_model, *checked.checks))
+    found = (*of_model, *of_rows, *checked.checks)
+    return Verification(tuple(sorted(found, key=lambda check: LEVELS.index(check.level))))
 
 
 def _read(certificate: Certificate | str | bytes | os.PathLike[str]) -> Certificate:

@@ -15,6 +15,8 @@ from elfair.errors import ElfairError
 from elfair.records import to_plain
 
 Level = Literal["digests", "arithmetic", "recomputation"]
+#: In the order in which they are shown.
+LEVELS: tuple[Level, ...] = ("digests", "arithmetic", "recomputation")
 CheckStatus = Literal["passed", "failed", "skipped"]
 
 

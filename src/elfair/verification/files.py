@@ -9,12 +9,14 @@ from typing import Any
 from elfair.certificate import Certificate
 from elfair.errors import ElfairError, InputError
 from elfair.verification.checks import Check
+from elfair.verification.studies import study_checks
 
 PathLike = str | os.PathLike[str]
 
 
 def read_rows(certificate: PathLike, data: PathLike | None) -> tuple[Any, list[Check]]:
-    """The rows of a table, read as the certificate's own study says; or why they are not read.
+    """The rows of a table, read as the certificate's own study says, with what this shows of the
+    certificate; or why they are not read.
 
     Parameters
     ----------
@@ -42,9 +44,12 @@ def read_rows(certificate: PathLike, data: PathLike | None) -> tuple[Any, list[C
             "it; without --data, this command checks what the record alone can show.",
         )
     try:
-        return StudyFile.loads(record.provenance.study).read(str(data)).data, []
+        study = StudyFile.loads(record.provenance.study)
+        rows = study.read(str(data))
+        known = rows.data
     except (ElfairError, OSError) as error:
         return None, [_unread("table", error)]
+    return known, list(study_checks(record, study, rows))
 
 
 def read_model(model: PathLike | None) -> tuple[Any, list[Check]]:

@@ -10,8 +10,9 @@ import numpy as np
 from elfair.certificate import Certificate
 from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
+from elfair.fairness_test import opened_before
 from elfair.foreign import set_aside
-from elfair.partition import SealedHalf, cross_partition, looking_again, partition
+from elfair.partition import SealedHalf, cross_partition, partition
 from elfair.verification.checks import SkippedError, require
 
 
@@ -60,11 +61,9 @@ def halves_of(record: Certificate, data: object) -> Halves:
         return Halves(everyone, everyone, everyone.take(np.arange(0)))
     if record.split == "crossfit":
         divided = cross_partition(everyone, folds=record.terms.folds, seed=seed)
-        with looking_again():
-            folds = [sealed.open() for _, sealed in divided]
-        return Halves(everyone, everyone, LoggedData.joined(folds), tuple(divided))
+        tested_rows = opened_before([sealed for _, sealed in divided])
+        return Halves(everyone, everyone, tested_rows, tuple(divided))
     candidate, sealed = partition(
         everyone, candidate_fraction=share, seed=seed, stratified=record.split == "stratified"
     )
-    with looking_again():
-        return Halves(everyone, candidate, sealed.open(), ((candidate, sealed),))
+    return Halves(everyone, candidate, opened_before([sealed]), ((candidate, sealed),))

@@ -1,0 +1,120 @@
+"""Certificates that were made from study files: the study inside them is held against them."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from elfair.certificate import Certificate
+from elfair.errors import InputError
+from elfair.study import StudyFile, fit_study
+from elfair.verification import verify_files
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
+from awkward import write_loans, write_study
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("loans")
+    write_loans(folder / "loans.csv", n=1500, missing=30)
+    write_study(folder / "study.toml", "loans.csv", extra='[rows]\nmissing_impact = "drop"')
+    fit_study(StudyFile.load(folder / "study.toml")).write(folder / "results")
+    return folder
+
+
+@pytest.fixture
+def checked(folder, tmp_path):
+    """The checks of a certificate that was changed and whose digest was made right again."""
+
+    def run(change=lambda record: record, data="loans.csv", model="results/model.elfair"):
+        record = Certificate.load(folder / "results" / "certificate.json")
+        change(record).save(tmp_path / "certificate.json")
+        found = verify_files(
+            tmp_path / "certificate.json", data=folder / data, model=folder / model
+        )
+        return {check.name: check for check in found.checks}
+
+    return run
+
+
+def failed(checks):
+    return {name for name, check in checks.items() if check.status == "failed"}
+
+
+def test_a_genuine_one_passes_at_every_level(checked):
+    checks = checked()
+    assert failed(checks) == set()
+    assert {name for name, check in checks.items() if check.status == "skipped"} == {
+        "search",
+        "openings",
+    }
+    assert [check.level for check in checks.values()] == sorted(
+        (check.level for check in checks.values()),
+        key=["digests", "arithmetic", "recomputation"].index,
+    )
+
+
+def _without(record, name):
+    """A statement removed with everything that speaks of it."""
+    kept = [c for c in record.terms.claims if c.statement != name]
+    results = [r for r in record.constraints if r.statement != name]
+    return replace(
+        record,
+        terms=replace(record.terms, claims=tuple(kept)),
+        constraints=tuple(results),
+    )
+
+
+def _provenance(**changes):
+    return lambda record: replace(record, provenance=replace(record.provenance, **changes))
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (lambda r: _without(r, "accuracy >= 0.7"), "constraints of the study"),
+        (lambda r: r.stating(why="so the board decided"), "constraints of the study"),
+        (lambda r: r.stating(chosen_by="a bank's customers"), "constraints of the study"),
+        (_provenance(rows_read=1470), "rows left out"),
+        (_provenance(left_out=()), "rows left out"),
+        (_provenance(title="All loans"), "rows left out"),
+        (lambda r: replace(r, seed=1), "settings of the study"),
+        (
+            lambda r: replace(r, candidate=replace(r.candidate, objective="log_loss")),
+            "settings of the study",
+        ),
+    ],
+)
+def test_what_the_study_does_not_say_is_found(checked, change, name):
+    assert name in failed(checked(change))
+
+
+def test_what_is_not_there_is_bad_input(folder):
+    certificate = folder / "results" / "certificate.json"
+    for arguments, words in (
+        ((folder / "none.json",), "no certificate"),
+        ((certificate, folder / "none.csv"), "no table"),
+        ((certificate, None, folder / "none.elfair"), "no model"),
+    ):
+        certificate, data, model = (*arguments, None, None)[:3]
+        with pytest.raises(InputError, match=words):
+            verify_files(certificate, data=data, model=model)
+
+
+def test_a_table_or_a_model_that_cannot_be_read_is_a_check_that_failed(checked, folder):
+    (folder / "broken.csv").write_text("person id,x\n1,2\n")
+    (folder / "broken.elfair").write_bytes(b"nothing")
+    assert {"table", "source file"} <= failed(checked(data="broken.csv"))
+    assert failed(checked(model="broken.elfair")) == {"model file"}
+
+
+def test_a_certificate_made_in_python_needs_python(folder, tmp_path):
+    record = Certificate.load(folder / "results" / "certificate.json")
+    bare = replace(record, provenance=replace(record.provenance, study=""))
+    bare.save(tmp_path / "certificate.json")
+    with pytest.raises(InputError, match="not made from a study file"):
+        verify_files(tmp_path / "certificate.json", data=folder / "loans.csv")
