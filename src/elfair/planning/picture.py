@@ -6,11 +6,13 @@ and tells measured from extrapolated by the kind of line.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from math import ceil, floor, log10
 
 from elfair.planning.record import CurvePoint, RowPlan
 from elfair.planning.text import headline
+from elfair.report.svg import Svg, element, written
 
 WIDTH, HEIGHT = 640, 360
 LEFT, RIGHT, TOP, BOTTOM = 56, 620, 24, 304
@@ -30,24 +32,26 @@ def svg(plan: RowPlan) -> str:
     beyond = points[max(0, len(tried) - 1) :]
     upper = [(point.rows, point.high) for point in points]
     lower = [(point.rows, point.low) for point in reversed(points)]
-    parts = [
-        f"<title>{escape(headline(plan))}</title>",
-        f"<desc>{escape(_described(points))}</desc>",
+    return element(
+        "svg",
+        element("title", written(headline(plan))),
+        element("desc", written(_described(points))),
         *across.ticks(),
         *_levels(),
-        f'<polygon points="{across.path([*upper, *lower])}" fill="currentColor" opacity="0.12"/>',
-        _polyline(across, tried),
-        _polyline(across, beyond, dashed=True),
+        element("polygon", points=across.path([*upper, *lower]), opacity=0.12),
+        *_curve(across, tried),
+        *_curve(across, beyond, stroke_dasharray="7 5"),
         *(_dot(across, point) for point in tried),
         *_wanted(plan, across),
         _label((LEFT + RIGHT) / 2, HEIGHT - 8, "rows in all"),
-    ]
-    body = "\n".join(part for part in parts if part)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'width="100%" style="max-width:{WIDTH}px;color-scheme:light dark" '
-        'font-family="system-ui, sans-serif" font-size="12" fill="currentColor">\n'
-        f"{body}\n</svg>"
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {WIDTH} {HEIGHT}",
+        role="img",
+        width="100%",
+        style=f"max-width:{WIDTH}px;color-scheme:light dark",
+        font_family="system-ui, sans-serif",
+        font_size=12,
+        fill="currentColor",
     )
 
 
@@ -91,7 +95,7 @@ class _Across:
         """Points of a line."""
         return " ".join(f"{self.x(rows):.1f},{_y(level):.1f}" for rows, level in points)
 
-    def ticks(self) -> list[str]:
+    def ticks(self) -> list[Svg]:
         """Round numbers of rows."""
         steps = (1, 2, 5) if self._high - self._low < 2.5 else (1,)
         powers = range(floor(self._low), ceil(self._high) + 1)
@@ -104,50 +108,48 @@ def _y(level: float) -> float:
     return BOTTOM - (BOTTOM - TOP) * level
 
 
-def _levels() -> list[str]:
+def _levels() -> list[Svg]:
     lines = []
     for percent in (0, 25, 50, 75, 100):
         y = _y(percent / 100)
-        lines.append(_line(LEFT, y, RIGHT, y, 'opacity="0.2"'))
+        lines.append(_line(LEFT, y, RIGHT, y, opacity=0.2))
         lines.append(_label(LEFT - 6, y + 4, f"{percent} %", anchor="end"))
     return lines
 
 
-def _wanted(plan: RowPlan, across: _Across) -> list[str]:
+def _wanted(plan: RowPlan, across: _Across) -> list[Svg]:
     y = _y(plan.share)
-    parts = [_line(LEFT, y, RIGHT, y, 'stroke-dasharray="2 4"')]
+    parts = [_line(LEFT, y, RIGHT, y, stroke_dasharray="2 4")]
     if plan.rows is not None:
         x = across.x(plan.rows)
         anchor = "end" if x > (LEFT + RIGHT) / 2 else "start"
         beside = x - 6 if anchor == "end" else x + 6
-        parts.append(_line(x, y, x, BOTTOM, 'stroke-dasharray="2 4"'))
+        parts.append(_line(x, y, x, BOTTOM, stroke_dasharray="2 4"))
         parts.append(_label(beside, BOTTOM - 8, f"{plan.rows:,} rows", anchor=anchor))
     return parts
 
 
-def _polyline(
-    across: _Across, points: tuple[CurvePoint, ...] | list[CurvePoint], *, dashed: bool = False
-) -> str:
+def _curve(across: _Across, points: Sequence[CurvePoint], **how: str) -> list[Svg]:
     if len(points) < 2:
-        return ""
-    kind = ' stroke-dasharray="7 5"' if dashed else ""
+        return []
     path = across.path([(point.rows, point.probability) for point in points])
-    return f'<polyline points="{path}" fill="none" stroke="currentColor" stroke-width="2"{kind}/>'
+    return [
+        element("polyline", points=path, fill="none", stroke="currentColor", stroke_width=2, **how)
+    ]
 
 
-def _dot(across: _Across, point: CurvePoint) -> str:
-    x, y = across.x(point.rows), _y(point.solutions / point.fits)
+def _dot(across: _Across, point: CurvePoint) -> Svg:
     said = f"{point.rows:,} rows: {point.solutions} of {point.fits} passed"
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4"><title>{said}</title></circle>'
+    x, y = across.x(point.rows), _y(point.solutions / point.fits)
+    return element("circle", element("title", written(said)), cx=x, cy=y, r=4)
 
 
-def _line(x1: float, y1: float, x2: float, y2: float, more: str) -> str:
-    ends = f'x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"'
-    return f'<line {ends} stroke="currentColor" {more}/>'
+def _line(x1: float, y1: float, x2: float, y2: float, **how: str | float) -> Svg:
+    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke="currentColor", **how)
 
 
-def _label(x: float, y: float, said: str, anchor: str = "middle") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(said)}</text>'
+def _label(x: float, y: float, said: str, anchor: str = "middle") -> Svg:
+    return element("text", written(said), x=x, y=y, text_anchor=anchor)
 
 
 def _described(points: tuple[CurvePoint, ...]) -> str:
