@@ -99,13 +99,8 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        chosen_by, why : str or mapping of str to str
-            Who chose tolerances and deltas, and for what reason: of all constraints, or of each by
-            its text. What is left out stays as it is.
-        provenance : Provenance, optional
-            Where the rows come from.
-        earlier_tests : int, default 0
-            How many other tests of the same held-out rows there were, in other processes.
+        chosen_by, why, provenance, earlier_tests
+            See `elfair.certificate.Certificate.stating`.
         """
         check_is_fitted(self)
         certificate = self.certificate_.stating(

@@ -290,7 +290,7 @@ def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
     def refuse(self, **_):
         raise PermissionError(13, "Permission denied", str(self))
 
-    monkeypatch.setattr(Path, "read_text", refuse)
+    monkeypatch.setattr(Path, "read_bytes", refuse)
     with pytest.raises(ElfairError, match=r"could not be read: Permission denied.\nHint: may you"):
         Study.load(path)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,6 +18,8 @@ Level = Literal["digests", "arithmetic", "recomputation"]
 #: In the order in which they are shown.
 LEVELS: tuple[Level, ...] = ("digests", "arithmetic", "recomputation")
 CheckStatus = Literal["passed", "failed", "skipped"]
+#: So many differences are said in full.
+SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,12 @@ def require(right: bool | np.bool_, detail: str) -> None:
     """Raise where something is not as the certificate says."""
     if not right:
         raise MismatchError(detail)
+
+
+def require_none(wrong: Sequence[str]) -> None:
+    """Raise where there are differences, and say the first of them."""
+    more = f"; and {len(wrong) - SHOWN} more differences" if len(wrong) > SHOWN else ""
+    require(not wrong, "; ".join(wrong[:SHOWN]) + more)
 
 
 def make(level: Level, name: str, look: Callable[[], str | None]) -> Check:

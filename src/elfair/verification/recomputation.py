@@ -28,7 +28,7 @@ from elfair.search.module import ModuleFamily
 from elfair.search.scoring import ScoredFamily, scorer_assumption
 from elfair.search.task import Family, LinearFamily
 from elfair.statistics import Baselines, Estimation
-from elfair.verification.checks import Check, SkippedError, make, require
+from elfair.verification.checks import Check, SkippedError, make, require, require_none
 from elfair.verification.claims import claims_of
 from elfair.verification.comparing import differences
 from elfair.verification.digests import lineup_of
@@ -50,7 +50,6 @@ COMPARED = {
 }  # fmt: skip
 #: What only people can say, and what only a search knows.
 NOT_COMPARED = frozenset({"chosen_by", "why"})
-SHOWN = 3
 
 
 def recomputation_checks(
@@ -93,8 +92,7 @@ def _check_parts(record: Certificate, parts: Sequence[str], again: Any) -> str:
         for part in parts
         for text in differences(getattr(record, part), getattr(found, part), part, but=NOT_COMPARED)
     ]
-    more = f"; and {len(wrong) - SHOWN} more differences" if len(wrong) > SHOWN else ""
-    require(not wrong, "; ".join(wrong[:SHOWN]) + more)
+    require_none(wrong)
     return ""
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from elfair.certificate import NOT_STATED, Certificate, ClaimRecord
 from elfair.constraints import read_constraints
-from elfair.verification.checks import Check, make, require
+from elfair.verification.checks import Check, make, require, require_none
 from elfair.verification.comparing import differences
 
 
@@ -65,8 +65,7 @@ def study_checks(record: Certificate, study: Any, rows: Any) -> Iterator[Check]:
 
 
 def _same(recorded: Any, found: Any, name: str) -> None:
-    wrong = list(differences(recorded, found, name))
-    require(not wrong, "; ".join(wrong[:3]))
+    require_none(list(differences(recorded, found, name)))
 
 
 def _claims(study: Any, estimator: Any, data: Any) -> tuple[ClaimRecord, ...]:
