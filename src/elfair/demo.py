@@ -13,7 +13,8 @@ from rich.table import Table
 from elfair.classifier import ELFClassifier
 from elfair.errors import InputError
 from elfair.experiments import FosterCare
-from elfair.report.terminal import verdict_table
+from elfair.report.terminal import explanation, verdict_table
+from elfair.study.outcome import write_results
 
 
 def main(output: str | Path = "demo") -> None:
@@ -50,16 +51,16 @@ def main(output: str | Path = "demo") -> None:
         "is why the table above bounds it.\n"
     )
     console.print(_truth_table(population, found))
-    _write(found, folder / "solution", "model.elfair")
+    write_results(found, folder / "solution")
 
     console.print(
         "\nThe same constraints, but only 500 people, and decisions that matter little beside all "
         "else that happens in a life:\n"
     )
     missed = _fit(FosterCare(alpha=0.2), n=500, seed=1)
-    verdict, worst, *_ = missed.explain().split("\n\n")
+    verdict, worst, *_ = explanation(missed.certificate_)
     console.print(verdict, worst, sep="\n\n", soft_wrap=True)
-    _write(missed, folder / "no-solution", "rejected.elfair")
+    write_results(missed, folder / "no-solution")
 
     console.print(
         f"\nWritten to {folder}/solution and {folder}/no-solution: the certificate, the report and "
@@ -71,12 +72,7 @@ def main(output: str | Path = "demo") -> None:
 def _fit(population: FosterCare, *, n: int, seed: int) -> ELFClassifier:
     draw = population.sample(n, seed=seed)
     return ELFClassifier(population.constraints, delta=0.1).fit(
-        draw.features,
-        draw.label,
-        sensitive_features={"T": draw.group},
-        decision=draw.decision,
-        propensity=draw.propensity,
-        impact=draw.impact,
+        draw.features, draw.label, **draw.logged
     )
 
 
@@ -97,9 +93,3 @@ def _truth_table(population: FosterCare, new: ELFClassifier) -> Table:
     for name, (before, after) in truth.items():
         table.add_row(name, f"{before:.3f}", f"{after:.3f}", f"{after - before:+.3f}")
     return table
-
-
-def _write(model: ELFClassifier, folder: Path, name: str) -> None:
-    model.save(folder / name)
-    model.certificate_.save(folder / "certificate.json")
-    model.certificate_.report().write_html(folder / "report.html")

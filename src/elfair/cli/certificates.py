@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from elfair.cli.delivery import deliver
+
 #: What `verify` says where a check failed.
 NOT_VERIFIED = 1
 
@@ -28,7 +30,6 @@ _certificate = click.argument("certificate", type=click.Path(path_type=Path))
 def explain(certificate: Path, form: str, output: Path | None) -> None:
     """Say what a certificate says: for people, as a report, or for other programs."""
     from elfair.certificate import Certificate
-    from elfair.writing import write_whole
 
     record = Certificate.load(certificate)
     if form == "text":
@@ -37,10 +38,7 @@ def explain(certificate: Path, form: str, output: Path | None) -> None:
         text = record.to_cyclonedx()
     else:
         text = getattr(record.report(), form)()
-    if output is None:
-        click.echo(text)
-    else:
-        write_whole(output, text.rstrip("\n") + "\n")
+    deliver(text, output)
 
 
 @click.command()

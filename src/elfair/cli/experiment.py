@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from elfair.cli.delivery import deliver
+
 if TYPE_CHECKING:
     from elfair.experiments.study import Study
 
@@ -101,16 +103,12 @@ def status(study: str, store: Path | None) -> None:
 )
 def summarize(study: str, store: Path | None, form: str, output: Path | None) -> None:
     """Sum it up, with standard errors: solutions, accuracy, failures, data efficiency."""
-    from elfair.writing import write_whole
-
     loaded, store = _opened(study, store)
     text = getattr(_summary(loaded, store), form)()
-    if output is None:
-        click.echo(text)
-    else:
+    if output is not None:
         with _writing(output):
             output.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(output, text.rstrip("\n") + "\n")
+    deliver(text, output)
     _warn_of_edits(loaded, store)
 
 

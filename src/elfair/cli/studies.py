@@ -121,7 +121,7 @@ def fit(study: Path, output: Path | None, overwrite: bool) -> None:
     """
     from rich.console import Console
 
-    from elfair.report.terminal import verdict_table
+    from elfair.report.terminal import explanation, verdict_table
     from elfair.study import Ledger, StudyFile, fit_study
     from elfair.study.outcome import check_free
 
@@ -134,8 +134,8 @@ def fit(study: Path, output: Path | None, overwrite: bool) -> None:
     console = Console(markup=False, highlight=False)
     if certificate.constraints:
         console.print(verdict_table(certificate))
-    verdict, *rest = certificate.explain().split("\n\n")
-    click.echo("\n\n".join(([] if certificate.constraints else [verdict]) + rest))
+    verdict, *rest = explanation(certificate)  # the table has the verdict for its title
+    click.echo("\n\n".join(rest if certificate.constraints else [verdict, *rest]))
     click.echo("\nWritten: " + ", ".join(str(path) for path in written))
     if not certificate.passed:
         click.get_current_context().exit(NO_SOLUTION)

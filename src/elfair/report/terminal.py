@@ -27,27 +27,32 @@ def explain(certificate: Certificate) -> str:
     -------
     str
     """
-    lines = [verdict(certificate)]
+    return "\n\n".join(explanation(certificate))
+
+
+def explanation(certificate: Certificate) -> list[str]:
+    """The paragraphs of `explain`: the verdict, the statements that matter, what it rests on."""
     wrong = failed(certificate)
     shown = wrong or list(certificate.constraints)
-    for result in shown[:MOST_DESCRIBED]:
-        lines += ["", *_describe(result)]
+    paragraphs = [[verdict(certificate)], *map(_describe, shown[:MOST_DESCRIBED])]
     if more := shown[MOST_DESCRIBED:]:
         # The worst come first, so that these are nearer to passing (or passed by more).
-        lines += ["", f"and {len(more)} more that {'FAILED' if wrong else 'passed'}:"]
-        lines += [f"  - {result.statement} ({_brief(result)})" for result in more]
-    lines += ["", certificate.joint_statement]
+        title = f"and {len(more)} more that {'FAILED' if wrong else 'passed'}:"
+        paragraphs.append([title, *(f"  - {each.statement} ({_brief(each)})" for each in more)])
+    paragraphs.append([certificate.joint_statement])
     if certificate.violated:
-        lines += ["", "Assumptions that do NOT hold, so that the stated confidence is not backed:"]
-        lines += [f"  - {a.name}: {a.evidence}." for a in certificate.violated]
+        title = "Assumptions that do NOT hold, so that the stated confidence is not backed:"
+        paragraphs.append([title, *(f"  - {a.name}: {a.evidence}." for a in certificate.violated)])
     declared = [a.name for a in certificate.assumptions if a.status == "declared"]
     if declared:
-        lines += ["", f"Taken on your word: {'; '.join(declared)}."]
+        paragraphs.append([f"Taken on your word: {'; '.join(declared)}."])
     passed = [result for result in certificate.constraints if result not in shown]
     warnings = dict.fromkeys(warning for result in passed for warning in result.warnings)
     if warnings:
-        lines += ["", "Of the statements that passed:", *(f"  - {each}." for each in warnings)]
-    return "\n".join(lines)
+        paragraphs.append(
+            ["Of the statements that passed:", *(f"  - {each}." for each in warnings)]
+        )
+    return ["\n".join(lines) for lines in paragraphs]
 
 
 def _describe(result: ConstraintResult) -> list[str]:

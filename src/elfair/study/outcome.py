@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from elfair.certificate import Certificate, Provenance
 from elfair.classifier import ELFClassifier
@@ -17,6 +19,7 @@ from elfair.study.ledger import Ledger
 
 #: What a model's file is called after "no solution found": nobody takes it for one to be used.
 MODEL, REJECTED = "model.elfair", "rejected.elfair"
+CERTIFICATE, REPORT = "certificate.json", "report.html"
 
 
 @dataclass(frozen=True)
@@ -60,16 +63,13 @@ class StudyOutcome:
             those who want to test them again; they cannot be used for decisions.
         """
         folder = Path(folder)
-        names = [MODEL if self.certificate.passed else REJECTED, "certificate.json", "report.html"]
         check_free(folder, overwrite=overwrite)
         try:
             folder.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".elfair-") as made:
                 part = Path(made) / "results"
                 part.mkdir()
-                self.estimator.save(part / names[0], encoding=self.rows.encoding.to_dict())
-                self.certificate.save(part / names[1])
-                self.certificate.report().write_html(part / names[2])
+                names = write_results(self.estimator, part, self.rows.encoding.to_dict())
                 if folder.exists():
                     folder.replace(Path(made) / "old")
                 part.replace(folder)
@@ -121,11 +121,40 @@ def provenance_of(study: StudyFile, rows: StudyData) -> Provenance:
     )
 
 
+def write_results(
+    estimator: ELFClassifier | ELFRegressor,
+    folder: Path,
+    encoding: Mapping[str, Any] | None = None,
+) -> list[str]:
+    """Write the model, the certificate and the report into a folder that is there.
+
+    Parameters
+    ----------
+    estimator : ELFClassifier or ELFRegressor
+        Fitted, also to "no solution found".
+    folder : Path
+        The folder.
+    encoding : mapping, optional
+        See `ELFEstimator.save`.
+
+    Returns
+    -------
+    list of str
+        The names of the files.
+    """
+    certificate: Certificate = estimator.certificate_
+    model = MODEL if certificate.passed else REJECTED
+    estimator.save(folder / model, encoding=encoding)
+    certificate.save(folder / CERTIFICATE)
+    certificate.report().write_html(folder / REPORT)
+    return [model, CERTIFICATE, REPORT]
+
+
 def check_free(folder: Path, *, overwrite: bool) -> None:
     """Refuse a folder that results must not go to, before anything is spent on them."""
     if not folder.exists():
         return
-    known = {MODEL, REJECTED, "certificate.json", "report.html"}
+    known = {MODEL, REJECTED, CERTIFICATE, REPORT}
     if not folder.is_dir() or {each.name for each in folder.iterdir()} - known:
         raise InputError(
             f"'{folder}' exists, and holds more than results of elfair.",
