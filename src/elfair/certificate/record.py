@@ -223,7 +223,10 @@ class Certificate:
                 f"{getattr(error, 'strerror', None) or error}.",
                 hint="elfair fit writes certificate.json into the folder of its results.",
             ) from None
-        return cls.from_json(text)
+        try:
+            return cls.from_json(text)
+        except InputError as error:
+            raise InputError(f"'{path}' must be a certificate: {error}") from None
 
     def explain(self) -> str:
         """The result for people: what failed, by how much, about how many rows it would take."""

@@ -53,7 +53,7 @@ def digest_checks(
 def line_digests(record: Certificate, data: Any, model: Any) -> Sequence[str]:
     """The digests of all models in line."""
     if model is None:
-        raise SkippedError("no model was given")
+        raise SkippedError("there is no model to check it with")
     if record.candidate is None:
         if data is None:
             raise SkippedError("probabilities are read beside the data, which were not given")
@@ -75,7 +75,7 @@ def _of_model(record: Certificate, line: Sequence[str]) -> str:
 
 def _rows(data: Any) -> LoggedData:
     if data is None:
-        raise SkippedError("no data were given")
+        raise SkippedError("there are no data to check it with")
     require(isinstance(data, LoggedData), f"data must be a LoggedData. Got {type(data).__name__}")
     assert isinstance(data, LoggedData)
     return data

@@ -42,7 +42,7 @@ class Halves:
 def halves_of(record: Certificate, data: object) -> Halves:
     """Divide rows by the certificate's seed, shares and folds."""
     if data is None:
-        raise SkippedError("no data were given")
+        raise SkippedError("there are no data to check it with")
     require(isinstance(data, LoggedData), f"data must be a LoggedData. Got {type(data).__name__}")
     assert isinstance(data, LoggedData)
     everyone, share, seed = copy.copy(data), record.terms.candidate_share, record.seed
