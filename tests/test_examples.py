@@ -23,7 +23,7 @@ SAYS = {
     "2_certify_a_model": (
         "accuracy on new people: 0.6",
         "No solution found: 2 of 2 statements did not pass",
-        "Solution found: all 2 statements passed",
+        "Solution found: both statements passed",
         "nothing is wrong with what was checked",
     ),
     "3_second_round": (

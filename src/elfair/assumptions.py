@@ -192,14 +192,14 @@ def _fit(plan: Plan) -> list[Assumption]:
     """
     if plan.misfit is None:
         return []
-    largest, limit = plan.misfit
+    off, limit, where = plan.misfit
     return [
         Assumption(
             PROPENSITIES_FIT,
             "Decisions were drawn with the logged probabilities, given the features.",
-            "checked" if largest <= limit else "violated",
-            f"shares and features are at most {largest:.1f} standard errors off (chance: "
-            f"{limit:.1f})",
+            "checked" if plan.misfit.is_chance else "violated",
+            f"shares and features are at most {off:.1f} standard errors off (chance: "
+            f"{limit:.1f})" + ("" if plan.misfit.is_chance else f", worst in {where}"),
         )
     ]
 

@@ -36,7 +36,7 @@ from elfair.statistics import (
     is_decided,
     logged_average,
 )
-from elfair.support import misfit, require_taken
+from elfair.support import Misfit, misfit, require_taken
 
 Floats = NDArray[np.float64]
 Constraint: TypeAlias = str | Statement | Recipe
@@ -208,7 +208,7 @@ class Plan:
         What is taken out of impacts, learnt from other rows.
     logged_averages : mapping of Mean to float
         Under plain importance sampling, the numbers that stand for ``E_logged[...]``.
-    misfit : (float, float), optional
+    misfit : Misfit, optional
         How far logged decisions are from their probabilities, and may be by chance.
     """
 
@@ -216,7 +216,7 @@ class Plan:
     bound: Bound
     baselines: Baselines
     logged_averages: Mapping[Mean, float]
-    misfit: tuple[float, float] | None = None
+    misfit: Misfit | None = None
 
     @classmethod
     def make(

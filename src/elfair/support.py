@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from math import log, sqrt
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +69,30 @@ def require_taken(data: LoggedData, possible: Booleans | None = None) -> None:
             )
 
 
-def misfit(data: LoggedData) -> tuple[float, float] | None:
+class Misfit(NamedTuple):
+    """How far decisions are from their probabilities.
+
+    Parameters
+    ----------
+    off : float
+        By how many standard errors, where it is worst.
+    limit : float
+        How many may be chance.
+    where : str
+        What of the decisions is so far off.
+    """
+
+    off: float
+    limit: float
+    where: str
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether right propensities would lead to this, too."""
+        return self.off <= self.limit
+
+
+def misfit(data: LoggedData) -> Misfit | None:
     """How far decisions are from their probabilities, and how far they may be by chance.
 
     The share of each decision, in each group too, and its covariance with each feature, in standard
@@ -81,15 +105,16 @@ def misfit(data: LoggedData) -> tuple[float, float] | None:
     >>> x, decision = rng.normal(size=(500, 1)), rng.integers(0, 2, 500)
     >>> right = LoggedData(x, decision=decision, propensity=np.full(500, 0.5))
     >>> wrong = LoggedData(x, decision=decision, propensity=np.where(decision == 1, 0.8, 0.2))
-    >>> [largest <= limit for largest, limit in (misfit(right), misfit(wrong))]
-    [True, False]
+    >>> misfit(right).is_chance, misfit(wrong).is_chance, misfit(wrong).where
+    (True, False, 'how often 0 was decided')
     """
     if data.behavior is None or data.decision_index is None:
         return None
     rows = copy.copy(data)
     largest = np.abs(data.features).max(axis=0)
     rows.features = data.features / np.where(largest > 0, largest, 1.0)  # squares do not overflow
-    known_before = np.clip(Encoding.learn(rows).of(rows), -FARTHEST, FARTHEST)
+    encoding = Encoding.learn(rows)
+    known_before = np.clip(encoding.of(rows), -FARTHEST, FARTHEST)
     directions = np.column_stack([np.ones(data.n), known_before])
     taken = np.arange(data.classes.size) == data.decision_index[:, None]
     surprise = np.abs(directions.T @ (taken - data.behavior))
@@ -100,6 +125,10 @@ def misfit(data: LoggedData) -> tuple[float, float] | None:
     level = log(2 * max(1, error.size) / FALSE_ALARM)
     off, limits = surprise[known] / error, sqrt(2 * level) + FARTHEST * level / (3 * error)
     if not off.size:
-        return 0.0, sqrt(2 * level)
+        return Misfit(0.0, sqrt(2 * level), "nothing")
     worst = int(np.argmax(off / limits))
-    return float(off[worst]), float(limits[worst])
+    direction, decided = np.argwhere(known)[worst]
+    where = f"how often {data.classes[decided]} was decided"
+    if direction:
+        where += f", by {encoding.names(data)[direction - 1]}"
+    return Misfit(float(off[worst]), float(limits[worst]), where)

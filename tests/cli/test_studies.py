@@ -124,6 +124,25 @@ def test_results_are_not_overwritten_before_anything_is_spent(elfair, folder):
     assert Path("study.openings").read_text() == openings
 
 
+def test_wrong_propensities_are_bad_input_to_check_and_fit_alike(elfair, folder):
+    """The classic mistake: the probability of a yes, whatever was decided."""
+    lines = Path("loans.csv").read_text(encoding="utf-8").splitlines()
+    header = lines[0].split(",", 11)
+    for k, line in enumerate(lines[1:], 1):
+        cells = line.split(",")
+        if cells[9] == "no":
+            cells[10] = str(1 - float(cells[10]))
+        lines[k] = ",".join(cells)
+    assert header[9:11] == ["Approved?", "p(decision)"]
+    Path("loans.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for command in ("check", "fit"):
+        told = elfair(command, "study.toml", code=2).output
+        assert "the propensities do not fit the decisions" in told
+        assert "how often " in told
+    assert not Path("results").exists()
+    assert not Path("study.openings").exists()
+
+
 BAD = {
     "malformed TOML": (lambda p: p.write_text("title = [1,"), "must be TOML"),
     "an unknown key": (

@@ -13,7 +13,7 @@ import pytest
 
 import elfair
 from elfair.errors import DataError, InputError
-from elfair.study import StudyFile, draft_study, fit_study, read_table
+from elfair.study import StudyFile, fit_study, read_table
 from elfair.study.writing import append_decisions, decisions, predictions, write_table
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
@@ -26,7 +26,7 @@ def folder(tmp_path_factory):
     write_loans(folder / "loans.csv")
     write_study(folder / "study.toml", "loans.csv")
     outcome = fit_study(StudyFile.load(folder / "study.toml"))
-    outcome.estimator.save(folder / "model.elfair", encoding=outcome.rows.encoding.to_dict())
+    outcome.estimator.save(folder / "model.elfair", encoding=outcome.encoding())
     return folder
 
 
@@ -61,48 +61,45 @@ def test_a_log_grows_and_its_propensities_are_those_of_the_decisions(model, peop
         append_decisions(decisions(model, people), log)
     read = read_table(log).table
     assert read.num_rows == 1000
-    assert read.column_names == [
-        *people.column_names,
-        "decision",
-        "propensity",
-        "decided_at",
-        "model",
-    ]
+    added = ["Approved?", "p(decision)", "decided_at", "model"]  # as the study calls them
+    assert read.column_names == [*people.column_names, *added]
     assert set(read["model"].to_pylist()) == {model.certificate_.digests.model}
     wanted = predictions(model, people)
     yes = np.tile(np.array(wanted["p(yes)"]), 2)
-    taken = np.array(read["decision"]) == "yes"
-    np.testing.assert_allclose(np.array(read["propensity"]), np.where(taken, yes, 1 - yes))
+    taken = np.array(read["Approved?"]) == "yes"
+    np.testing.assert_allclose(np.array(read["p(decision)"]), np.where(taken, yes, 1 - yes))
     assert taken[:500].tolist() != taken[500:].tolist()  # fresh each time
 
 
-def test_the_log_is_a_table_of_the_next_round(model, folder, tmp_path):
-    """With the impact, once it is seen, all that the next study needs is there."""
+def test_the_log_is_the_table_of_the_next_round(model, folder, tmp_path):
+    """With the impact, once it is seen, the study needs another source and nothing else."""
     table = read_table(folder / "loans.csv").table
     people = table.drop_columns(["Approved?", "p(decision)", "savings, 2 yrs on"])
     append_decisions(decisions(model, people, random_state=0), tmp_path / "log.csv")
     log = read_table(tmp_path / "log.csv").table
     rng = np.random.default_rng(0)
-    later = (np.array(log["decision"]) == "yes") + rng.normal(size=log.num_rows)
-    write_table(log.append_column("savings later", [later]), tmp_path / "round2.csv")
-    drafted = draft_study(tmp_path / "round2.csv", folder=tmp_path)
-    for line in (
-        'decision = "decision"',
-        'propensity = "propensity"',
-        'impact = ["savings later"]',
-    ):
-        assert line in drafted
-    study = (folder / "study.toml").read_text(encoding="utf-8")
-    for old, new in {
-        "loans.csv": "round2.csv",
-        "Approved?": "decision",
-        "p(decision)": "propensity",
-        "savings, 2 yrs on": "savings later",
-    }.items():
-        study = study.replace(old, new)
+    later = (np.array(log["Approved?"]) == "yes") + rng.normal(size=log.num_rows)
+    write_table(log.append_column("savings, 2 yrs on", [later]), tmp_path / "round2.csv")
+    study = (folder / "study.toml").read_text(encoding="utf-8").replace("loans.csv", "round2.csv")
     outcome = fit_study(StudyFile.loads(study, folder=tmp_path))
     fit = {a.name: a.status for a in outcome.certificate.assumptions}
     assert fit["propensities fit the decisions"] == "checked"
+
+
+def test_where_a_study_has_the_probability_of_each_class_so_has_its_log(folder, tmp_path):
+    table = read_table(folder / "loans.csv").table
+    p, yes = np.array(table["p(decision)"]), np.array(table["Approved?"]) == "yes"
+    for name, values in {"P yes": np.where(yes, p, 1 - p), "P no": np.where(yes, 1 - p, p)}.items():
+        table = table.append_column(name, [values])
+    write_table(table, tmp_path / "loans.csv")
+    study = (folder / "study.toml").read_text(encoding="utf-8")
+    study = study.replace('propensity = "p(decision)"', 'behavior = { yes = "P yes", no = "P no" }')
+    outcome = fit_study(StudyFile.loads(study, folder=tmp_path))
+    outcome.estimator.save(tmp_path / "model.elfair", encoding=outcome.encoding())
+    people = table.drop_columns(["Approved?", "p(decision)", "P yes", "P no"])
+    log = decisions(elfair.load(tmp_path / "model.elfair"), people)
+    taken = np.where(np.array(log["Approved?"]) == "yes", log["P yes"], log["P no"])
+    np.testing.assert_array_equal(taken, np.array(log["propensity"]))
 
 
 def test_a_log_of_other_columns_is_left_alone(model, people, tmp_path):
@@ -138,8 +135,8 @@ def test_a_log_that_ends_within_a_line_is_not_written_on(model, people, tmp_path
 
 
 def test_what_would_hide_a_column_is_refused(model, people):
-    with pytest.raises(DataError, match="has a column 'decision' already"):
-        decisions(model, people.append_column("decision", [["?"] * 500]))
+    with pytest.raises(DataError, match=r"has a column 'Approved\?' already"):
+        decisions(model, people.append_column("Approved?", [["?"] * 500]))
     with pytest.raises(DataError, match="no column 'housing'"):
         decisions(model, people.drop_columns(["housing"]))
     with pytest.raises(DataError, match=r"no declared level.*'tent'"):

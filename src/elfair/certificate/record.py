@@ -221,7 +221,11 @@ class Certificate:
         except (OSError, ValueError) as error:
             hint = "elfair fit writes certificate.json into the folder of its results."
             raise unreadable(path, error, hint=hint) from None
-        return cls.from_json(decoded(content, path, hint="is it a certificate, as it was written?"))
+        text = decoded(content, path, hint="is it a certificate, as it was written?")
+        try:
+            return cls.from_json(text)
+        except InputError as error:
+            raise InputError(f"'{path}' must be a certificate: {error}") from None
 
     def explain(self) -> str:
         """The result for people: what failed, by how much, about how many rows it would take."""

@@ -51,19 +51,24 @@ def of_sizes(groups: Sequence[GroupCheck], crossfit: bool) -> Iterator[Finding]:
                 )
 
 
+#: What may be wrong with propensities that do not fit.
+MISFIT = (
+    "a propensity is the probability of the decision that was logged, and not of some class, given "
+    "everything that the decision used; and no feature may be known only after the decision."
+)
+
+
 def of_propensities(data: LoggedData, groups: Sequence[GroupCheck]) -> Iterator[Finding]:
     """Propensities that do not fit the decisions, or leave hardly anything to compare with."""
     if data.propensity is None or isinstance(data, ContinuousData):
         return
     fit = misfit(data)
-    if fit is not None and fit[0] > fit[1]:
+    if fit is not None and not fit.is_chance:
         yield Finding(
             "error",
             "the propensities do not fit the decisions: no bound computed with them means anything",
-            f"shares of decisions, and their covariances with features, are {fit[0]:.1f} standard "
-            f"errors off (chance: at most {fit[1]:.1f})",
-            "a propensity is the probability of the decision that was logged, and not of some "
-            "class, given everything that the decision used.",
+            f"{fit.where}, is {fit.off:.1f} standard errors off (chance: at most {fit.limit:.1f})",
+            MISFIT,
         )
     certain = data.propensity >= 1
     if certain.any():

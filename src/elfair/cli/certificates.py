@@ -14,7 +14,7 @@ NOT_VERIFIED = 1
 _certificate = click.argument("certificate", type=click.Path(path_type=Path))
 
 
-@click.command()
+@click.command(short_help="Show what a certificate says.")
 @_certificate
 @click.option(
     "--format",
@@ -41,7 +41,7 @@ def explain(certificate: Path, form: str, output: Path | None) -> None:
     deliver(text, output)
 
 
-@click.command()
+@click.command(short_help="Recompute a certificate.")
 @_certificate
 @click.option("--data", help="The table: a file, or the address of a database.")
 @click.option(

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 
-@click.command()
+@click.command(short_help="Fit a built-in population.")
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),

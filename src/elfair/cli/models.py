@@ -15,7 +15,7 @@ _seed = click.option(
 )
 
 
-@click.command()
+@click.command(short_help="Draw decisions; nothing is logged.")
 @_model
 @_people
 @_query
@@ -39,7 +39,7 @@ def predict(model: Path, people: str, query: str | None, output: Path, seed: int
     click.echo(f"Written: {output}, {drawn.num_rows:,} rows.")
 
 
-@click.command()
+@click.command(short_help="Draw decisions, and log them.")
 @_model
 @_people
 @_query

@@ -12,7 +12,7 @@ NO_SOLUTION = 3
 _study = click.argument("study", type=click.Path(path_type=Path))
 
 
-@click.command()
+@click.command(short_help="Draft a study file for a table.")
 @click.argument("source")
 @click.option("--query", help="What to ask the database that SOURCE is the address of.")
 @click.option(
@@ -47,7 +47,7 @@ def init(source: str, query: str | None, output: Path) -> None:
     click.echo(f"Next: elfair check {output}")
 
 
-@click.command()
+@click.command(short_help="Look at data before anything is spent.")
 @_study
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def check(study: Path, as_json: bool) -> None:
@@ -67,7 +67,7 @@ def check(study: Path, as_json: bool) -> None:
         click.get_current_context().exit(2)
 
 
-@click.command()
+@click.command(short_help="Say how many rows would be needed.")
 @_study
 @click.option(
     "--share",
@@ -103,9 +103,11 @@ def plan(study: Path, share: float, improvement: float | None, output: Path | No
     if output is not None:
         write_whole(output, planned.svg())
     click.echo(planned.text())
+    if output is not None:
+        click.echo(f"\nWritten: {output}")
 
 
-@click.command()
+@click.command(short_help="Search for a model and test it.")
 @_study
 @click.option(
     "--output",
@@ -119,8 +121,11 @@ def fit(study: Path, output: Path | None, overwrite: bool) -> None:
     Writes model.elfair, certificate.json and report.html. Exit code 0: a model was let out; 3: no
     solution found; 2: the input makes no sense.
     """
+    import warnings
+
     from rich.console import Console
 
+    from elfair.errors import CertificateWarning
     from elfair.report.terminal import explanation, verdict_table
     from elfair.study import Ledger, StudyFile, fit_study
     from elfair.study.outcome import check_free
@@ -128,14 +133,16 @@ def fit(study: Path, output: Path | None, overwrite: bool) -> None:
     loaded = StudyFile.load(study)
     folder = study.parent / "results" if output is None else output
     check_free(folder, overwrite=overwrite)
-    outcome = fit_study(loaded, ledger=Ledger(study.with_suffix(".openings")))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", CertificateWarning)
+        outcome = fit_study(loaded, ledger=Ledger(study.with_suffix(".openings")))
     written = outcome.write(folder, overwrite=overwrite)
     certificate = outcome.certificate
-    console = Console(markup=False, highlight=False)
     if certificate.constraints:
-        console.print(verdict_table(certificate))
-    verdict, *rest = explanation(certificate)  # the table has the verdict for its title
-    click.echo("\n\n".join(rest if certificate.constraints else [verdict, *rest]))
+        Console(markup=False, highlight=False).print(verdict_table(certificate))
+    click.echo("\n\n".join(explanation(certificate, after_table=bool(certificate.constraints))))
+    for warning in said:
+        click.echo(f"\nWarning: {warning.message}", err=True)
     click.echo("\nWritten: " + ", ".join(str(path) for path in written))
     if not certificate.passed:
         click.get_current_context().exit(NO_SOLUTION)

@@ -73,8 +73,19 @@ def _block(block: Block) -> list[str]:
             return _blocks(block.blocks)
         case Part():
             return [f"### {_line(block.title)}", *_blocks(block.blocks)]
+        case Strips() if any(strip.mark for strip in block.strips):
+            return [_strips(block)]
         case Strips() | Panels():
             return []
+
+
+def _strips(block: Strips) -> str:
+    """The numbers of a picture in words."""
+    return "\n".join(
+        f"- {_line(strip.name)}: {_text(', '.join(' '.join(each) for each in strip.numbers))}, "
+        f"**{_text(strip.mark)}**"
+        for strip in block.strips
+    )
 
 
 def _quoted(block: Alarm) -> list[str]:

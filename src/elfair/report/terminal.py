@@ -30,11 +30,20 @@ def explain(certificate: Certificate) -> str:
     return "\n\n".join(explanation(certificate))
 
 
-def explanation(certificate: Certificate) -> list[str]:
-    """The paragraphs of `explain`: the verdict, the statements that matter, what it rests on."""
+def explanation(certificate: Certificate, *, after_table: bool = False) -> list[str]:
+    """The paragraphs of `explain`: the verdict, the statements that matter, what it rests on.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        The result.
+    after_table : bool, default False
+        Whether `verdict_table` was shown: it has the verdict, and all of what passed.
+    """
     wrong = failed(certificate)
-    shown = wrong or list(certificate.constraints)
-    paragraphs = [[verdict(certificate)], *map(_describe, shown[:MOST_DESCRIBED])]
+    shown = wrong if wrong or after_table else list(certificate.constraints)
+    paragraphs = [] if after_table else [[verdict(certificate)]]
+    paragraphs += map(_describe, shown[:MOST_DESCRIBED])
     if more := shown[MOST_DESCRIBED:]:
         # The worst come first, so that these are nearer to passing (or passed by more).
         title = f"and {len(more)} more that {'FAILED' if wrong else 'passed'}:"

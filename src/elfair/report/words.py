@@ -119,7 +119,7 @@ def verdict(certificate: Certificate) -> str:
             f"No solution found: {len(failed(certificate))} of {total} statements did not pass "
             f"{rows}{doubt}."
         )
-    what = "the statement" if total == 1 else f"all {total} statements"
+    what = {1: "the statement", 2: "both statements"}.get(total, f"all {total} statements")
     return f"Solution found: {what} passed {rows}{doubt}."
 
 

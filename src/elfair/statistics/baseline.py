@@ -346,6 +346,13 @@ class Encoding:
         ]
         return np.column_stack([standardised, *indicators])
 
+    def names(self, data: LoggedData) -> list[str]:
+        """What the columns of the design matrix are about."""
+        groups = [
+            f"{name} == {value!r}" for name, of in self.groups.items() for value in of.tolist()
+        ]
+        return [*(f"'{name}'" for name in data.feature_names), *groups]
+
     def groups_in(self, known: Floats) -> Floats:
         """Of what `of` gives, the indicators of groups, and a column of ones before them."""
         return np.column_stack([np.ones(len(known)), known[:, self.center.size :]])

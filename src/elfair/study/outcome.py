@@ -9,9 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from elfair.assumptions import PROPENSITIES_FIT
 from elfair.certificate import Certificate, Provenance
+from elfair.checking.findings import MISFIT
 from elfair.classifier import ELFClassifier
-from elfair.errors import InputError
+from elfair.errors import DataError, InputError
 from elfair.regressor import ELFRegressor
 from elfair.study.data import StudyData
 from elfair.study.file import StudyFile
@@ -46,6 +48,18 @@ class StudyOutcome:
         certificate: Certificate = self.estimator.certificate_
         return certificate
 
+    def encoding(self) -> dict[str, Any]:
+        """How a table becomes features, and what decisions are called in a log: what a model must
+        know to decide about new people. A log then fits the study that the model came from.
+        """
+        columns = self.study.columns
+        return {
+            **self.rows.encoding.to_dict(),
+            "decision": columns.decision,
+            "propensity": columns.propensity,
+            "behavior": dict(columns.behavior),
+        }
+
     def write(self, folder: str | Path, *, overwrite: bool = False) -> list[Path]:
         """Write the model, the certificate and the report: all of them, or nothing.
 
@@ -69,7 +83,7 @@ class StudyOutcome:
             with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".elfair-") as made:
                 part = Path(made) / "results"
                 part.mkdir()
-                names = write_results(self.estimator, part, self.rows.encoding.to_dict())
+                names = write_results(self.estimator, part, self.encoding())
                 if folder.exists():
                     folder.replace(Path(made) / "old")
                 part.replace(folder)
@@ -94,6 +108,7 @@ def fit_study(study: StudyFile, *, ledger: Ledger | None = None) -> StudyOutcome
     """
     rows = study.read()
     estimator = study.estimator().fit(**rows.arguments)
+    _require_fit(estimator.certificate_)
     stated = study.stated(rows.data)
     before = 0
     if ledger is not None and estimator.certificate_.constraints:
@@ -106,6 +121,17 @@ def fit_study(study: StudyFile, *, ledger: Ledger | None = None) -> StudyOutcome
         earlier_tests=before,
     )
     return StudyOutcome(study, rows, estimator)
+
+
+def _require_fit(certificate: Certificate) -> None:
+    """Refuse propensities that cannot be right, as `check` does: the result is not shown."""
+    for each in certificate.violated:
+        if each.name == PROPENSITIES_FIT:
+            raise DataError(
+                f"the propensities do not fit the decisions ({each.evidence}): no bound computed "
+                "with them means anything.",
+                hint=MISFIT,
+            )
 
 
 def provenance_of(study: StudyFile, rows: StudyData) -> Provenance:

@@ -13,6 +13,7 @@ from typing import Any
 
 from elfair.errors import DataError, InputError
 from elfair.estimator import ELFEstimator
+from elfair.study.data import class_text
 from elfair.study.encoding import TableEncoding
 from elfair.study.sources import FORMATS
 from elfair.writing import write_whole
@@ -86,16 +87,21 @@ def decisions(model: ELFEstimator, people: Any, *, random_state: int | None = No
     Returns
     -------
     pyarrow.Table
-        The columns of ``people``, the decision, its propensity, the time and the model's digest.
+        The columns of ``people``, the decision and its propensity (called as in the study that the
+        model came from), the time and the model's digest.
     """
-    drawn = model.decide(encoded(model, people), random_state=random_state)
-    n = len(drawn.decision)
+    X = encoded(model, people)
+    drawn = model.decide(X, random_state=random_state)
+    n, names = len(drawn.decision), model.encoding_
     columns: dict[str, Any] = {
-        DECISION: drawn.decision.tolist(),
-        PROPENSITY: drawn.propensity,
+        names.get("decision") or DECISION: drawn.decision.tolist(),
+        names.get("propensity") or PROPENSITY: drawn.propensity,
         TIME: [datetime.now(UTC).isoformat(timespec="seconds")] * n,
         MODEL: [model.certificate_.digests.model] * n,
     }
+    if names.get("behavior"):  # the study reads the probability of every class
+        every = zip(model.classes_, model.predict_proba(X).T, strict=True)
+        columns |= {names["behavior"][class_text(each)]: values for each, values in every}
     if hasattr(model, "spread_"):  # its propensity is a density, which goes with a spread
         columns[SPREAD] = [model.spread_] * n
     return _beside(people, columns)

@@ -50,7 +50,7 @@ def digest_checks(
 def line_digests(record: Certificate, data: Any, model: Any) -> Sequence[str]:
     """The digests of all models in line."""
     if model is None:
-        raise SkippedError("no model was given")
+        raise SkippedError("there is no model to check it with")
     if record.candidate is None:
         if data is None:
             raise SkippedError("probabilities are read beside the data, which were not given")

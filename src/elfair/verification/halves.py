@@ -42,7 +42,7 @@ class Halves:
 def rows_of(data: object) -> LoggedData:
     """The rows that were given."""
     if data is None:
-        raise SkippedError("no data were given")
+        raise SkippedError("there are no data to check it with")
     require(isinstance(data, LoggedData), f"data must be a LoggedData. Got {type(data).__name__}")
     assert isinstance(data, LoggedData)
     return data

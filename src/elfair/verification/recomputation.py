@@ -107,7 +107,7 @@ def recomputed(record: Certificate, data: Any, model: Any) -> Certificate:
         See `elfair.verify`.
     """
     if model is None:
-        raise SkippedError("no model was given")
+        raise SkippedError("there is no model to check it with")
     halves = halves_of(record, data)
     estimation = _estimation(record, halves.everyone, model)
     with looking_again():

@@ -32,7 +32,7 @@ def check_search(record: Certificate, data: Any, model: Any, refit: bool) -> str
             "fitting again (refit=True)"
         )
     if model is None:
-        raise SkippedError("no model was given")
+        raise SkippedError("there is no model to check it with")
     others = [each for each in record.versions if each not in this_version()]
     if others:
         names = ", ".join(f"{each.name} {each.version}" for each in others)
