@@ -23,13 +23,13 @@ SAYS = {
     "2_certify_a_model": (
         "accuracy on new people: 0.6",
         "No solution found: 2 of 2 statements did not pass",
-        "Solution found: all 2 statements passed",
+        "Solution found: both statements passed",
         "nothing is wrong with what was checked",
     ),
     "3_second_round": (
         "Round one: Solution found",
         "Logged: 12,000 decisions",
-        "['decision', 'propensity', 'decided_at', 'model']",
+        "['Granted?', 'Prob. of this decision', 'decided_at', 'model']",
         "Ready: True",
         "Round two: Solution found",
     ),

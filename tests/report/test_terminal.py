@@ -100,7 +100,7 @@ def test_warnings_of_what_is_not_shown_in_full_are_shown_too(failed):
 
 def test_a_success_shows_every_statement_with_its_parent(passed):
     text = explain(passed)
-    assert text.startswith("Solution found: all 2 statements passed the test on 200 held-out rows")
+    assert text.startswith("Solution found: both statements passed the test on 200 held-out rows")
     for result in passed.constraints:
         assert f"passed: {result.statement}\n  part of: {TEXTS[1]}" in text
     assert "rows: 180 where T == 0, 20 where T == 1" in text

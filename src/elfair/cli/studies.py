@@ -139,7 +139,8 @@ def fit(study: Path, output: Path | None, overwrite: bool) -> None:
     written = outcome.write(folder, overwrite=overwrite)
     certificate = outcome.certificate
     if certificate.constraints:
-        Console(markup=False, highlight=False).print(verdict_table(certificate))
+        Console(markup=False, highlight=False).print(verdict_table(certificate), soft_wrap=True)
+        click.echo()
     # The table has said already what passed.
     told = [part for part in certificate.explain().split("\n\n") if not part.startswith("passed:")]
     click.echo("\n\n".join(told[1:] if certificate.constraints else told))
