@@ -81,7 +81,7 @@ print(f"Logged: {log.num_rows:,} decisions, columns {log.column_names[-4:]}")
 # Two years after the last decision the changes of the scores are known, and join the log.
 
 # %%
-came = loans.outcomes(2026, log["decision"].to_pylist())
+came = loans.outcomes(2026, log["Granted?"].to_pylist())
 for name in ("Repays (bureau)", "score change (2y)"):
     log = log.append_column(name, [pa.array(came[name])])
 write_table(log, folder / "round-two.csv")
@@ -93,14 +93,7 @@ write_table(log, folder / "round-two.csv")
 # one that decided.
 
 # %%
-renamed = {
-    "Round one": "Round two",
-    "loans.csv": "round-two.csv",
-    '"Granted?"': '"decision"',
-    '"Prob. of this decision"': '"propensity"',
-}
-for old, new in renamed.items():
-    STUDY = STUDY.replace(old, new)
+STUDY = STUDY.replace("Round one", "Round two").replace("loans.csv", "round-two.csv")
 study = StudyFile.loads(STUDY, folder=folder)
 rows = study.read()
 print("Ready:", elfair.check(study.estimator(), rows.data).ok)

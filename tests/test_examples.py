@@ -29,7 +29,7 @@ SAYS = {
     "3_second_round": (
         "Round one: Solution found",
         "Logged: 12,000 decisions",
-        "['decision', 'propensity', 'decided_at', 'model']",
+        "['Granted?', 'Prob. of this decision', 'decided_at', 'model']",
         "Ready: True",
         "Round two: Solution found",
     ),

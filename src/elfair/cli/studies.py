@@ -139,7 +139,8 @@ def fit(study: Path, output: Path | None, overwrite: bool) -> None:
     written = outcome.write(folder, overwrite=overwrite)
     certificate = outcome.certificate
     if certificate.constraints:
-        Console(markup=False, highlight=False).print(verdict_table(certificate))
+        Console(markup=False, highlight=False).print(verdict_table(certificate), soft_wrap=True)
+        click.echo()
     click.echo("\n\n".join(explanation(certificate, after_table=bool(certificate.constraints))))
     for warning in said:
         click.echo(f"\nWarning: {warning.message}", err=True)

@@ -8,9 +8,11 @@ from elfair.certificate import Certificate, ConstraintResult
 from elfair.report.words import failed, number, outlook, pass_or_fail, seen, sizes, verdict
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Group
 
 
+#: A longer statement would be broken into many short lines of a table.
+LONGEST_IN_TABLE = 48
 #: How many statements are described at length; the rest get a line each.
 MOST_DESCRIBED = 10
 
@@ -84,7 +86,7 @@ def _brief(result: ConstraintResult) -> str:
     return f"g at most {number(result.upper)}, {result.n} rows"
 
 
-def verdict_table(certificate: Certificate) -> Table:
+def verdict_table(certificate: Certificate) -> Group:
     """The verdict as a table for the terminal, the worst statement first.
 
     Parameters
@@ -94,25 +96,23 @@ def verdict_table(certificate: Certificate) -> Table:
 
     Returns
     -------
-    rich.table.Table
+    rich.console.Group
+        The table; below it the statements, where they are too long for it.
     """
+    from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
+    statements = [result.statement for result in certificate.constraints]
+    names = statements
+    if max(map(len, statements), default=0) > LONGEST_IN_TABLE:
+        names = [f"S{k}" for k in range(1, len(statements) + 1)]  # as the report calls them
     table = Table(title=verdict(certificate), title_justify="left")
-    for heading in (
-        "statement",
-        "rows",
-        "ESS",
-        "estimate of g",
-        "bound on g",
-        "delta",
-        "",
-    ):
+    for heading in ("statement", "rows", "ESS", "estimate of g", "bound on g", "delta", ""):
         table.add_column(heading, justify="left" if heading.startswith("st") else "right")
-    for result in certificate.constraints:
+    for name, result in zip(names, certificate.constraints, strict=True):
         table.add_row(
-            Text(result.statement),  # not markup: [impact | ...] is no style
+            Text(name),  # not markup: [impact | ...] is no style
             str(result.n),
             "" if result.ess is None else f"{result.ess:.0f}",
             number(result.estimate),
@@ -120,4 +120,5 @@ def verdict_table(certificate: Certificate) -> Table:
             f"{result.delta:g}",
             "pass" if result.passed else "FAIL",
         )
-    return table
+    pairs = zip(names, statements, strict=True)
+    return Group(table, *(Text(f"{name}: {each}") for name, each in pairs if name != each))
