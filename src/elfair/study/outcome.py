@@ -101,18 +101,7 @@ def fit_study(study: StudyFile, *, ledger: Ledger | None = None) -> StudyOutcome
         source=rows.source,
         source_digest=rows.digest or "",
         rows_read=rows.n_read,
-        left_out=tuple(
-            LeftOut(
-                each.reason,
-                each.n,
-                tuple(
-                    GroupCount(f"{column} = {group}", n)
-                    for column, groups in each.by_group.items()
-                    for group, n in groups.items()
-                ),
-            )
-            for each in rows.left_out
-        ),
+        left_out=left_out_of(rows),
         study=study.text,
     )
     before = 0
@@ -126,6 +115,22 @@ def fit_study(study: StudyFile, *, ledger: Ledger | None = None) -> StudyOutcome
         earlier_tests=before,
     )
     return StudyOutcome(study, rows, estimator)
+
+
+def left_out_of(rows: StudyData) -> tuple[LeftOut, ...]:
+    """The rows that took no part, as a certificate counts them."""
+    return tuple(
+        LeftOut(
+            each.reason,
+            each.n,
+            tuple(
+                GroupCount(f"{column} = {group}", n)
+                for column, groups in each.by_group.items()
+                for group, n in groups.items()
+            ),
+        )
+        for each in rows.left_out
+    )
 
 
 def check_free(folder: Path, *, overwrite: bool) -> None:

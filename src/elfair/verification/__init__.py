@@ -12,7 +12,7 @@ from typing import Any
 
 from elfair.certificate import Certificate
 from elfair.errors import InputError
-from elfair.verification.checks import Check, Verification, make
+from elfair.verification.checks import LEVELS, Check, Verification, make
 
 __all__ = ["Check", "Verification", "verify", "verify_files"]
 
@@ -68,6 +68,7 @@ def verify(
     from elfair.verification.arithmetic import arithmetic_checks
     from elfair.verification.digests import digest_checks
     from elfair.verification.recomputation import recomputation_checks
+    from elfair.verification.studies import study_checks
 
     found: list[Certificate] = []
 
@@ -84,6 +85,7 @@ def verify(
             record,
             *digest_checks(known, data, model, source),
             *arithmetic_checks(known),
+            *study_checks(known, data),
             *recomputation_checks(known, data, model, refit=refit),
         )
     )
@@ -127,7 +129,8 @@ def verify_files(
     checked = verify(
         Path(certificate), data=rows, model=fitted, source=source, refit=refit and not of_model
     )
-    return Verification((*of_rows, *of_model, *checked.checks))
+    every = (*of_rows, *of_model, *checked.checks)
+    return Verification(tuple(sorted(every, key=lambda check: LEVELS.index(check.level))))
 
 
 def _read(certificate: Certificate | str | bytes | os.PathLike[str]) -> Certificate:

@@ -14,6 +14,7 @@ import numpy as np
 from elfair.records import to_plain
 
 Level = Literal["digests", "arithmetic", "recomputation"]
+LEVELS: tuple[Level, ...] = ("digests", "arithmetic", "recomputation")
 CheckStatus = Literal["passed", "failed", "skipped"]
 
 

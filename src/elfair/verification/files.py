@@ -9,6 +9,7 @@ from typing import Any
 from elfair.certificate import Certificate
 from elfair.errors import ElfairError, InputError
 from elfair.verification.checks import Check
+from elfair.verification.studies import left_out_check
 
 PathLike = str | os.PathLike[str]
 
@@ -42,7 +43,9 @@ def read_rows(certificate: PathLike, data: PathLike | None) -> tuple[Any, list[C
             "it; without --data, this command checks what the record alone can show.",
         )
     try:
-        return StudyFile.loads(record.provenance.study).read(str(data)).data, []
+        study = StudyFile.loads(record.provenance.study)
+        rows = study.read(str(data))
+        return rows.data, [left_out_check(record, rows)]
     except (ElfairError, OSError) as error:
         return None, [_unread("table", error)]
 

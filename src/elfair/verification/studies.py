@@ -1,0 +1,117 @@
+"""The study file inside a certificate: it must ask for what was tested, and leave out what was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from elfair.certificate import NOT_STATED, Certificate, ClaimRecord
+from elfair.certification import declared_estimation
+from elfair.data import LoggedData
+from elfair.language import conjuncts
+from elfair.recipes import Recipe
+from elfair.verification.checks import Check, SkippedError, make, require
+from elfair.verification.comparing import differences
+
+
+def study_checks(record: Certificate, data: Any) -> list[Check]:
+    """Whether the study says what the terms say; nothing where there is no study.
+
+    Parameters
+    ----------
+    record : Certificate
+        What is checked.
+    data : LoggedData, optional
+        Where constraints by name take their groups from.
+    """
+    if not record.provenance.study:
+        return []
+    return [make("arithmetic", "study file", lambda: _check_study(record, data))]
+
+
+def left_out_check(record: Certificate, rows: Any) -> Check:
+    """Whether so many rows were read and left out as the certificate says.
+
+    Parameters
+    ----------
+    record : Certificate
+        What is checked.
+    rows : StudyData
+        The table, read as the study says.
+    """
+    from elfair.study.outcome import left_out_of
+
+    def look() -> str:
+        said = record.provenance
+        require(
+            said.rows_read == rows.n_read,
+            f"{rows.n_read} rows were read, and not {said.rows_read}",
+        )
+        wrong = list(differences(said.left_out, left_out_of(rows), "left_out"))
+        require(not wrong, "; ".join(wrong[:3]))
+        missing = sum(each.n for each in rows.left_out)
+        return f"{rows.n_read} rows read, {missing} left out"
+
+    return make("recomputation", "rows left out", look)
+
+
+def _check_study(record: Certificate, data: Any) -> str:
+    from elfair.study import StudyFile
+
+    study = StudyFile.loads(record.provenance.study)
+    asked = study.estimator().get_params(deep=False)
+    tested = bool(record.terms.claims)
+    said = {"title": record.provenance.title, "seed": record.seed}
+    found = {"title": study.title, "seed": asked["random_state"]}
+    for name in ("estimator", "bound", *(["split"] if tested else [])):
+        said[name], found[name] = getattr(record, name), asked[name]
+    said["center"], found["center"] = record.terms.center, asked["center"]
+    if record.split == "crossfit":
+        said["folds"], found["folds"] = record.terms.folds, asked["folds"]
+    elif tested:
+        said["candidate_fraction"] = record.terms.candidate_share
+        found["candidate_fraction"] = asked["candidate_fraction"]
+    if record.candidate is not None:
+        for name in ("search", "objective"):
+            said[name], found[name] = getattr(record.candidate, name), asked[name]
+    for name, value in said.items():
+        require(value == found[name], f"the study has {name} {found[name]!r}, and not {value!r}")
+    names = [each for each in asked["constraints"] if isinstance(each, Recipe)]
+    if not isinstance(data, LoggedData) and names:
+        raise SkippedError(f"'{names[0]}' is about the groups in the data, which were not given")
+    _check_claims(record, study.stated(data))
+    if isinstance(data, LoggedData):
+        _check_declared(record, data, asked)
+    return f"{len(study.constraints)} constraints, as they were tested"
+
+
+def _check_claims(record: Certificate, stated: Any) -> None:
+    meant = tuple(
+        ClaimRecord(
+            each.text, part.text, each.delta, each.chosen_by or NOT_STATED, each.why or NOT_STATED
+        )
+        for each in stated
+        for part in conjuncts(each.text)
+    )
+    wrong = list(differences(record.terms.claims, meant, "terms.claims"))
+    require(not wrong, "not what the study asks for: " + "; ".join(wrong[:3]))
+
+
+def _check_declared(record: Certificate, data: LoggedData, asked: Any) -> None:
+    """What was declared of impacts and propensities."""
+    declared = declared_estimation(
+        data,
+        asked["bound"],
+        asked["estimator"],
+        asked["center"],
+        asked["impact_range"],
+        asked.get("propensity_floor"),
+        None,
+    )
+    ranges = {each.impact: (each.low, each.high) for each in record.terms.impact_ranges}
+    require(ranges == declared.ranges, f"the study has the ranges {declared.ranges}, not {ranges}")
+    weight = declared.largest_weight
+    floor = 1 / weight if np.isfinite(weight) else None
+    said = record.terms.propensity_floor
+    require(said == floor, f"the study has the propensity floor {floor}, and not {said}")
