@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from elfair.visible import visible
+
 #: What `verify` says where a check failed.
 NOT_VERIFIED = 1
 
@@ -38,7 +40,7 @@ def explain(certificate: Path, form: str, output: Path | None) -> None:
     else:
         text = getattr(record.report(), form)()
     if output is None:
-        click.echo(text)
+        click.echo(visible(text))
     else:
         write_whole(output, text.rstrip("\n") + "\n")
 
@@ -64,6 +66,6 @@ def verify(
     from elfair.verification import verify_files
 
     checked = verify_files(certificate, data=data, model=model, refit=refit)
-    click.echo(checked.to_json() if as_json else checked.text())
+    click.echo(visible(checked.to_json() if as_json else checked.text()))
     if not checked.passed:
         click.get_current_context().exit(NOT_VERIFIED)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from elfair.visible import visible
+
 #: What `fit` says where there is no solution.
 NO_SOLUTION = 3
 
@@ -62,7 +64,7 @@ def check(study: Path, as_json: bool) -> None:
     loaded = StudyFile.load(study)
     rows = loaded.read()
     report = look(loaded.estimator(), rows.data, left_out=rows.without_impact)
-    click.echo(report.to_json() if as_json else report.text())
+    click.echo(visible(report.to_json() if as_json else report.text()))
     if not report.ok:
         click.get_current_context().exit(2)
 
@@ -102,7 +104,7 @@ def plan(study: Path, share: float, improvement: float | None, output: Path | No
     )
     if output is not None:
         write_whole(output, planned.svg())
-    click.echo(planned.text())
+    click.echo(visible(planned.text()))
 
 
 @click.command()

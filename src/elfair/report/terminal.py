@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from elfair.certificate import Certificate, ConstraintResult
 from elfair.report.words import failed, number, outlook, pass_or_fail, seen, sizes, verdict
+from elfair.visible import visible
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -48,7 +49,7 @@ def explain(certificate: Certificate) -> str:
     warnings = dict.fromkeys(warning for result in passed for warning in result.warnings)
     if warnings:
         lines += ["", "Of the statements that passed:", *(f"  - {each}." for each in warnings)]
-    return "\n".join(lines)
+    return visible("\n".join(lines))
 
 
 def _describe(result: ConstraintResult) -> list[str]:
@@ -86,7 +87,7 @@ def verdict_table(certificate: Certificate) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=verdict(certificate), title_justify="left")
+    table = Table(title=visible(verdict(certificate)), title_justify="left")
     for heading in (
         "statement",
         "rows",
@@ -99,7 +100,7 @@ def verdict_table(certificate: Certificate) -> Table:
         table.add_column(heading, justify="left" if heading.startswith("st") else "right")
     for result in certificate.constraints:
         table.add_row(
-            Text(result.statement),  # not markup: [impact | ...] is no style
+            Text(visible(result.statement)),  # not markup: [impact | ...] is no style
             str(result.n),
             "" if result.ess is None else f"{result.ess:.0f}",
             number(result.estimate),
