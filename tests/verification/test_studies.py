@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from elfair import Certificate, verify
+from elfair import Certificate, load, verify
 from elfair.certificate import GroupCount, LeftOut
 from elfair.certificate.record import left_out_alike
 from elfair.study import StudyFile, fit_study
+from elfair.training import digests
 from elfair.verification import verify_files
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
@@ -122,3 +123,63 @@ def test_rows_left_out_are_counted_again(usual):
         kept += [left_out_alike(provenance)] if changed else []
         forged = replace(certificate, provenance=provenance, assumptions=tuple(kept))
         assert failed(checked(usual, forged)) == {"rows left out"}
+
+
+def swapped(folder, change):
+    """The model's file, rewritten by somebody who knows how; its digests are right again."""
+    model = load(folder / "results" / "model.elfair")
+    change(model)
+    model.save(folder / "swapped.elfair", encoding=model.encoding_)
+    return verify_files(
+        folder / "results" / "certificate.json",
+        data=folder / "loans.csv",
+        model=folder / "swapped.elfair",
+    )
+
+
+def another_in_line(model):
+    trained = model._trained
+    place, digest = next(
+        (place, digest)
+        for place, digest in enumerate(digests(trained.lineup))
+        if digest != trained.certificate.digests.model
+    )
+    certificate = trained.certificate
+    named = replace(certificate, digests=replace(certificate.digests, model=digest))
+    model._trained = replace(trained, models=(trained.lineup[place],), certificate=named)
+
+
+def classes_the_other_way(model):
+    model.classes_ = model.classes_[::-1]
+
+
+def other_features(model):
+    first, second, *rest = model.encoding_["features"]
+    model.encoding_ = {**model.encoding_, "features": [second, first, *rest]}
+
+
+@pytest.mark.parametrize(
+    ("change", "check"),
+    [
+        (another_in_line, "what decides"),
+        (classes_the_other_way, "what decides"),
+        (other_features, "features of the model"),
+    ],
+)
+def test_a_file_that_decides_otherwise_than_was_tested_is_seen(usual, change, check):
+    assert swapped(usual, lambda model: None).passed
+    assert failed(swapped(usual, change)) == {check}
+
+
+def test_a_rejected_model_that_says_that_it_passed_is_seen(tmp_path):
+    write_loans(tmp_path / "loans.csv", n=400)
+    asked = '[[constraints]]\ntext = "accuracy >= 0.99"\n'
+    write_study(tmp_path / "study.toml", "loans.csv", constraints=asked)
+    fit_study(StudyFile.load(tmp_path / "study.toml")).write(tmp_path / "results")
+    assert checked(tmp_path).passed
+    model = load(tmp_path / "results" / "rejected.elfair")
+    model._trained = replace(
+        model._trained, certificate=replace(model._trained.certificate, passed=True)
+    )
+    model.save(tmp_path / "results" / "rejected.elfair", encoding=model.encoding_)
+    assert failed(checked(tmp_path)) == {"what decides"}

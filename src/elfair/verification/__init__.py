@@ -124,7 +124,7 @@ def verify_files(
             hint="elfair fit writes certificate.json into the folder of its results.",
         )
     rows, of_rows = read_rows(certificate, data)
-    fitted, of_model = read_model(model)
+    fitted, of_model = read_model(certificate, model)
     source = None if data is None or not Path(data).is_file() else data
     checked = verify(
         Path(certificate), data=rows, model=fitted, source=source, refit=refit and not of_model

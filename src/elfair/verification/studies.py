@@ -30,6 +30,26 @@ def study_checks(record: Certificate, data: Any) -> list[Check]:
     return [make("arithmetic", "study file", lambda: _check_study(record, data))]
 
 
+def encoding_check(text: str, model: Any) -> Check:
+    """Whether a model makes the same features of a table as the study does.
+
+    Parameters
+    ----------
+    text : str
+        The study.
+    model : ELFClassifier or ELFRegressor
+        From its file.
+    """
+    from elfair.study import StudyFile
+
+    def look() -> str:
+        said, found = StudyFile.loads(text).encoding.to_dict(), getattr(model, "encoding_", None)
+        require(found == said, f"the model reads a table as {found}, and the study as {said}")
+        return ""
+
+    return make("digests", "features of the model", look)
+
+
 def left_out_check(record: Certificate, rows: Any) -> Check:
     """Whether so many rows were read and left out as the certificate says.
 
