@@ -106,8 +106,7 @@ def fit_study(study: StudyFile, *, ledger: Ledger | None = None) -> StudyOutcome
     )
     before = 0
     if ledger is not None and estimator.certificate_.constraints:
-        before = ledger.earlier(estimator.certificate_, rows.data)
-        ledger.enter(estimator.certificate_, rows.data)
+        before = ledger.enter(estimator.certificate_, rows.data)
     estimator.state(
         chosen_by={each.text: each.chosen_by for each in stated},
         why={each.text: each.why for each in stated},

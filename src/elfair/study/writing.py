@@ -199,7 +199,7 @@ def _appending(log: Path) -> Iterator[Any]:
     """The log, for nobody else meanwhile."""
     try:
         with log.open("a+b") as file:
-            _lock(file)
+            lock(file)
             yield file
     except OSError as error:
         raise InputError(
@@ -209,7 +209,7 @@ def _appending(log: Path) -> Iterator[Any]:
         ) from None
 
 
-def _lock(file: Any) -> None:
+def lock(file: Any) -> None:
     """Two processes that decide at the same time take turns, where the system can do that."""
     try:
         import fcntl
