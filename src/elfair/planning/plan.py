@@ -17,7 +17,7 @@ from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
 from elfair.errors import DataError, InputError
 from elfair.estimator import ELFEstimator
-from elfair.language import holds
+from elfair.language import holds, uses_label
 from elfair.partition import partition
 from elfair.planning.answer import find_rows, notes_on, points
 from elfair.planning.curve import ceiling_of, fit_curves
@@ -112,7 +112,7 @@ def plan_rows(
         seed=seed,
         stratified=estimator.split == "stratified",
     )
-    shares = _shares(claims, data)
+    shares = _shares(claims, data, candidate)
     tested = 1.0 if crossfit else 1 - float(estimator.candidate_fraction)
     smallest = _smallest(shares, tested, candidate.n)
     # One model is enough: of a whole line, the first decides whether there is a solution.
@@ -221,11 +221,13 @@ def _with_room(claim: Claim, by: float) -> Claim:
     return replace(claim, conjunct=replace(claim.conjunct, form=raised))
 
 
-def _shares(claims: Sequence[Claim], data: LoggedData) -> dict[str, float]:
-    """The share of rows that meet each condition."""
+def _shares(claims: Sequence[Claim], data: LoggedData, candidate: LoggedData) -> dict[str, float]:
+    """The share of rows that meet each condition; labels of held-out rows stay out of it."""
     given = dict.fromkeys(given for claim in claims for given in claim.conditions)
+    known = {each: candidate if each is not None and uses_label(each) else data for each in given}
     return {
-        EVERYONE if each is None else str(each): float(np.mean(holds(each, data))) for each in given
+        EVERYONE if each is None else str(each): float(np.mean(holds(each, rows)))
+        for each, rows in known.items()
     }
 
 
