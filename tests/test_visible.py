@@ -8,7 +8,9 @@ import unicodedata
 import pytest
 
 from elfair import Certificate, LoggedData, certify
+from elfair.errors import InputError
 from elfair.visible import visible
+from elfair.writing import write_whole
 
 ESCAPES = "\x1b[2J\x1b]0;title\x07\x9b31m\u202edessap\u2066\r"
 
@@ -71,3 +73,11 @@ def test_commands_show_what_terminals_would_obey(certificate, tmp_path):
         # color=True: else click itself takes escape sequences out
         result = CliRunner().invoke(main, arguments, color=True)
         assert hidden(result.output) == [], arguments
+
+
+def test_file_names_that_are_no_text_can_be_printed(tmp_path):
+    """Names are bytes; those that are no UTF-8 come as halves of characters."""
+    assert visible("n\udcff/study.toml") == "n\\udcff/study.toml"
+    with pytest.raises(InputError, match="no text"):
+        write_whole(tmp_path / "study.toml", 'source = "\udcfe.csv"')
+    assert list(tmp_path.iterdir()) == []

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 
-#: Control characters but tab and line break, and all that change the direction of text.
+#: Control characters but tab and line break, all that change the direction of text, and bytes of
+#: file names that are no text.
 _HIDDEN = re.compile(
-    "\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+    "\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 
 

@@ -42,11 +42,13 @@ def init(source: str, query: str | None, output: Path) -> None:
     text = draft_study(source, query=query, folder=output.parent)
     write_whole(output, text)
     open_lines = sum("TODO" in line.partition("#")[0] for line in text.splitlines())
-    click.echo(f"Written: {output}. Guesses are marked '# guess': read it, and correct them.")
+    click.echo(
+        f"Written: {visible(str(output))}. Guesses are marked '# guess': read it, and correct them."
+    )
     if open_lines:
         lines = "line says" if open_lines == 1 else "lines say"
         click.echo(f"{open_lines} {lines} TODO: only you can fill them in.")
-    click.echo(f"Next: elfair check {output}")
+    click.echo(f"Next: elfair check {visible(str(output))}")
 
 
 @click.command()
@@ -138,6 +140,6 @@ def fit(study: Path, output: Path | None, overwrite: bool) -> None:
         console.print(verdict_table(certificate))
     verdict, *rest = certificate.explain().split("\n\n")
     click.echo("\n\n".join(([] if certificate.constraints else [verdict]) + rest))
-    click.echo("\nWritten: " + ", ".join(str(path) for path in written))
+    click.echo("\nWritten: " + ", ".join(visible(str(path)) for path in written))
     if not certificate.passed:
         click.get_current_context().exit(NO_SOLUTION)
