@@ -190,3 +190,28 @@ def test_of_two_tests_at_once_one_counts_the_other(three_tests, tmp_path, monkey
     counts.append(Ledger(path).enter(first, data))
     other.join()
     assert sorted(counts) == [0, 1]
+
+
+def test_results_that_came_meanwhile_are_not_replaced(outcome, tmp_path, monkeypatch):
+    """Two fits at once: both saw that the folder was free."""
+    results = tmp_path / "results"
+
+    def others(self, path):
+        results.mkdir()
+        (results / "certificate.json").write_text("theirs")
+        path.write_text("ours")
+
+    monkeypatch.setattr("elfair.report.Report.write_html", others)
+    with pytest.raises(InputError, match="could not be written"):
+        outcome.write(results)
+    assert (results / "certificate.json").read_text() == "theirs"
+    assert [each.name for each in tmp_path.iterdir()] == ["results"]
+
+
+def test_a_link_to_results_stays_one(outcome, tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "results").symlink_to(tmp_path / "disk")
+    written = outcome.write(tmp_path / "results", overwrite=True)
+    assert (tmp_path / "results").is_symlink()
+    assert all(path.is_file() for path in written)
+    assert len(list((tmp_path / "disk").iterdir())) == 3

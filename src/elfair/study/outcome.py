@@ -63,16 +63,17 @@ class StudyOutcome:
         names = [MODEL if self.certificate.passed else REJECTED, "certificate.json", "report.html"]
         check_free(folder, overwrite=overwrite)
         try:
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".elfair-") as made:
+            target = folder.resolve()  # what a link leads to is replaced, not the link
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=target.parent, prefix=".elfair-") as made:
                 part = Path(made) / "results"
                 part.mkdir()
                 self.estimator.save(part / names[0], encoding=self.rows.encoding.to_dict())
                 self.certificate.save(part / names[1])
                 self.certificate.report().write_html(part / names[2])
-                if folder.exists():
-                    folder.replace(Path(made) / "old")
-                part.replace(folder)
+                if overwrite and target.exists():
+                    target.replace(Path(made) / "old")
+                part.replace(target)  # fails where somebody else's results came meanwhile
         except OSError as error:
             raise InputError(
                 f"the results could not be written to '{folder}': {error.strerror or error}.",
