@@ -158,3 +158,10 @@ def test_a_model_that_was_not_made_from_a_study_says_so(people):
     plain = elfair.ELFClassifier().fit(draw.features, draw.label)
     with pytest.raises(InputError, match="not made from a study"):
         decisions(plain, people)
+
+
+def test_a_name_with_a_line_break_would_spoil_the_log(tmp_path):
+    table = pa.table({"a\nb": ["x"], "decision": [0]})
+    with pytest.raises(DataError, match="line break"):
+        append_decisions(table, tmp_path / "log.csv")
+    assert list(tmp_path.iterdir()) == []

@@ -118,6 +118,13 @@ def append_decisions(table: Any, log: str | Path) -> None:
             f"a log of decisions must be a .csv file, to which rows can be added. Got '{log}'.",
             hint="read it with any tool, and write Parquet from there.",
         )
+    for name in table.column_names:
+        if "\n" in name or "\r" in name:
+            raise DataError(
+                f"the name of the column {name!r} has a line break, and a log has one line for "
+                "all names.",
+                hint="rename it.",
+            )
     header, _, rows = _content(table, log).partition(b"\n")
     with _appending(log) as file:
         file.seek(0)
