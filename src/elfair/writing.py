@@ -31,8 +31,8 @@ def write_whole(path: str | os.PathLike[str], data: bytes | str) -> None:
     ...     print(*(file.name for file in Path(folder).iterdir()))
     report.txt
     """
-    content = data.encode() if isinstance(data, str) else data
     try:
+        content = data.encode() if isinstance(data, str) else data
         target = Path(path).resolve()  # what a link leads to is replaced, not the link
         if target.exists() and not target.is_file():
             raise InputError(
@@ -48,6 +48,12 @@ def write_whole(path: str | os.PathLike[str], data: bytes | str) -> None:
             hint = "may you write there, and is there space on the disk?"
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"'{path}' could not be written: {reason}.", hint=hint) from None
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{str(path)!r} was to hold {error.object[error.start : error.end]!r}, which is no "
+            "text.",
+            hint="is there a file whose name is not UTF-8? Rename it.",
+        ) from None
     except ValueError as error:  # a NUL in the name
         if isinstance(error, InputError):
             raise

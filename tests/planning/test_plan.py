@@ -86,6 +86,18 @@ def test_held_out_rows_are_not_looked_at():
     assert sealed.openings == 0
 
 
+def test_labels_of_held_out_rows_are_not_counted():
+    """A constraint may be about people of one label; how many are held out is not known yet."""
+    asked = classifier(["PR[T == 0 and label == 1] - PR[T == 1 and label == 1] <= 0.5"])
+    draw = POPULATION.sample(1_000, 1)
+    candidate, _ = partition(logged(), seed=0)
+    held = np.setdiff1d(np.arange(1_000), candidate.position)
+    label = draw.label.copy()
+    label[held] = 1
+    other = LoggedData(draw.features, label, **draw.logged)
+    assert plan_rows(asked, other, fits=3) == plan_rows(asked, logged(), fits=3)
+
+
 def test_another_seed_looks_at_other_rows():
     assert plan_rows(classifier(random_state=1), logged(), fits=4) != usual()
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 import elfair
-from elfair import Certificate
+from elfair import Certificate, LoggedData, certify
 from elfair.errors import InputError
 from elfair.study import Ledger, StudyFile, fit_study
 
@@ -138,3 +139,79 @@ def test_a_list_of_tests_that_was_changed_is_refused(folder, tmp_path):
     path.write_text(whole.replace('"passed"', '"hidden"') + whole)
     with pytest.raises(InputError, match=r"line 1 of the list of tests .*not as elfair"):
         fit_study(study, ledger=Ledger(path))
+
+
+@pytest.fixture(scope="module")
+def three_tests():
+    """Rows, and three tests of them."""
+    data = LoggedData([[0.0]] * 400, [0, 1] * 200)
+    return data, [
+        certify([0.2, 0.7] * 200, data, f"accuracy >= {wanted}") for wanted in (0.5, 0.6, 0.7)
+    ]
+
+
+def test_half_a_line_does_not_swallow_the_next_test(three_tests, tmp_path):
+    """A full disk left half a line; the tests after it are counted all the same."""
+    data, (first, second, third) = three_tests
+    ledger = Ledger(tmp_path / "study.openings")
+    assert ledger.enter(first, data) == 0
+    whole = (tmp_path / "study.openings").read_bytes()
+    (tmp_path / "study.openings").write_bytes(whole + whole[:40])
+    assert ledger.enter(second, data) == 1
+    assert ledger.enter(third, data) == 2
+    assert len((tmp_path / "study.openings").read_text().splitlines()) == 3
+
+
+def test_a_missing_line_break_loses_no_test(three_tests, tmp_path):
+    data, (first, second, third) = three_tests
+    path = tmp_path / "study.openings"
+    ledger = Ledger(path)
+    ledger.enter(first, data)
+    path.write_bytes(path.read_bytes().rstrip())
+    assert ledger.enter(second, data) == 1
+    assert ledger.enter(third, data) == 2
+
+
+def test_of_two_tests_at_once_one_counts_the_other(three_tests, tmp_path, monkeypatch):
+    """The second begins while the first is between looking and writing."""
+    data, (first, second, _) = three_tests
+    path, counts = tmp_path / "study.openings", []
+    entries = Ledger._entries
+    other = threading.Thread(target=lambda: counts.append(Ledger(path).enter(second, data)))
+
+    def slow(self):
+        found = entries(self)
+        if threading.current_thread() is not other:
+            other.start()
+            other.join(timeout=0.5)  # it waits for its turn
+        return found
+
+    monkeypatch.setattr(Ledger, "_entries", slow)
+    counts.append(Ledger(path).enter(first, data))
+    other.join()
+    assert sorted(counts) == [0, 1]
+
+
+def test_results_that_came_meanwhile_are_not_replaced(outcome, tmp_path, monkeypatch):
+    """Two fits at once: both saw that the folder was free."""
+    results = tmp_path / "results"
+
+    def others(self, path):
+        results.mkdir()
+        (results / "certificate.json").write_text("theirs")
+        path.write_text("ours")
+
+    monkeypatch.setattr("elfair.report.Report.write_html", others)
+    with pytest.raises(InputError, match="could not be written"):
+        outcome.write(results)
+    assert (results / "certificate.json").read_text() == "theirs"
+    assert [each.name for each in tmp_path.iterdir()] == ["results"]
+
+
+def test_a_link_to_results_stays_one(outcome, tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "results").symlink_to(tmp_path / "disk")
+    written = outcome.write(tmp_path / "results", overwrite=True)
+    assert (tmp_path / "results").is_symlink()
+    assert all(path.is_file() for path in written)
+    assert len(list((tmp_path / "disk").iterdir())) == 3

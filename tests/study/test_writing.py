@@ -14,6 +14,7 @@ import pytest
 import elfair
 from elfair.errors import DataError, InputError
 from elfair.study import StudyFile, fit_study, read_table
+from elfair.study.outcome import encoding_of
 from elfair.study.writing import append_decisions, decisions, predictions, write_table
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
@@ -26,7 +27,7 @@ def folder(tmp_path_factory):
     write_loans(folder / "loans.csv")
     write_study(folder / "study.toml", "loans.csv")
     outcome = fit_study(StudyFile.load(folder / "study.toml"))
-    outcome.estimator.save(folder / "model.elfair", encoding=outcome.encoding())
+    outcome.estimator.save(folder / "model.elfair", encoding=encoding_of(outcome.study))
     return folder
 
 
@@ -95,7 +96,7 @@ def test_where_a_study_has_the_probability_of_each_class_so_has_its_log(folder, 
     study = (folder / "study.toml").read_text(encoding="utf-8")
     study = study.replace('propensity = "p(decision)"', 'behavior = { yes = "P yes", no = "P no" }')
     outcome = fit_study(StudyFile.loads(study, folder=tmp_path))
-    outcome.estimator.save(tmp_path / "model.elfair", encoding=outcome.encoding())
+    outcome.estimator.save(tmp_path / "model.elfair", encoding=encoding_of(outcome.study))
     people = table.drop_columns(["Approved?", "p(decision)", "P yes", "P no"])
     log = decisions(elfair.load(tmp_path / "model.elfair"), people)
     taken = np.where(np.array(log["Approved?"]) == "yes", log["P yes"], log["P no"])
@@ -155,3 +156,10 @@ def test_a_model_that_was_not_made_from_a_study_says_so(people):
     plain = elfair.ELFClassifier().fit(draw.features, draw.label)
     with pytest.raises(InputError, match="not made from a study"):
         decisions(plain, people)
+
+
+def test_a_name_with_a_line_break_would_spoil_the_log(tmp_path):
+    table = pa.table({"a\nb": ["x"], "decision": [0]})
+    with pytest.raises(DataError, match="line break"):
+        append_decisions(table, tmp_path / "log.csv")
+    assert list(tmp_path.iterdir()) == []

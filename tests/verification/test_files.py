@@ -76,16 +76,16 @@ def _provenance(**changes):
 @pytest.mark.parametrize(
     ("change", "name"),
     [
-        (lambda r: _without(r, "accuracy >= 0.7"), "constraints of the study"),
-        (lambda r: r.stating(why="so the board decided"), "constraints of the study"),
-        (lambda r: r.stating(chosen_by="a bank's customers"), "constraints of the study"),
+        (lambda r: _without(r, "accuracy >= 0.7"), "study file"),
+        (lambda r: r.stating(why="so the board decided"), "study file"),
+        (lambda r: r.stating(chosen_by="a bank's customers"), "study file"),
         (_provenance(rows_read=1470), "rows left out"),
         (_provenance(left_out=()), "rows left out"),
-        (_provenance(title="All loans"), "rows left out"),
-        (lambda r: replace(r, seed=1), "settings of the study"),
+        (_provenance(title="All loans"), "study file"),
+        (lambda r: replace(r, seed=1), "study file"),
         (
             lambda r: replace(r, candidate=replace(r.candidate, objective="log_loss")),
-            "settings of the study",
+            "study file",
         ),
     ],
 )

@@ -14,6 +14,7 @@ import elfair
 from elfair import ELFClassifier, LoggedData, certify, load, verify
 from elfair.certificate import GroupCount, LeftOut, Provenance, Version
 from elfair.partition import SealedHalf
+from elfair.verification.recomputation import recomputed
 
 ALWAYS = {"source file", "search", "openings"}
 BEYOND = {
@@ -96,6 +97,43 @@ def test_a_model_found_otherwise_is_seen_by_fitting_again(case):
     )
     assert search.status == "failed"
     assert "other models were found" in search.detail
+
+
+def test_models_that_saw_held_out_rows_are_seen_by_fitting_again():
+    """The estimator searched on nine rows in ten, and the record says that it were six."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 12)), rng.integers(0, 2, 60)  # nothing can be learnt
+    model = ELFClassifier(
+        "accuracy >= 0.55", candidates=1, candidate_fraction=0.9, random_state=1
+    ).fit(X, y)
+    data, certificate = LoggedData(X, y), model.certificate_
+    assert certificate.passed  # by luck, on six rows
+    forged = replace(certificate, terms=replace(certificate.terms, candidate_share=0.6))
+    forged = recomputed(forged, data, model)
+    assert forged.passed
+    assert forged.n_fairness == 24
+    assert verify(forged, data=data, model=model).passed  # which is why there is a refit
+    verification = verify(forged, data=data, model=model, refit=True)
+    assert names(verification, "failed") == {"search"}
+
+
+def test_a_scorer_that_came_fitted_is_seen_by_fitting_again(case):
+    certificate, data, model = case("scorer that came fitted")
+    kept = tuple(a for a in certificate.assumptions if not a.name.startswith("scorer"))
+    assert len(kept) == len(certificate.assumptions) - 1
+    forged = recomputed(replace(certificate, assumptions=kept), data, model)
+    forged = replace(forged, trade_off=certificate.trade_off)
+    (search,) = (
+        c for c in verify(forged, data=data, model=model, refit=True).checks if c.name == "search"
+    )
+    assert search.status == "failed"
+    assert "scorer not fitted to held-out rows" in search.detail
+    (search,) = (
+        c
+        for c in verify(certificate, data=data, model=model, refit=True).checks
+        if c.name == "search"
+    )
+    assert search.status == "passed", search.detail
 
 
 @pytest.mark.parametrize("kind_", ["default", "crossfit", "regression", "scorer", "no solution"])

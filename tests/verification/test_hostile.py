@@ -13,6 +13,7 @@ import pytest
 
 from elfair import verify
 from elfair.certificate import Certificate
+from elfair.errors import InputError
 from elfair.records import from_plain, to_plain
 
 #: What no level sees without fitting again, or at all; and what may change nothing.
@@ -83,3 +84,14 @@ def test_any_value_may_be_anything(case, kind_, seed):
     assert verification.checks[0].status == "passed"
     if not UNSEEN.fullmatch(path):
         assert not verification.passed, f"{path}: {old!r} became something else unseen"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [('"joint_delta": 0.1', '"joint_delta": 1e400'), ('"title": "not', '"title": "\\ud800not')],
+)
+def test_what_json_can_say_and_nobody_can_write_is_refused(case, old, new):
+    text = case("default").certificate.to_json()
+    assert old in text
+    with pytest.raises(InputError, match="never writes"):
+        Certificate.from_json(text.replace(old, new))

@@ -60,6 +60,7 @@ def from_statement(text: str, kind: type[Record]) -> Record:
     how = predicate.pop("how_to_verify", None)
     record = from_plain(predicate, kind)
     predicate |= {"how_to_verify": how, "digest": {"sha256": ""}}
+    _check_writable(statement)
     if stated != {"sha256": _digest(statement)}:
         raise InputError(
             f"this certificate was changed after it was written: its contents have digest "
@@ -75,6 +76,17 @@ def from_statement(text: str, kind: type[Record]) -> Record:
             hint="ask for the file as elfair wrote it, byte for byte.",
         )
     return record
+
+
+def _check_writable(statement: dict[str, Any]) -> None:
+    """Half a character, and a number beyond all numbers, can be read in JSON and never written."""
+    try:
+        _digest(statement)
+    except ValueError as error:
+        raise InputError(
+            f"this certificate holds what elfair never writes: {error}.",
+            hint="ask for the file as elfair wrote it.",
+        ) from None
 
 
 def _expected(statement: Any) -> dict[str, Any]:

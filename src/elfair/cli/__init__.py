@@ -15,6 +15,7 @@ from elfair.cli.experiment import experiment
 from elfair.cli.models import decide, predict
 from elfair.cli.studies import check, fit, init, plan
 from elfair.errors import ElfairError
+from elfair.visible import visible
 
 
 class _Main(click.Group):
@@ -26,7 +27,7 @@ class _Main(click.Group):
         try:
             return super().invoke(ctx)
         except ElfairError as error:
-            click.echo(f"Error: {error}", err=True)
+            click.echo(visible(f"Error: {error}"), err=True)
             # 2 is what click itself says of a command that makes no sense.
             ctx.exit(1 if isinstance(error, RuntimeError) else 2)
         except KeyboardInterrupt:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from elfair.cli.delivery import deliver
+from elfair.visible import visible
 
 #: What `verify` says where a check failed.
 NOT_VERIFIED = 1
@@ -62,6 +63,6 @@ def verify(
     from elfair.verification import verify_files
 
     checked = verify_files(certificate, data=data, model=model, refit=refit)
-    click.echo(checked.to_json() if as_json else checked.text())
+    click.echo(visible(checked.to_json() if as_json else checked.text()))
     if not checked.passed:
         click.get_current_context().exit(NOT_VERIFIED)

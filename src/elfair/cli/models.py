@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from elfair.visible import visible
+
 _model = click.argument("model", type=click.Path(path_type=Path))
 _people = click.argument("people")
 _query = click.option("--query", help="What to ask the database that PEOPLE is the address of.")
@@ -36,7 +38,7 @@ def predict(model: Path, people: str, query: str | None, output: Path, seed: int
     loaded, table = _read(model, people, query)
     drawn = predictions(loaded, table, random_state=seed)
     write_table(drawn, output)
-    click.echo(f"Written: {output}, {drawn.num_rows:,} rows.")
+    click.echo(f"Written: {visible(str(output))}, {drawn.num_rows:,} rows.")
 
 
 @click.command(short_help="Draw decisions, and log them.")
@@ -62,7 +64,7 @@ def decide(model: Path, people: str, query: str | None, log: Path, seed: int | N
     loaded, table = _read(model, people, query)
     drawn = decisions(loaded, table, random_state=seed)
     append_decisions(drawn, log)
-    click.echo(f"{drawn.num_rows:,} decisions appended to {log}.")
+    click.echo(f"{drawn.num_rows:,} decisions appended to {visible(str(log))}.")
 
 
 def _read(model: Path, people: str, query: str | None) -> tuple[Any, Any]:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from elfair.visible import visible
+
 #: What `fit` says where there is no solution.
 NO_SOLUTION = 3
 
@@ -40,11 +42,13 @@ def init(source: str, query: str | None, output: Path) -> None:
     text = draft_study(source, query=query, folder=output.parent)
     write_whole(output, text)
     open_lines = sum("TODO" in line.partition("#")[0] for line in text.splitlines())
-    click.echo(f"Written: {output}. Guesses are marked '# guess': read it, and correct them.")
+    click.echo(
+        f"Written: {visible(str(output))}. Guesses are marked '# guess': read it, and correct them."
+    )
     if open_lines:
         lines = "line says" if open_lines == 1 else "lines say"
         click.echo(f"{open_lines} {lines} TODO: only you can fill them in.")
-    click.echo(f"Next: elfair check {output}")
+    click.echo(f"Next: elfair check {visible(str(output))}")
 
 
 @click.command(short_help="Look at data before anything is spent.")
@@ -62,7 +66,7 @@ def check(study: Path, as_json: bool) -> None:
     loaded = StudyFile.load(study)
     rows = loaded.read()
     report = look(loaded.estimator(), rows.data, left_out=rows.without_impact)
-    click.echo(report.to_json() if as_json else report.text())
+    click.echo(visible(report.to_json() if as_json else report.text()))
     if not report.ok:
         click.get_current_context().exit(2)
 
@@ -102,9 +106,9 @@ def plan(study: Path, share: float, improvement: float | None, output: Path | No
     )
     if output is not None:
         write_whole(output, planned.svg())
-    click.echo(planned.text())
+    click.echo(visible(planned.text()))
     if output is not None:
-        click.echo(f"\nWritten: {output}")
+        click.echo(f"\nWritten: {visible(str(output))}")
 
 
 @click.command(short_help="Search for a model and test it.")
@@ -143,7 +147,7 @@ def fit(study: Path, output: Path | None, overwrite: bool) -> None:
         click.echo()
     click.echo("\n\n".join(explanation(certificate, after_table=bool(certificate.constraints))))
     for warning in said:
-        click.echo(f"\nWarning: {warning.message}", err=True)
-    click.echo("\nWritten: " + ", ".join(str(path) for path in written))
+        click.echo(visible(f"\nWarning: {warning.message}"), err=True)
+    click.echo("\nWritten: " + ", ".join(visible(str(path)) for path in written))
     if not certificate.passed:
         click.get_current_context().exit(NO_SOLUTION)

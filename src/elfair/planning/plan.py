@@ -14,7 +14,7 @@ from elfair.constraints import Claim, conditions_of
 from elfair.data import LoggedData
 from elfair.errors import DataError, InputError
 from elfair.estimator import ELFEstimator
-from elfair.language import EVERYONE, holds, who
+from elfair.language import EVERYONE, holds, uses_label, who
 from elfair.lookahead import require_foreseeable
 from elfair.partition import partition
 from elfair.planning.answer import find_rows, notes_on, points
@@ -104,7 +104,7 @@ def plan_rows(
     if improvement is not None:
         fitting = replace(fitting, claims=_improved(fitting.claims, data, float(improvement)))
     candidate, _ = partition(data, **fitting.split)
-    shares = _shares(fitting.claims, data)
+    shares = _shares(fitting.claims, data, candidate)
     tested = 1.0 if fitting.crossfit else 1 - float(estimator.candidate_fraction)
     smallest = _smallest(shares, tested, candidate.n)
     # One model is enough: of a whole line, the first decides whether there is a solution.
@@ -183,9 +183,13 @@ def _with_room(claim: Claim, by: float) -> Claim:
     return replace(claim, conjunct=replace(claim.conjunct, form=raised))
 
 
-def _shares(claims: Sequence[Claim], data: LoggedData) -> dict[str, float]:
-    """The share of rows that meet each condition."""
-    return {who(given): float(np.mean(holds(given, data))) for given in conditions_of(claims)}
+def _shares(claims: Sequence[Claim], data: LoggedData, candidate: LoggedData) -> dict[str, float]:
+    """The share of rows that meet each condition; labels of held-out rows stay out of it."""
+    return {
+        who(given): float(np.mean(holds(given, rows)))
+        for given in conditions_of(claims)
+        for rows in [candidate if given is not None and uses_label(given) else data]
+    }
 
 
 def _by_group(shares: dict[str, float], rows: int | None) -> dict[str, int]:

@@ -10,6 +10,7 @@ from elfair.certificate import Certificate
 from elfair.report.blocks import Alarm, Block, Document
 from elfair.report.document import document
 from elfair.report.terminal import explain
+from elfair.visible import visible
 from elfair.writing import write_whole
 
 
@@ -39,13 +40,13 @@ class Report:
         """One HTML page: no script, nothing to load, light and dark, and fit for paper."""
         from elfair.report.html import page
 
-        return page(self._document)
+        return visible(page(self._document))
 
     def markdown(self) -> str:
         """The same in Markdown; tables in the place of pictures."""
         from elfair.report.markdown import markdown
 
-        return markdown(self._document)
+        return visible(markdown(self._document))
 
     def text(self) -> str:
         """The result in sentences, for the terminal."""
@@ -74,7 +75,7 @@ class Report:
     def _repr_html_(self) -> str:
         from elfair.report.html import fragment
 
-        return fragment(self._document, self._in_short)
+        return visible(fragment(self._document, self._in_short))
 
     @cached_property
     def _document(self) -> Document:

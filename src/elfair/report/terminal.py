@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from elfair.certificate import Certificate, ConstraintResult
 from elfair.report.words import failed, number, outlook, pass_or_fail, seen, sizes, verdict
+from elfair.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -63,7 +64,7 @@ def explanation(certificate: Certificate, *, after_table: bool = False) -> list[
         paragraphs.append(
             ["Of the statements that passed:", *(f"  - {each}." for each in warnings)]
         )
-    return ["\n".join(lines) for lines in paragraphs]
+    return [visible("\n".join(lines)) for lines in paragraphs]
 
 
 def _describe(result: ConstraintResult) -> list[str]:
@@ -103,11 +104,11 @@ def verdict_table(certificate: Certificate) -> Group:
     from rich.table import Table
     from rich.text import Text
 
-    statements = [result.statement for result in certificate.constraints]
+    statements = [visible(result.statement) for result in certificate.constraints]
     names = statements
     if max(map(len, statements), default=0) > LONGEST_IN_TABLE:
         names = [f"S{k}" for k in range(1, len(statements) + 1)]  # as the report calls them
-    table = Table(title=verdict(certificate), title_justify="left")
+    table = Table(title=visible(verdict(certificate)), title_justify="left")
     for heading in ("statement", "rows", "ESS", "estimate of g", "bound on g", "delta", ""):
         table.add_column(heading, justify="left" if heading.startswith("st") else "right")
     for name, result in zip(names, certificate.constraints, strict=True):

@@ -12,6 +12,7 @@ import os
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from elfair.data import LoggedData
 from elfair.errors import InputError
 from elfair.hashing import rows_digest
 from elfair.records import from_json, to_json
+from elfair.study.writing import lock
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,6 @@ class Ledger:
     ...     ledger = Ledger(Path(folder) / "study.openings")
     ...     for wanted in (0.7, 0.6, 0.6):
     ...         certificate = certify([0.2, 0.7] * 200, data, f"accuracy >= {wanted}")
-    ...         ledger.earlier(certificate, data)
     ...         ledger.enter(certificate, data)
     0
     1
@@ -74,19 +75,30 @@ class Ledger:
 
     def earlier(self, certificate: Certificate, data: LoggedData) -> int:
         """How many other tests of these rows there were: the same one again is not another."""
-        rows, test = _of_rows(data), _of_test(certificate)
-        return len({each.test for each in self._entries() if each.rows == rows} - {test})
+        return _others(self._entries(), _of_rows(data), _of_test(certificate))
 
-    def enter(self, certificate: Certificate, data: LoggedData) -> None:
-        """Write down that a test was made."""
+    def enter(self, certificate: Certificate, data: LoggedData) -> int:
+        """Write down that a test was made, and say how many others there were before.
+
+        Of two tests at the same time one comes first, and the other one counts it.
+        """
         now = datetime.now(UTC).isoformat(timespec="seconds")
         entry = Opening(_of_rows(data), _of_test(certificate), certificate.passed, now)
         line = (to_json(entry, indent=None) + "\n").encode()
         try:
-            with self._path.open("ab") as file:
-                file.write(line)
-                file.flush()
-                os.fsync(file.fileno())
+            with self._path.open("a+b") as file:
+                lock(file)
+                earlier = _others(self._entries(), entry.rows, entry.test)
+                end, missing = _end_of_whole_lines(file)
+                file.truncate(end)  # half a line, of a result that was not shown
+                try:
+                    file.write(missing + line)
+                    file.flush()
+                    os.fsync(file.fileno())
+                except BaseException:
+                    file.truncate(end)
+                    raise
+                return earlier
         except OSError as error:
             raise InputError(
                 f"the list of tests '{self._path.name}' could not be written: {error.strerror}. "
@@ -96,7 +108,7 @@ class Ledger:
 
     def _entries(self) -> list[Opening]:
         try:
-            lines = self._path.read_text(encoding="utf-8").splitlines()
+            text = self._path.read_text(encoding="utf-8")
         except FileNotFoundError:
             return []
         except (OSError, UnicodeDecodeError) as error:
@@ -104,12 +116,13 @@ class Ledger:
                 f"the list of tests '{self._path.name}' cannot be read: {error}.",
                 hint="it must be the file that elfair wrote.",
             ) from None
-        entries = []
+        entries, lines = [], text.splitlines()
+        torn = not text.endswith("\n")
         for number, line in enumerate(lines, 1):
             try:
                 entries.append(from_json(line, Opening))
             except InputError as error:
-                if number == len(lines) and not _is_whole(line):
+                if torn and number == len(lines) and not _is_whole(line):
                     continue  # written when the disk was full: the result was not shown
                 raise InputError(
                     f"line {number} of the list of tests '{self._path.name}' is not as elfair "
@@ -117,6 +130,20 @@ class Ledger:
                     hint="restore the file; without it nobody knows how often rows were tested.",
                 ) from None
         return entries
+
+
+def _others(entries: list[Opening], rows: str, test: str) -> int:
+    return len({each.test for each in entries if each.rows == rows} - {test})
+
+
+def _end_of_whole_lines(file: Any) -> tuple[int, bytes]:
+    """Where whole lines end, and the line break that the last of them may lack."""
+    file.seek(0)
+    content: bytes = file.read()
+    start = content.rfind(b"\n") + 1
+    if content[start:] and _is_whole(content[start:].decode("utf-8", "replace")):
+        return len(content), b"\n"  # an editor took it away
+    return start, b""
 
 
 def _is_whole(line: str) -> bool:

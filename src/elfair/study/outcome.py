@@ -48,18 +48,6 @@ class StudyOutcome:
         certificate: Certificate = self.estimator.certificate_
         return certificate
 
-    def encoding(self) -> dict[str, Any]:
-        """How a table becomes features, and what decisions are called in a log: what a model must
-        know to decide about new people. A log then fits the study that the model came from.
-        """
-        columns = self.study.columns
-        return {
-            **self.rows.encoding.to_dict(),
-            "decision": columns.decision,
-            "propensity": columns.propensity,
-            "behavior": dict(columns.behavior),
-        }
-
     def write(self, folder: str | Path, *, overwrite: bool = False) -> list[Path]:
         """Write the model, the certificate and the report: all of them, or nothing.
 
@@ -79,14 +67,15 @@ class StudyOutcome:
         folder = Path(folder)
         check_free(folder, overwrite=overwrite)
         try:
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".elfair-") as made:
+            target = folder.resolve()  # what a link leads to is replaced, not the link
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=target.parent, prefix=".elfair-") as made:
                 part = Path(made) / "results"
                 part.mkdir()
-                names = write_results(self.estimator, part, self.encoding())
-                if folder.exists():
-                    folder.replace(Path(made) / "old")
-                part.replace(folder)
+                names = write_results(self.estimator, part, encoding_of(self.study))
+                if overwrite and target.exists():
+                    target.replace(Path(made) / "old")
+                part.replace(target)  # fails where somebody else's results came meanwhile
         except OSError as error:
             raise InputError(
                 f"the results could not be written to '{folder}': {error.strerror or error}.",
@@ -112,8 +101,7 @@ def fit_study(study: StudyFile, *, ledger: Ledger | None = None) -> StudyOutcome
     stated = study.stated(rows.data)
     before = 0
     if ledger is not None and estimator.certificate_.constraints:
-        before = ledger.earlier(estimator.certificate_, rows.data)
-        ledger.enter(estimator.certificate_, rows.data)
+        before = ledger.enter(estimator.certificate_, rows.data)
     estimator.state(
         chosen_by={each.text: each.chosen_by for each in stated},
         why={each.text: each.why for each in stated},
@@ -132,6 +120,19 @@ def _require_fit(certificate: Certificate) -> None:
                 "with them means anything.",
                 hint=MISFIT,
             )
+
+
+def encoding_of(study: StudyFile) -> dict[str, Any]:
+    """How a table becomes features, and what decisions are called in a log: what a model must know
+    to decide about new people. A log then fits the study that the model came from.
+    """
+    columns = study.columns
+    return {
+        **study.encoding.to_dict(),
+        "decision": columns.decision,
+        "propensity": columns.propensity,
+        "behavior": dict(columns.behavior),
+    }
 
 
 def provenance_of(study: StudyFile, rows: StudyData) -> Provenance:

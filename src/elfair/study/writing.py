@@ -124,6 +124,13 @@ def append_decisions(table: Any, log: str | Path) -> None:
             f"a log of decisions must be a .csv file, to which rows can be added. Got '{log}'.",
             hint="read it with any tool, and write Parquet from there.",
         )
+    for name in table.column_names:
+        if "\n" in name or "\r" in name:
+            raise DataError(
+                f"the name of the column {name!r} has a line break, and a log has one line for "
+                "all names.",
+                hint="rename it.",
+            )
     header, _, rows = _content(table, log).partition(b"\n")
     with _appending(log) as file:
         file.seek(0)
@@ -205,7 +212,7 @@ def _appending(log: Path) -> Iterator[Any]:
     """The log, for nobody else meanwhile."""
     try:
         with log.open("a+b") as file:
-            _lock(file)
+            lock(file)
             yield file
     except OSError as error:
         raise InputError(
@@ -215,7 +222,7 @@ def _appending(log: Path) -> Iterator[Any]:
         ) from None
 
 
-def _lock(file: Any) -> None:
+def lock(file: Any) -> None:
     """Two processes that decide at the same time take turns, where the system can do that."""
     try:
         import fcntl

@@ -68,6 +68,7 @@ def verify(
     from elfair.verification.arithmetic import arithmetic_checks
     from elfair.verification.digests import digest_checks
     from elfair.verification.recomputation import recomputation_checks
+    from elfair.verification.studies import study_checks
 
     found: list[Certificate] = []
 
@@ -84,6 +85,7 @@ def verify(
             record,
             *digest_checks(known, data, model, source),
             *arithmetic_checks(known),
+            *study_checks(known, data),
             *recomputation_checks(known, data, model, refit=refit),
         )
     )
@@ -122,11 +124,9 @@ def verify_files(
             hint="elfair fit writes certificate.json into the folder of its results.",
         )
     rows, of_rows = read_rows(certificate, data)
-    fitted, of_model = read_model(model)
+    fitted, of_model = read_model(certificate, model)
     source = None if data is None or not Path(data).is_file() else data
-    checked = verify(
-        Path(certificate), data=rows, model=fitted, source=source, refit=refit and not of_model
-    )
+    checked = verify(Path(certificate), data=rows, model=fitted, source=source, refit=refit)
     found = (*of_model, *of_rows, *checked.checks)
     return Verification(tuple(sorted(found, key=lambda check: LEVELS.index(check.level))))
 

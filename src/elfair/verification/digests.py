@@ -75,6 +75,34 @@ def _of_model(record: Certificate, line: Sequence[str]) -> str:
     return line[place - 1]
 
 
+def check_what_decides(record: Certificate, model: Any) -> str:
+    """Whether the estimator decides with the model that was tested, and by the same names.
+
+    Its file holds a certificate of its own, and all models in line: that the tested one is among
+    them does not say that it is the one in use.
+    """
+    if model is None:
+        raise SkippedError("there is no model to check it with")
+    trained = getattr(model, "_trained", None)
+    require(trained is not None, f"the model must be a fitted estimator. Got {model!r:.80}")
+    assert trained is not None
+    used, tested = mixture_digest(digests(trained.models)), digests(trained.lineup)
+    require(used == _of_model(record, tested), f"the model decides by another one, {used}")
+    passed = trained.certificate.passed
+    require(
+        passed == record.passed,
+        f"the model's own certificate says that it {'passed' if passed else 'did not pass'}",
+    )
+    classes = tuple(str(name) for name in getattr(model, "classes_", ()))
+    require(classes == record.classes, f"it decides between {classes}, not {record.classes}")
+    names = tuple(str(n) for n in getattr(model, "feature_names_in_", record.roles.features))
+    require(names == record.roles.features, f"it sees {names}, not {record.roles.features}")
+    n, folds = record.n, len(trained.models)
+    shares = [len(range(fold, n, folds)) / n for fold in range(folds)]
+    require(np.allclose(trained.shares, shares, rtol=0, atol=1e-9), f"shares {trained.shares}")
+    return ""
+
+
 def _positions(halves: Halves) -> str:
     return columns_digest([("position", np.asarray(halves.tested.position))])
 

@@ -9,7 +9,7 @@ from typing import Any
 from elfair.certificate import Certificate
 from elfair.errors import ElfairError, InputError
 from elfair.verification.checks import Check
-from elfair.verification.studies import study_checks
+from elfair.verification.studies import encoding_check, left_out_check
 
 PathLike = str | os.PathLike[str]
 
@@ -49,11 +49,13 @@ def read_rows(certificate: PathLike, data: PathLike | None) -> tuple[Any, list[C
         known = rows.data
     except (ElfairError, OSError) as error:
         return None, [_unread("table", error)]
-    return known, list(study_checks(record, study, rows))
+    return known, [left_out_check(record, rows)]
 
 
-def read_model(model: PathLike | None) -> tuple[Any, list[Check]]:
-    """The estimator of a file, or why it cannot be read."""
+def read_model(certificate: PathLike, model: PathLike | None) -> tuple[Any, list[Check]]:
+    """The estimator of a file, and whether it reads tables as the study does; or why it cannot be
+    read.
+    """
     if model is None:
         return None, []
     from elfair.persistence import load
@@ -61,9 +63,14 @@ def read_model(model: PathLike | None) -> tuple[Any, list[Check]]:
     if not Path(model).is_file():
         raise InputError(f"there is no model '{model}'.", hint="--model names the model's file.")
     try:
-        return load(model), []
+        loaded = load(model)
     except (ElfairError, OSError) as error:
         return None, [_unread("model file", error)]
+    try:
+        study = Certificate.load(certificate).provenance.study
+    except InputError:
+        return loaded, []
+    return loaded, [encoding_check(study, loaded)] if study else []
 
 
 def _unread(what: str, error: Exception) -> Check:

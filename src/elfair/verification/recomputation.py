@@ -31,7 +31,7 @@ from elfair.statistics import Baselines, Estimation
 from elfair.verification.checks import Check, SkippedError, make, require, require_none
 from elfair.verification.claims import claims_of
 from elfair.verification.comparing import differences
-from elfair.verification.digests import lineup_of
+from elfair.verification.digests import check_what_decides, lineup_of
 from elfair.verification.halves import Halves, halves_of
 from elfair.verification.refitting import check_search
 
@@ -71,6 +71,8 @@ def recomputation_checks(
         if any(getattr(record, part) is not None for part in parts)
     ]
     if record.candidate is not None:
+        decides = partial(check_what_decides, record, model)
+        checks.append(make("recomputation", "what decides", decides))
         search = partial(check_search, record, data, model, refit)
         checks.append(make("recomputation", "search", search))
     if record.terms.claims:

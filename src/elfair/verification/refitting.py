@@ -42,12 +42,24 @@ def check_search(record: Certificate, data: Any, model: Any, refit: bool) -> str
         again.digests.lineup == record.digests.lineup,
         "other models were found than those that were lined up",
     )
+    # The search is the estimator's, by its own parameters: what it says must be what the record
+    # says, or the models may have been found on rows that are called held out.
     wrong = [
-        *differences(record.candidate, again.candidate, "candidate"),
-        *differences(record.trade_off, again.trade_off, "trade_off"),
+        text
+        for part in ("split", "digests", "terms", "candidate", "trade_off")
+        for text in differences(
+            getattr(record, part), getattr(again, part), part, but=frozenset({"chosen_by", "why"})
+        )
     ]
     require_none(wrong)
+    said, found = _premises(record), _premises(again.stating(provenance=record.provenance))
+    require(said == found, f"the assumptions are {sorted(said)}, and {sorted(found)} were found")
     return "the same models were found"
+
+
+def _premises(record: Certificate) -> set[str]:
+    """What is assumed: that a scorer came fitted is known to the estimator alone."""
+    return {each.name for each in record.assumptions}
 
 
 def _refitted(record: Certificate, data: Any, model: Any) -> Trained:

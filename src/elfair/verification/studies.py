@@ -1,85 +1,136 @@
-"""The study file inside a certificate, held against what the certificate says was asked."""
+"""The study file inside a certificate: it must ask for what was tested, and leave out what was."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from elfair.certificate import NOT_STATED, Certificate, ClaimRecord
-from elfair.constraints import read_constraints
-from elfair.verification.checks import Check, make, require, require_none
+from elfair.certification import declared_estimation
+from elfair.data import LoggedData
+from elfair.language import conjuncts
+from elfair.recipes import Recipe
+from elfair.verification.checks import Check, SkippedError, make, require, require_none
 from elfair.verification.comparing import differences
 
 
-def study_checks(record: Certificate, study: Any, rows: Any) -> Iterator[Check]:
-    """Whether the certificate is about what its study asked for, and of all rows that it read.
+def study_checks(record: Certificate, data: Any) -> list[Check]:
+    """Whether the study says what the terms say; nothing where there is no study.
 
     Parameters
     ----------
     record : Certificate
-        The certificate.
-    study : StudyFile
-        The study that it holds.
-    rows : StudyData
-        What this study reads from the table.
+        What is checked.
+    data : LoggedData, optional
+        Where constraints by name take their groups from.
     """
-    estimator = study.estimator()
-
-    def asked() -> str:
-        found = _claims(study, estimator, rows.data)
-        _same(record.terms.claims, found, "claims")
-        return f"{len(found)} statements, with who chose them and why"
-
-    def settings() -> str:
-        parameters = estimator.get_params(deep=False)
-        crossfit = parameters["split"] == "crossfit"
-        share = 1 - 1 / parameters["folds"] if crossfit else parameters["candidate_fraction"]
-        tested = bool(record.constraints)
-        wanted: dict[str, tuple[Any, Any]] = {
-            "seed": (record.seed, estimator.random_state),
-            "estimator": (record.estimator, parameters["estimator"]),
-            "bound": (record.bound, parameters["bound"]),
-            "center": (record.terms.center, parameters["center"]),
-            "split": (record.split, parameters["split"] if tested else "none"),
-            "share of candidate rows": (record.terms.candidate_share, share if tested else 1.0),
-        }
-        if record.candidate is not None:
-            wanted["objective"] = (record.candidate.objective, str(estimator.objective))
-            wanted["search"] = (record.candidate.search, estimator.search)
-        for name, (written, said) in wanted.items():
-            require(written == said, f"{name} is {written!r}, and the study says {said!r}")
-        return ", ".join(wanted)
-
-    def people() -> str:
-        from elfair.study.outcome import provenance_of
-
-        found = provenance_of(study, rows)
-        _same(record.provenance.left_out, found.left_out, "left_out")
-        _same(record.provenance.rows_read, found.rows_read, "rows_read")
-        _same(record.provenance.title, found.title, "title")
-        return f"{record.provenance.rows_read - record.n} of {record.provenance.rows_read} rows"
-
-    yield make("recomputation", "constraints of the study", asked)
-    yield make("recomputation", "settings of the study", settings)
-    yield make("recomputation", "rows left out", people)
+    if not record.provenance.study:
+        return []
+    return [make("arithmetic", "study file", lambda: _check_study(record, data))]
 
 
-def _same(recorded: Any, found: Any, name: str) -> None:
-    require_none(list(differences(recorded, found, name)))
+def encoding_check(text: str, model: Any) -> Check:
+    """Whether a model makes the same features of a table as the study does.
+
+    Parameters
+    ----------
+    text : str
+        The study.
+    model : ELFClassifier or ELFRegressor
+        From its file.
+    """
+    from elfair.study import StudyFile
+    from elfair.study.outcome import encoding_of
+
+    def look() -> str:
+        said, found = encoding_of(StudyFile.loads(text)), getattr(model, "encoding_", None)
+        require(found == said, f"the model reads a table as {found}, and the study as {said}")
+        return ""
+
+    return make("digests", "features of the model", look)
 
 
-def _claims(study: Any, estimator: Any, data: Any) -> tuple[ClaimRecord, ...]:
-    said = {each.text: each for each in study.stated(data)}
-    claims = []
-    for claim in read_constraints(estimator.constraints, estimator.delta, data):
-        parent = claim.conjunct.parent
-        claims.append(
-            ClaimRecord(
-                parent,
-                claim.conjunct.text,
-                claim.delta,
-                said[parent].chosen_by or NOT_STATED,
-                said[parent].why or NOT_STATED,
-            )
+def left_out_check(record: Certificate, rows: Any) -> Check:
+    """Whether so many rows were read and left out as the certificate says.
+
+    Parameters
+    ----------
+    record : Certificate
+        What is checked.
+    rows : StudyData
+        The table, read as the study says.
+    """
+
+    def look() -> str:
+        said = record.provenance
+        require(
+            said.rows_read == rows.n_read,
+            f"{rows.n_read} rows were read, and not {said.rows_read}",
         )
-    return tuple(claims)
+        require_none(list(differences(said.left_out, rows.left_out, "left_out")))
+        missing = sum(each.n for each in rows.left_out)
+        return f"{rows.n_read} rows read, {missing} left out"
+
+    return make("recomputation", "rows left out", look)
+
+
+def _check_study(record: Certificate, data: Any) -> str:
+    from elfair.study import StudyFile
+
+    study = StudyFile.loads(record.provenance.study)
+    asked = study.estimator().get_params(deep=False)
+    tested = bool(record.terms.claims)
+    said = {"title": record.provenance.title, "seed": record.seed}
+    found = {"title": study.title, "seed": asked["random_state"]}
+    for name in ("estimator", "bound", *(["split"] if tested else [])):
+        said[name], found[name] = getattr(record, name), asked[name]
+    said["center"], found["center"] = record.terms.center, asked["center"]
+    if record.split == "crossfit":
+        said["folds"], found["folds"] = record.terms.folds, asked["folds"]
+    elif tested:
+        said["candidate_fraction"] = record.terms.candidate_share
+        found["candidate_fraction"] = asked["candidate_fraction"]
+    if record.candidate is not None:
+        for name in ("search", "objective"):
+            said[name], found[name] = getattr(record.candidate, name), asked[name]
+    for name, value in said.items():
+        require(value == found[name], f"the study has {name} {found[name]!r}, and not {value!r}")
+    names = [each for each in asked["constraints"] if isinstance(each, Recipe)]
+    if not isinstance(data, LoggedData) and names:
+        raise SkippedError(f"'{names[0]}' is about the groups in the data, which were not given")
+    _check_claims(record, study.stated(data))
+    if isinstance(data, LoggedData):
+        _check_declared(record, data, asked)
+    return f"{len(study.constraints)} constraints, as they were tested"
+
+
+def _check_claims(record: Certificate, stated: Any) -> None:
+    meant = tuple(
+        ClaimRecord(
+            each.text, part.text, each.delta, each.chosen_by or NOT_STATED, each.why or NOT_STATED
+        )
+        for each in stated
+        for part in conjuncts(each.text)
+    )
+    wrong = list(differences(record.terms.claims, meant, "terms.claims"))
+    require(not wrong, "not what the study asks for: " + "; ".join(wrong[:3]))
+
+
+def _check_declared(record: Certificate, data: LoggedData, asked: Any) -> None:
+    """What was declared of impacts and propensities."""
+    declared = declared_estimation(
+        data,
+        asked["bound"],
+        asked["estimator"],
+        asked["center"],
+        asked["impact_range"],
+        asked.get("propensity_floor"),
+        None,
+    )
+    ranges = {each.impact: (each.low, each.high) for each in record.terms.impact_ranges}
+    require(ranges == declared.ranges, f"the study has the ranges {declared.ranges}, not {ranges}")
+    weight = declared.largest_weight
+    floor = 1 / weight if np.isfinite(weight) else None
+    said = record.terms.propensity_floor
+    require(said == floor, f"the study has the propensity floor {floor}, and not {said}")
