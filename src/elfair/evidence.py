@@ -25,6 +25,12 @@ Floats = NDArray[np.float64]
 #: A mean weight below this share, and so many standard errors away from it, says that the rest of
 #: the new model's decisions is nowhere among the tested rows.
 SEEN_SHARE, UNSEEN_ERRORS = 0.9, 4.0
+#: Where the variance of a weight is known, rows must show a quarter of it, or they are no evidence
+#: for a bound that trusts their spread. (Where decisions had some chance in them they show nearly all
+#: of it from 50 rows of a group on: tests/guarantees/test_certain_logs.py.)
+SEEN_VARIANCE = 0.25
+#: Variances below this are those of a policy that is the behaviour model.
+ROUNDING = 1e-9
 #: What a group has where no weights enter.
 NO_WEIGHTS = (None, None, None, None)
 #: The chance to pass that "about how many rows would be needed" is about.
@@ -127,20 +133,41 @@ def _unseen(compiled: CompiledClaim, data: LoggedData, free: Floats) -> list[Gro
 
     E[w] = 1 whatever the model. Where it decides as hardly anybody was decided about, the rows that
     would show it (rare, with huge weights) are missing; weights then average far less, rows hardly
-    vary, and a bound that trusts their spread passes whatever an outcome model makes up. A
-    finite-sample bound does not trust it; and where all behaviour probabilities are known, what
-    rows are missing is known as well, and is an assumption of the certificate's.
+    vary, and a bound that trusts their spread passes whatever an outcome model makes up, or
+    whatever is left when the rows of reversed decisions get a weight of 0. A finite-sample bound
+    does not trust it.
     """
-    if compiled.tails[0].bound.kind != "asymptotic" or data.behavior is not None:
+    if compiled.tails[0].bound.kind != "asymptotic":
         return []
-    return [group for group in _groups(compiled.parts, data, free) if is_unseen(group)]
+    known = data.behavior is not None
+    return [group for group in _groups(compiled.parts, data, free) if is_unseen(group, known)]
 
 
-def is_unseen(group: GroupRecord) -> bool:
-    """Whether weights average so much less than 1 that rows are missing."""
-    if group.mean_weight is None or group.mean_weight_error is None:
+def is_unseen(group: GroupRecord, known: bool) -> bool:
+    """Whether the weights of a group show that rows are missing.
+
+    Parameters
+    ----------
+    group : GroupRecord
+        The group.
+    known : bool
+        Whether all behaviour probabilities are. Then so is the variance of a weight, and rows that
+        show little of it are not those that count. Else only a mean far below 1 tells.
+
+    Examples
+    --------
+    >>> is_unseen(GroupRecord("everyone", 400, 399.0, 0.998, 0.4, 1.1), known=True)
+    True
+    """
+    if group.mean_weight is None or group.mean_weight_error is None or group.ess is None:
         return False
-    return group.mean_weight + UNSEEN_ERRORS * group.mean_weight_error < SEEN_SHARE
+    if not known:
+        return group.mean_weight + UNSEEN_ERRORS * group.mean_weight_error < SEEN_SHARE
+    variance = group.n * group.mean_weight_error**2
+    square = group.n * group.mean_weight**2 / group.ess if group.ess else 0.0
+    seen = square - 2 * group.mean_weight + 1  # the mean of (w - 1)^2
+    # A policy that is the behaviour model has weights of 1, up to rounding.
+    return variance > ROUNDING and seen < SEEN_VARIANCE * variance
 
 
 @dataclass(frozen=True)

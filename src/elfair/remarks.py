@@ -63,9 +63,10 @@ def remarks(
 def of_unseen(groups: Sequence[GroupRecord]) -> list[str]:
     """That weights show that rows are missing."""
     return [
-        f"the weights of '{group.condition}' average {group.mean_weight:.3g} +- "
-        f"{group.mean_weight_error:.2g} instead of 1: the new model decides as hardly anybody was "
-        "decided about, and what comes of it is not known"
+        f"the weights of '{group.condition}' average {group.mean_weight:.3g}, where "
+        f"{group.mean_weight_error:.2g} would be their standard error around 1, and hardly vary: "
+        "the new model decides as hardly anybody was decided about, and what comes of it is not "
+        "known"
         for group in groups
     ]
 

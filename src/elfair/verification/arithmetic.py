@@ -174,7 +174,7 @@ def _check_formulas(record: Certificate) -> str:
         upper = result.tails[0].upper
         if formula is not None:
             upper, _ = formula.upper([tail.upper for tail in result.tails])
-        unseen = result.kind == "asymptotic" and not known and any(map(is_unseen, result.groups))
+        unseen = result.kind == "asymptotic" and any(is_unseen(g, known) for g in result.groups)
         upper = inf if unseen else upper
         require(
             close(result.upper, upper, max(map(_scale, result.tails))),

@@ -120,6 +120,6 @@ def _check_warnings(record: Certificate) -> str:
 
 def _remarks(result: ConstraintResult, record: Certificate) -> list[str]:
     """The remarks that follow from the groups' numbers."""
-    judged = result.kind == "asymptotic" and not knows_behavior(record)
-    unseen = [group for group in result.groups if judged and is_unseen(group)]
+    judged, known = result.kind == "asymptotic", knows_behavior(record)
+    unseen = [group for group in result.groups if judged and is_unseen(group, known)]
     return of_unseen(unseen) + of_groups(result.groups)
