@@ -26,8 +26,8 @@ Floats = NDArray[np.float64]
 #: the new model's decisions is nowhere among the tested rows.
 SEEN_SHARE, UNSEEN_ERRORS = 0.9, 4.0
 #: Where the variance of a weight is known, rows must show a quarter of it, or they are no evidence
-#: for a bound that trusts their spread. (Where decisions had some chance in them they show nearly all
-#: of it from 50 rows of a group on: tests/guarantees/test_certain_logs.py.)
+#: for a bound that trusts their spread. (Where decisions had some chance in them they show nearly
+#: all of it from 50 rows of a group on: tests/guarantees/test_certain_logs.py.)
 SEEN_VARIANCE = 0.25
 #: Variances below this are those of a policy that is the behaviour model.
 ROUNDING = 1e-9

@@ -108,6 +108,11 @@ def test_another_test_of_the_same_rows_is_counted_between_processes(elfair, fold
     told = elfair("fit", "study.toml", "--overwrite").output
     assert Certificate.load("results/certificate.json").openings == 2
     assert "held-out rows opened once" in told
+    # A copy of the study is another try on the same rows, and so is another seed.
+    text = Path("study.toml").read_text(encoding="utf-8")
+    Path("copy.toml").write_text(text + "\n[test]\nseed = 9\n", encoding="utf-8")
+    elfair("fit", "copy.toml", "--overwrite")
+    assert Certificate.load("results/certificate.json").openings == 3
 
 
 def test_no_study_file_is_overwritten(elfair, folder):
@@ -119,9 +124,9 @@ def test_no_study_file_is_overwritten(elfair, folder):
 
 def test_results_are_not_overwritten_before_anything_is_spent(elfair, folder):
     elfair("fit", "study.toml")
-    openings = Path("study.openings").read_text()
+    openings = Path("elfair.openings").read_text()
     assert "--overwrite" in elfair("fit", "study.toml", code=2).output
-    assert Path("study.openings").read_text() == openings
+    assert Path("elfair.openings").read_text() == openings
 
 
 def test_wrong_propensities_are_bad_input_to_check_and_fit_alike(elfair, folder):
@@ -140,7 +145,7 @@ def test_wrong_propensities_are_bad_input_to_check_and_fit_alike(elfair, folder)
         assert "the propensities do not fit the decisions" in told
         assert "how often " in told
     assert not Path("results").exists()
-    assert not Path("study.openings").exists()
+    assert not Path("elfair.openings").exists()
 
 
 BAD = {
@@ -224,10 +229,17 @@ def test_decisions_are_drawn_and_logged(elfair, fitted, tmp_path, monkeypatch):
     out = tmp_path / "drawn.csv"
     elfair("predict", "results/model.elfair", tmp_path / "people.parquet", "--output", out)
     assert read_table(out).table.num_rows == 50
-    log = tmp_path / "log.csv"
-    for _ in range(2):
-        told = elfair("decide", "results/model.elfair", tmp_path / "people.parquet", "--log", log)
+    told = elfair(
+        "predict", "results/model.elfair", tmp_path / "people.parquet", "--output", out, code=2
+    )
+    assert "exists already" in told.output
+    log, later = tmp_path / "log.csv", tmp_path / "later.csv"
+    write_table(people.slice(50, 50), later)
+    for table in (tmp_path / "people.parquet", later):
+        told = elfair("decide", "results/model.elfair", table, "--log", log)
         assert "50 decisions appended" in told.output
+    told = elfair("decide", "results/model.elfair", later, "--log", log, code=2)
+    assert "'P000050' is in the log" in told.output
     logged = read_table(log).table
     assert logged.num_rows == 100
     certificate = Certificate.load("results/certificate.json")

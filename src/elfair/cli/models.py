@@ -27,14 +27,22 @@ _seed = click.option(
     required=True,
     help="The table to write: .csv, .tsv, .parquet, .arrow or .feather.",
 )
+@click.option("--overwrite", is_flag=True, help="Replace a file that is there already.")
 @_seed
-def predict(model: Path, people: str, query: str | None, output: Path, seed: int | None) -> None:
+def predict(
+    model: Path, people: str, query: str | None, output: Path, overwrite: bool, seed: int | None
+) -> None:
     """Draw a decision for each person, with all probabilities; nothing is logged.
 
     PEOPLE is a table with the features of the model.
     """
+    from elfair.errors import InputError
     from elfair.study.writing import predictions, write_table
 
+    if output.exists() and not overwrite:
+        raise InputError(
+            f"'{output}' exists already.", hint="name another file, or replace it with --overwrite."
+        )
     loaded, table = _read(model, people, query)
     drawn = predictions(loaded, table, random_state=seed)
     write_table(drawn, output)
@@ -63,7 +71,7 @@ def decide(model: Path, people: str, query: str | None, log: Path, seed: int | N
 
     loaded, table = _read(model, people, query)
     drawn = decisions(loaded, table, random_state=seed)
-    append_decisions(drawn, log)
+    append_decisions(drawn, log, row_id=loaded.encoding_.get("row_id"))
     click.echo(f"{drawn.num_rows:,} decisions appended to {visible(str(log))}.")
 
 

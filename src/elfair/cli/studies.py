@@ -132,6 +132,7 @@ def fit(study: Path, output: Path | None, overwrite: bool) -> None:
     from elfair.errors import CertificateWarning
     from elfair.report.terminal import explanation, verdict_table
     from elfair.study import Ledger, StudyFile, fit_study
+    from elfair.study.ledger import OPENINGS
     from elfair.study.outcome import check_free
 
     loaded = StudyFile.load(study)
@@ -139,7 +140,7 @@ def fit(study: Path, output: Path | None, overwrite: bool) -> None:
     check_free(folder, overwrite=overwrite)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", CertificateWarning)
-        outcome = fit_study(loaded, ledger=Ledger(study.with_suffix(".openings")))
+        outcome = fit_study(loaded, ledger=Ledger(study.parent / OPENINGS))
     written = outcome.write(folder, overwrite=overwrite)
     certificate = outcome.certificate
     if certificate.constraints:

@@ -1,4 +1,4 @@
-"""Which tests were made of the same rows before: a file that only grows, beside the study.
+"""Which tests were made of the same rows before: a file that only grows, beside the studies.
 
 A test that fails and is tried again with other settings is no longer a test of 1 - delta. One
 process counts its own openings of held-out rows; between processes this file does. It is a help for
@@ -24,6 +24,10 @@ from elfair.hashing import rows_digest
 from elfair.records import from_json, to_json
 from elfair.study.writing import lock
 
+#: What the list is called: one for all studies of a folder, or else the copy of a study would begin
+#: a list of its own.
+OPENINGS = "elfair.openings"
+
 
 @dataclass(frozen=True)
 class Opening:
@@ -31,8 +35,8 @@ class Opening:
 
     Parameters
     ----------
-    rows : str
-        A digest of what became of the people, whatever their order and features.
+    rows : tuple of str
+        For each impact, a digest of what became of the people, whatever their order and features.
     test : str
         A digest of what was tested, and with which models.
     passed : bool
@@ -41,14 +45,14 @@ class Opening:
         When, in UTC.
     """
 
-    rows: str
+    rows: tuple[str, ...]
     test: str
     passed: bool
     time: str
 
 
 class Ledger:
-    """The tests that were made from one study file, or from those beside it.
+    """The tests that were made from the study files of a folder.
 
     Parameters
     ----------
@@ -61,7 +65,7 @@ class Ledger:
     >>> from elfair import certify
     >>> data = LoggedData([[0.0]] * 400, [0, 1] * 200)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     ledger = Ledger(Path(folder) / "study.openings")
+    ...     ledger = Ledger(Path(folder) / OPENINGS)
     ...     for wanted in (0.7, 0.6, 0.6):
     ...         certificate = certify([0.2, 0.7] * 200, data, f"accuracy >= {wanted}")
     ...         ledger.enter(certificate, data)
@@ -132,8 +136,8 @@ class Ledger:
         return entries
 
 
-def _others(entries: list[Opening], rows: str, test: str) -> int:
-    return len({each.test for each in entries if each.rows == rows} - {test})
+def _others(entries: list[Opening], rows: tuple[str, ...], test: str) -> int:
+    return len({each.test for each in entries if set(each.rows) & set(rows)} - {test})
 
 
 def _end_of_whole_lines(file: Any) -> tuple[int, bytes]:
@@ -154,15 +158,18 @@ def _is_whole(line: str) -> bool:
     return True
 
 
-def _of_rows(data: LoggedData) -> str:
-    """What became of people, in any order: features, groups and splits may change from test to
-    test, and the rows are the same.
+def _of_rows(data: LoggedData) -> tuple[str, ...]:
+    """What became of people, in any order, by impact: features, groups, other impacts and splits
+    may change from test to test, and the rows are the same. Without impacts, people and labels.
     """
     continuous = data.decision_index is None
     label = data.label if continuous else data.label_index
     decision = data.decision if continuous else data.decision_index
-    columns = [label, decision, data.propensity, *data.impacts.values()]
-    return rows_digest([None if c is None else np.asarray(c) for c in columns], data.n).hex()
+    outcomes = [[decision, impact] for impact in data.impacts.values()]
+    return tuple(
+        rows_digest([None if c is None else np.asarray(c) for c in columns], data.n).hex()
+        for columns in outcomes or [[label, *data.features.T]]
+    )
 
 
 def _of_test(certificate: Certificate) -> str:

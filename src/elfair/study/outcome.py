@@ -132,6 +132,7 @@ def encoding_of(study: StudyFile) -> dict[str, Any]:
         "decision": columns.decision,
         "propensity": columns.propensity,
         "behavior": dict(columns.behavior),
+        "row_id": columns.row_id,
     }
 
 

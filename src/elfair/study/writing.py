@@ -107,7 +107,7 @@ def decisions(model: ELFEstimator, people: Any, *, random_state: int | None = No
     return _beside(people, columns)
 
 
-def append_decisions(table: Any, log: str | Path) -> None:
+def append_decisions(table: Any, log: str | Path, *, row_id: str | None = None) -> None:
     """Append decisions to a log: all of them, or none.
 
     Parameters
@@ -117,8 +117,13 @@ def append_decisions(table: Any, log: str | Path) -> None:
     log : str or Path
         A CSV file, which is made where there is none. With the impact, once it is seen, it is the
         table of the next round.
+    row_id : str, optional
+        The column that tells people apart. Nobody is then decided about twice, as would happen
+        where a command is repeated by mistake.
     """
     log = Path(log)
+    if log.exists() and not log.is_file():
+        raise InputError(f"the log '{log}' must be a file.", hint="name another one.")
     if log.suffix != ".csv":
         raise InputError(
             f"a log of decisions must be a .csv file, to which rows can be added. Got '{log}'.",
@@ -141,6 +146,8 @@ def append_decisions(table: Any, log: str | Path) -> None:
                 f"{', '.join(_fields(header))}.",
                 hint="name another log, or give the same columns in the same order.",
             )
+        if row_id in table.column_names:
+            _check_new(table[row_id].to_pylist(), _fields(header).index(row_id), file, log)
         end = file.seek(0, os.SEEK_END)
         if end and not _ends_line(file):
             raise DataError(
@@ -155,6 +162,20 @@ def append_decisions(table: Any, log: str | Path) -> None:
         except BaseException:
             file.truncate(end)
             raise
+
+
+def _check_new(people: list[Any], place: int, file: Any, log: Path) -> None:
+    """Refuse people who were decided about before, or are there twice; ``file`` is past its head."""
+    lines = csv.reader(io.TextIOWrapper(io.BytesIO(file.read()), encoding="utf-8", newline=""))
+    known = {line[place] for line in lines if len(line) > place}
+    for person in map(str, people):
+        if person in known:
+            raise DataError(
+                f"'{person}' is in the log '{log}' already, or in the table twice: a decision about "
+                "each person is drawn once.",
+                hint="take out those who were decided about, or name another log.",
+            )
+        known.add(person)
 
 
 def encoded(model: ELFEstimator, people: Any) -> Any:
