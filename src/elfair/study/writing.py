@@ -146,7 +146,7 @@ def append_decisions(table: Any, log: str | Path, *, row_id: str | None = None) 
                 f"{', '.join(_fields(header))}.",
                 hint="name another log, or give the same columns in the same order.",
             )
-        if row_id in table.column_names:
+        if row_id is not None and row_id in table.column_names:
             _check_new(table[row_id].to_pylist(), _fields(header).index(row_id), file, log)
         end = file.seek(0, os.SEEK_END)
         if end and not _ends_line(file):
@@ -165,14 +165,14 @@ def append_decisions(table: Any, log: str | Path, *, row_id: str | None = None) 
 
 
 def _check_new(people: list[Any], place: int, file: Any, log: Path) -> None:
-    """Refuse people who were decided about before, or are there twice; ``file`` is past its head."""
+    """Refuse people who are there twice, or in the log; ``file`` is past its first line."""
     lines = csv.reader(io.TextIOWrapper(io.BytesIO(file.read()), encoding="utf-8", newline=""))
     known = {line[place] for line in lines if len(line) > place}
     for person in map(str, people):
         if person in known:
             raise DataError(
-                f"'{person}' is in the log '{log}' already, or in the table twice: a decision about "
-                "each person is drawn once.",
+                f"'{person}' is in the log '{log}' already, or in the table twice: a decision "
+                "about each person is drawn once.",
                 hint="take out those who were decided about, or name another log.",
             )
         known.add(person)
