@@ -12,6 +12,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
+from sklearn.tree import DecisionTreeClassifier
 
 from elfair import ElfairError, ELFClassifier, NoSolutionFoundError
 from elfair.errors import DataError
@@ -394,6 +395,55 @@ def test_the_paper_solves_the_foster_care_population():
             found.append(POPULATION.accuracy(clf))
     assert len(found) >= 3
     assert np.mean(found) > 0.83
+
+
+# -- exploration -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("more", [{}, {"search": "cmaes"}, {"split": "crossfit"}])
+def test_by_default_one_decision_in_5000_is_taken_blindly(more):
+    default = fit(ELFClassifier(NO_WORSE, **more))
+    told = fit(ELFClassifier(NO_WORSE, exploration=2e-4, **more))
+    pairs = list(zip(default._trained.lineup, told._trained.lineup, strict=True))
+    assert all(one.theta.tobytes() == other.theta.tobytes() for one, other in pairs)
+    assert default.predict_proba(X).tobytes() == told.predict_proba(X).tobytes()
+    assert default.predict_proba(X).min() < 0.04
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"search": "cmaes"}, {"split": "crossfit"}, {"scorer": DecisionTreeClassifier()}],
+)
+def test_no_decision_is_less_likely_than_exploration_leaves_it(more):
+    clf = fit(ELFClassifier(NO_WORSE, exploration=0.2, **more))
+    assert {model.policy.exploration for model in clf._trained.lineup} == {0.2}
+    assert clf.solution_found_
+    assert clf.predict_proba(X).min() >= 0.1 - 1e-12
+    assert clf.decide(X, random_state=0).propensity.min() >= 0.1 - 1e-12
+
+
+def test_a_module_explores_as_well():
+    torch = pytest.importorskip("torch", reason="torch is an extra")
+    torch.manual_seed(0)
+    clf = fit(ELFClassifier(NO_WORSE, scorer=torch.nn.Linear(5, 2), exploration=0.2))
+    assert clf.solution_found_
+    assert clf.predict_proba(X).min() >= 0.1 - 1e-12
+
+
+def test_with_a_behaviour_model_only_what_is_mixed_into_it_explores():
+    logged = {**LOGGED, "behavior": POPULATION.behavior}
+    clf = ELFClassifier(NO_WORSE, exploration=0.2).fit(X, Y, **logged)
+    [model] = clf._trained.models
+    behavior = POPULATION.behavior.predict_proba(X)
+    share = model.theta[-1]
+    assert share > 0
+    assert (clf.predict_proba(X) >= (1 - share) * behavior + share * 0.1 - 1e-12).all()
+    assert (clf.predict_proba(X) <= (1 - share) * behavior + share * 0.9 + 1e-12).all()
+
+
+def test_exploration_may_be_a_number_of_numpy():
+    clf = fit(ELFClassifier(NO_WORSE, exploration=np.float32(0.25)))
+    assert clf.predict_proba(X).min() >= 0.125 - 1e-12
 
 
 # -- conventions -------------------------------------------------------------------------------

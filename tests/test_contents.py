@@ -228,6 +228,7 @@ class Other:
     center: object
     scale: object
     mixed: bool = False
+    exploration: float = 2e-4
 
 
 class TestModels:
@@ -246,9 +247,10 @@ class TestModels:
             Model(SoftmaxPolicy(3, np.zeros(3), np.ones(3)), self.theta),
             Model(SoftmaxPolicy(2, np.ones(3), np.ones(3)), self.theta),
             Model(SoftmaxPolicy(2, np.zeros(3), np.ones(3), mixed=True), self.theta),
+            Model(SoftmaxPolicy(2, np.zeros(3), np.ones(3), exploration=0.05), self.theta),
             Model(Other(2, np.zeros(3), np.ones(3)), self.theta),
         ]
-        assert len({digest, *(other.digest() for other in others)}) == 6
+        assert len({digest, *(other.digest() for other in others)}) == 7
         assert digests([model, others[0]]) == (digest, others[0].digest())
 
     def test_a_module_counts_by_its_state(self):

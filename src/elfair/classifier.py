@@ -20,10 +20,11 @@ from elfair.estimator import ELFEstimator, weighted_average
 from elfair.fitting import MakeTask
 from elfair.language import Expression
 from elfair.models import Trained
+from elfair.policies.softmax import EXPLORATION, check_exploration
 from elfair.search.maximisation import goal_of
 from elfair.search.module import ModuleFamily, is_module
 from elfair.search.scoring import ScoredFamily
-from elfair.search.task import Classification
+from elfair.search.task import Classification, Family, LinearFamily
 from elfair.training import train
 
 Floats = NDArray[np.float64]
@@ -74,6 +75,11 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         (``power``) to more and more daring ones, until one fails; the last that passed is let out.
         The order is fixed before, so that ``delta`` needs no correction. The paper tests 1, as do
         ``search="cmaes"``, ``inflation``, torch modules, and ``split="crossfit"`` in each fold.
+    exploration : float, default 2e-4
+        The share of decisions that are taken blindly: none is less likely than this share by the
+        number of classes. 0.05 leaves a log from which the next round can learn, for a twentieth of
+        what the model gains over blind decisions. With a behaviour model it is a share of what is
+        mixed into that.
     candidate_fraction : float, default 0.6
         The share of rows for the search.
     split : {"random", "stratified", "crossfit"}, default "random"
@@ -147,6 +153,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         xi: float | None = None,
         scorer: Any = None,
         candidates: int = 20,
+        exploration: float = EXPLORATION,
         candidate_fraction: float = 0.6,
         split: str = "random",
         folds: int = 5,
@@ -171,6 +178,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         self.xi = xi
         self.scorer = scorer
         self.candidates = candidates
+        self.exploration = exploration
         self.candidate_fraction = candidate_fraction
         self.split = split
         self.folds = folds
@@ -275,6 +283,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
                 hint="a classifier has nothing to decide here.",
             )
         goal.check_decisions(data)
+        check_exploration(self.exploration)
         return claims, _task
 
     def _remember(self, data: LoggedData) -> None:
@@ -360,10 +369,10 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
 def _task(parameters: Mapping[str, Any], seed: int) -> Classification:
     """What the search is for, by the classifier's parameters."""
     goal, scorer = goal_of(parameters["objective"]), parameters["scorer"]
-    if scorer is None:
-        return Classification(goal)
-    family = ModuleFamily(scorer) if is_module(scorer) else ScoredFamily(scorer, seed)
-    return Classification(goal, family)
+    family: Family = LinearFamily()
+    if scorer is not None:
+        family = ModuleFamily(scorer) if is_module(scorer) else ScoredFamily(scorer, seed)
+    return Classification(goal, family, float(parameters["exploration"]))
 
 
 def _labels(y: Any) -> Array:

@@ -118,6 +118,8 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "linear": on_care,
     "line of models": lambda: on_care(constraints=FosterCare().constraints),
     "no constraints": lambda: on_care(constraints=()),
+    "exploring": lambda: on_care(exploration=0.2),
+    "exploring scorer": lambda: on_care(scorer=GaussianNB(), exploration=0.2),
     "three classes": three_classes,
     "named features": named_features,
     "built in Python": python_built,
@@ -133,7 +135,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "tuned": lambda: on_care(candidate_tuning={"power": [0.8, 0.95]}),
     "regressor": regressor,
     "regressor folds": lambda: regressor(split="crossfit", folds=3),
-    "torch": lambda: on_care(scorer=network()),
+    "torch": lambda: on_care(scorer=network(), exploration=0.1),
     "no solution": lambda: on_care(constraints="accuracy >= 0.999"),
 }
 

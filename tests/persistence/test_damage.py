@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
+import re
 import tracemalloc
 import warnings
 from io import BytesIO
@@ -136,6 +137,18 @@ def test_whoever_rewrites_a_model_gives_it_another_digest(made, rewritten):
 VALUES = [None, True, -1, 0, 2, 10**30, 1e308, -0.5, "x", "inf", "nan", [], {}, [[]], [0, "1"]]
 VALUES += [{"tuple": 1}, {"dict": [[[], 1]]}, {"array": "O", "shape": [3, 10**20], "values": []}]
 VALUES += [{"array": "<U99999999999", "shape": [1], "values": ["a"]}, {"recipe": ["parity"]}]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [([], "0 numbers, where 1 is"), ([0.0], "0 of the decisions"), ([1.0], r"in \(0, 1\)")],
+)
+def test_a_share_of_blind_decisions_that_is_none_is_refused(numbers, words, made, rewritten):
+    data = to_bytes(made("linear"))
+    [policy] = json.loads(members_of(data)["model.json"])["policies"]
+    assert policy["numbers"] == [2e-4]
+    message = refused(rewritten(data, policies=[{**policy, "numbers": numbers}]))
+    assert re.search(words, message)
 
 
 def places(document, path=()):

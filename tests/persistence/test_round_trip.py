@@ -79,6 +79,17 @@ def test_the_kinds_are_what_they_are_meant_to_be(made):
     assert made("three classes").classes_.tolist() == ["call", "näher", "visit"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "share"),
+    [("linear", 2e-4), ("exploring", 0.2), ("exploring scorer", 0.2), ("torch", 0.1)],
+)
+def test_the_share_of_blind_decisions_is_kept(kind, share, made, needs, tmp_path):
+    path = tmp_path / "model.elfair"
+    made(kind).save(path)
+    after = elfair.load(path, **needs(kind))
+    assert after.exploration == after._trained.models[0].policy.exploration == share
+
+
 def test_saving_what_was_loaded_writes_the_same_bytes(kind, made, needs, tmp_path):
     path = tmp_path / "model.elfair"
     made(kind).save(path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -65,15 +67,17 @@ def test_without_weight_on_the_scores_it_is_the_linear_policy():
     assert policy.n_parameters == linear.n_parameters + 4
 
 
-def test_it_can_trust_the_scorer_to_the_letter():
+@pytest.mark.parametrize("exploration", [2e-4, 0.2])
+def test_it_can_trust_the_scorer_to_the_letter(exploration):
     policy = policy_over(Says(TABLE, [0, 1, 2]), [0, 1, 2])
+    policy = replace(policy, exploration=exploration)
     theta = np.zeros((2, 5))
     for k in (0, 1):  # undo the standardisation of the class's own log-odds
         theta[k, 3 + k] = policy.scale[2 + k]
         theta[k, 0] = policy.center[2 + k]
     every = np.maximum(TABLE, SMALLEST_PROBABILITY)
     every /= every.sum(axis=1, keepdims=True)
-    expected = (1 - 2e-4) * every + 2e-4 / 3
+    expected = (1 - exploration) * every + exploration / 3
     np.testing.assert_allclose(policy.probabilities(theta.ravel(), X, None), expected, atol=1e-12)
 
 

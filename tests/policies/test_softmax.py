@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from elfair.policies import PolicyInputs, SoftmaxPolicy
-from elfair.policies.softmax import LARGEST_PARAMETER, SMALLEST_SHARE
+from elfair.policies.softmax import EXPLORATION, LARGEST_PARAMETER, SMALLEST_SHARE
 
 N, WIDTH = 40, 3
 
@@ -22,10 +24,11 @@ def behavior_of(rng, n_classes, *, masked):
     return table
 
 
-def make(n_classes, kind, seed=0):
+def make(n_classes, kind, seed=0, exploration=EXPLORATION):
     rng = np.random.default_rng(seed)
     X = rng.normal(2.0, 3.0, size=(N, WIDTH))
     policy = SoftmaxPolicy.standardised(X, n_classes, mixed=kind != "plain")
+    policy = replace(policy, exploration=exploration)
     behavior = None
     if kind != "plain":
         behavior = behavior_of(rng, n_classes, masked=kind == "masked")
@@ -39,7 +42,7 @@ KINDS = ["plain", "mixed", "masked"]
 CASES = [(k, kind) for k in (2, 3, 4) for kind in KINDS]
 
 
-def by_hand(policy, theta, X, behavior):
+def by_hand(policy, theta, X, behavior, exploration):
     """Row by row, as the definition says."""
     rows = []
     for i, x in enumerate(X):
@@ -51,23 +54,54 @@ def by_hand(policy, theta, X, behavior):
         if behavior is not None:
             odds = odds * (behavior[i] > 0)
         possible = (odds > 0) / (odds > 0).sum()
-        probabilities = (1 - 2e-4) * odds / odds.sum() + 2e-4 * possible
+        probabilities = (1 - exploration) * odds / odds.sum() + exploration * possible
         if behavior is not None:
             probabilities = (1 - theta[-1]) * behavior[i] + theta[-1] * probabilities
         rows.append(probabilities[1:])
     return np.array(rows).T
 
 
+@pytest.mark.parametrize("exploration", [2e-4, 0.2])
 @pytest.mark.parametrize(("n_classes", "kind"), CASES)
-def test_probabilities_are_those_of_the_definition(n_classes, kind):
-    policy, inputs, theta, X, behavior = make(n_classes, kind)
+def test_probabilities_are_those_of_the_definition(n_classes, kind, exploration):
+    policy, inputs, theta, X, behavior = make(n_classes, kind, exploration=exploration)
     free = policy.free(theta, inputs)
-    np.testing.assert_allclose(free, by_hand(policy, theta, X, behavior), atol=1e-13)
+    np.testing.assert_allclose(free, by_hand(policy, theta, X, behavior, exploration), atol=1e-13)
 
 
+def test_unless_told_otherwise_one_decision_in_5000_is_taken_blindly():
+    X = np.zeros((1, 1))
+    assert SoftmaxPolicy(2, X[0], X[0]).exploration == 2e-4
+    assert SoftmaxPolicy.standardised(X, 2).exploration == 2e-4
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_the_smallest_probability_is_the_exploration_by_the_number_of_classes(n_classes):
+    policy, _, _, X, _ = make(n_classes, "plain", exploration=0.2)
+    for sign in (-1, 1):
+        theta = np.full(policy.n_parameters, sign * LARGEST_PARAMETER)
+        every = policy.probabilities(theta, X, None)
+        np.testing.assert_allclose(every.min(), 0.2 / n_classes, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_blind_decisions_are_among_those_with_support(n_classes):
+    policy, _, theta, X, behavior = make(n_classes, "masked", exploration=0.2)
+    theta[:] = LARGEST_PARAMETER
+    theta[-1] = 1.0  # nothing of the behaviour model
+    every, possible = policy.probabilities(theta, X, behavior), behavior > 0
+    assert (every[~possible] == 0).all()
+    floor = 0.2 / possible.sum(axis=1, keepdims=True)
+    assert (every >= np.where(possible, floor, 0.0) - 1e-12).all()
+    room, counts = np.where(possible, every - floor, np.inf), possible.sum(axis=1)
+    for count in {n_classes - 1, n_classes} - {1}:  # one that is alone has probability 1
+        assert abs(room[counts == count].min()) < 1e-9
+
+
+@pytest.mark.parametrize("exploration", [2e-4, 0.2])
 @pytest.mark.parametrize(("n_classes", "kind"), CASES)
-def test_pull_back_against_finite_differences(n_classes, kind):
-    policy, inputs, theta, *_ = make(n_classes, kind, seed=1)
+def test_pull_back_against_finite_differences(n_classes, kind, exploration):
+    policy, inputs, theta, *_ = make(n_classes, kind, seed=1, exploration=exploration)
     # Three functions at once, so that their gradients must not mix.
     weights = np.random.default_rng(2).normal(size=(3, n_classes - 1, N))
     gradients = policy.pull_back(theta, inputs, policy.free(theta, inputs), weights)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ def network(n_classes=2, hidden=5, seed=0):
     return nn.Sequential(*layers).double()
 
 
-def make(n_classes, kind, module=None, seed=0):
+def make(n_classes, kind, module=None, seed=0, exploration=2e-4):
     rng = np.random.default_rng(seed)
     X = rng.normal(2.0, 3.0, size=(N, WIDTH))
     behavior = None
@@ -38,15 +39,17 @@ def make(n_classes, kind, module=None, seed=0):
             behavior /= behavior.sum(axis=1, keepdims=True)
     module = network(n_classes, seed=seed) if module is None else module
     policy = TorchPolicy.over(module, X, n_classes, mixed=kind != "plain")
+    policy = replace(policy, exploration=exploration)
     theta = rng.normal(size=policy.n_parameters)
     if policy.mixed:
         theta[-1] = 0.3
     return policy, policy.inputs(X, behavior), theta, X, behavior
 
 
+@pytest.mark.parametrize("exploration", [2e-4, 0.2])
 @pytest.mark.parametrize(("n_classes", "kind"), CASES)
-def test_probabilities_are_those_of_the_definition(n_classes, kind):
-    policy, inputs, theta, X, behavior = make(n_classes, kind)
+def test_probabilities_are_those_of_the_definition(n_classes, kind, exploration):
+    policy, inputs, theta, X, behavior = make(n_classes, kind, exploration=exploration)
     module = network(n_classes).eval()
     used = 0
     with torch.no_grad():
@@ -58,8 +61,8 @@ def test_probabilities_are_those_of_the_definition(n_classes, kind):
     odds = np.exp(logits)
     possible = np.ones_like(odds) if behavior is None else behavior > 0
     odds = odds * possible
-    expected = (1 - 2e-4) * odds / odds.sum(axis=1, keepdims=True)
-    expected += 2e-4 * possible / possible.sum(axis=1, keepdims=True)
+    expected = (1 - exploration) * odds / odds.sum(axis=1, keepdims=True)
+    expected += exploration * possible / possible.sum(axis=1, keepdims=True)
     if behavior is not None:
         expected = (1 - theta[-1]) * behavior + theta[-1] * expected
     assert used == theta.size - policy.mixed
@@ -67,9 +70,10 @@ def test_probabilities_are_those_of_the_definition(n_classes, kind):
     np.testing.assert_allclose(policy.probabilities(theta, X, behavior), expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("exploration", [2e-4, 0.2])
 @pytest.mark.parametrize(("n_classes", "kind"), CASES)
-def test_pull_back_against_finite_differences(n_classes, kind):
-    policy, inputs, theta, *_ = make(n_classes, kind, seed=1)
+def test_pull_back_against_finite_differences(n_classes, kind, exploration):
+    policy, inputs, theta, *_ = make(n_classes, kind, seed=1, exploration=exploration)
     weights = np.random.default_rng(2).normal(size=(3, n_classes - 1, N))
     gradients = policy.pull_back(theta, inputs, policy.free(theta, inputs), weights)
     assert gradients.shape == (3, theta.size)

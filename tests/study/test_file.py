@@ -123,6 +123,7 @@ def test_every_parameter_reaches_the_estimator():
             (
                 'objective = "accuracy"',
                 'objective = "log_loss"\npositive = 0\nclasses = [0, 1]\n'
+                "exploration = 0.05\n"
                 'cost = { "0" = { "0" = 0, "1" = 1 }, "1" = { "0" = 5, "1" = 0 } }',
             ),
             (
@@ -143,6 +144,7 @@ def test_every_parameter_reaches_the_estimator():
         "objective": "log_loss",
         "positive": 0,
         "classes": [0, 1],
+        "exploration": 0.05,
         "cost": {0: {0: 0, 1: 1}, 1: {0: 5, 1: 0}},
         "estimator": "dr",
         "bound": "betting",
@@ -499,6 +501,10 @@ def test_a_regressor_is_fitted(tmp_path):
         ([('delta = 0.05', "slack = 0.05")], ["'text' takes nothing beside it. Got 'slack'"]),
         ([('objective = "accuracy"', 'kind = "regressor"\nclasses = [0, 1]')],
          ["classes of model is for a classifier alone; model.kind is 'regressor'"]),
+        ([('objective = "accuracy"', 'kind = "regressor"\nexploration = 0.05')],
+         ["exploration of model is for a classifier alone"]),
+        ([('objective = "accuracy"', "exploration = 1")],
+         ["exploration of model must be a number above 0 and below 1"]),
         ([('objective = "accuracy"', "spread = [0.2, 0.9]")],
          ["spread of model is for a regressor alone"]),
         ([('objective = "accuracy"', 'kind = "regressor"\nobjective = "E[wealth]"')],

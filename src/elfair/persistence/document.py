@@ -60,7 +60,7 @@ class PolicyRecord:
     mixed : bool
         Whether it is mixed with the behaviour model.
     numbers : tuple of float
-        level, unit, smallest and largest of a Gaussian policy.
+        level, unit, smallest and largest of a Gaussian policy; of any other, the exploration.
     tensors : tuple of TensorRecord
         The state of a module.
     """

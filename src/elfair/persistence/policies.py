@@ -40,17 +40,18 @@ def write_policy(policy: Any, folder: str) -> tuple[PolicyRecord, Members]:
     if isinstance(policy, GaussianPolicy):
         numbers = (policy.level, policy.unit, policy.smallest, policy.largest)
         return PolicyRecord("gaussian", False, tuple(map(float, numbers)), ()), members
+    chance = (float(policy.exploration),)
     if isinstance(policy, TorchPolicy):
         tensors = _state(policy.module)
         for place, array in enumerate(tensors.values()):
             members[f"{folder}/state/{place}.npy"] = to_npy(array)
         trained = {name for name, p in policy.module.named_parameters() if p.requires_grad}
         records = tuple(TensorRecord(name, name in trained) for name in tensors)
-        return PolicyRecord("module", policy.mixed, (), records), members
+        return PolicyRecord("module", policy.mixed, chance, records), members
     if isinstance(policy, ScoredPolicy):
         members[f"{folder}/scorer.skops"] = to_skops(policy.scorer)
-        return PolicyRecord("scored", policy.mixed, (), ()), members
-    return PolicyRecord("softmax", policy.mixed, (), ()), members
+        return PolicyRecord("scored", policy.mixed, chance, ()), members
+    return PolicyRecord("softmax", policy.mixed, chance, ()), members
 
 
 @dataclass(frozen=True)
@@ -83,18 +84,20 @@ def read_policy(
     width = wanted.n_features + (n - 1 if record.kind == "scored" else 0)
     center = read_floats(members, f"{folder}/center.npy", (width,))
     scale = read_floats(members, f"{folder}/scale.npy", (width,))
+    needed = 4 if record.kind == "gaussian" else 1
+    if len(record.numbers) != needed:
+        raise _does_not_fit(f"{len(record.numbers)} numbers", str(needed))
     if record.kind == "gaussian":
-        if len(record.numbers) != 4:
-            raise _does_not_fit(f"{len(record.numbers)} numbers", "4")
         return GaussianPolicy(center, scale, *record.numbers)
+    own = (n, center, scale, record.mixed, _share(*record.numbers))
     if record.kind == "module":
         module = _rebuilt(record.tensors, members, folder, wanted.module)
-        return TorchPolicy(n, center, scale, record.mixed, module=module)
+        return TorchPolicy(*own, module=module)
     if record.kind == "scored":
         scorer = from_skops(member(members, f"{folder}/scorer.skops"), wanted.trusted)
         check_model(scorer, "scorer")
-        return ScoredPolicy(n, center, scale, record.mixed, scorer=scorer, classes=wanted.classes)
-    return SoftmaxPolicy(n, center, scale, record.mixed)
+        return ScoredPolicy(*own, scorer=scorer, classes=wanted.classes)
+    return SoftmaxPolicy(*own)
 
 
 def member(members: Mapping[str, bytes], name: str) -> bytes:
@@ -172,6 +175,13 @@ def _rebuilt(
     for name, parameter in own.named_parameters():
         parameter.requires_grad_(name in trained)
     return own
+
+
+def _share(number: float) -> float:
+    """Of the decisions that are taken blindly."""
+    if not 0 < number < 1:
+        raise _does_not_fit(f"{number:g} of the decisions taken blindly", "a number in (0, 1)")
+    return number
 
 
 def _does_not_fit(got: str, allowed: str) -> InputError:

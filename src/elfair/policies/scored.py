@@ -77,7 +77,7 @@ class ScoredPolicy(SoftmaxPolicy):
 
     Parameters
     ----------
-    n_classes, center, scale, mixed
+    n_classes, center, scale, mixed, exploration
         See `SoftmaxPolicy`; the log-odds come after the features.
     scorer : fitted classifier
         What is asked for its ``predict_proba``.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
 from elfair.data import LoggedData
+from elfair.errors import InputError
 
 Floats = NDArray[np.float64]
 
@@ -19,18 +21,36 @@ LARGEST_PARAMETER = 50.0
 SMALLEST_SHARE = 1e-9
 
 
-#: The share of decisions that are taken blindly. Nobody's decision is quite certain, so that what
-#: the policy logs is a valid input of the next round; it costs about as much accuracy.
+#: The share of decisions that are taken blindly, unless told otherwise. Nobody's decision is quite
+#: certain, so that what the policy logs is a valid input of the next round; it costs about as much
+#: accuracy.
 EXPLORATION = 2e-4
+
+
+def check_exploration(share: object) -> None:
+    """Raise unless it is a share of decisions that can be taken blindly.
+
+    Examples
+    --------
+    >>> check_exploration(0.05)
+    """
+    number = isinstance(share, Real) and not isinstance(share, bool)
+    if not number or not 0 < float(share) < 1:  # type: ignore[arg-type]
+        raise InputError(
+            f"exploration must be a number in (0, 1). Got {share!r} instead.",
+            hint="it is the share of decisions taken blindly; 0.05 leaves a log from which the "
+            "next round can learn.",
+        )
 
 
 @dataclass(frozen=True)
 class SoftmaxPolicy:
     """pi(a | x) proportional to exp(theta_a . x), on features standardised by candidate rows.
 
-    The first class has theta = 0, and one decision in 5,000 is taken blindly. Where a behaviour
-    model is known, decisions that it could not take get probability 0, and a last parameter in
-    [0, 1] mixes it with the softmax: 0 is the behaviour model itself.
+    The first class has theta = 0, and some decisions are taken blindly, so that none has a smaller
+    probability than ``exploration / n_classes``. Where a behaviour model is known, decisions that
+    it could not take get probability 0, and a last parameter in [0, 1] mixes it with the softmax: 0
+    is the behaviour model itself.
 
     Parameters
     ----------
@@ -40,6 +60,8 @@ class SoftmaxPolicy:
         The standardisation.
     mixed : bool
         Whether the policy is mixed with a behaviour model.
+    exploration : float in (0, 1), default 2e-4
+        The share of the softmax's decisions that are taken blindly, among those that are possible.
 
     Examples
     --------
@@ -55,6 +77,7 @@ class SoftmaxPolicy:
     center: Floats
     scale: Floats
     mixed: bool = False
+    exploration: float = EXPLORATION
 
     @classmethod
     def standardised(cls, X: Floats, n_classes: int, *, mixed: bool = False) -> SoftmaxPolicy:
@@ -146,12 +169,12 @@ class SoftmaxPolicy:
         ndarray of shape (j, n_parameters)
         """
         result = np.empty((len(gradients), self.n_parameters))
-        exploring, share = free, 1 - EXPLORATION
+        exploring, share = free, 1 - self.exploration
         if inputs.behavior is not None:
-            exploring, share = self._exploring(theta, inputs), theta[-1] * (1 - EXPLORATION)
+            exploring, share = self._exploring(theta, inputs), theta[-1] * (1 - self.exploration)
             towards = exploring - inputs.behavior[1:]
             result[:, -1] = np.einsum("jkn,kn->j", gradients, towards)
-        softmax = (exploring - EXPLORATION * self._uniform(inputs)) / (1 - EXPLORATION)
+        softmax = (exploring - self.exploration * self._uniform(inputs)) / (1 - self.exploration)
         # By the logits of the softmax: p_l (G_l - sum_k G_k p_k).
         average = np.einsum("jkn,kn->jn", gradients, softmax)
         by_logit = softmax * (gradients - average[:, None, :]) * share
@@ -160,8 +183,8 @@ class SoftmaxPolicy:
 
     def _exploring(self, theta: Floats, inputs: PolicyInputs) -> Floats:
         softmax = self._softmax(theta, inputs)
-        softmax *= 1 - EXPLORATION
-        softmax += EXPLORATION * self._uniform(inputs)
+        softmax *= 1 - self.exploration
+        softmax += self.exploration * self._uniform(inputs)
         return softmax
 
     def _uniform(self, inputs: PolicyInputs) -> Floats | float:

@@ -60,7 +60,7 @@ class TorchPolicy(SoftmaxPolicy):
 
     Parameters
     ----------
-    n_classes, center, scale, mixed
+    n_classes, center, scale, mixed, exploration
         See `SoftmaxPolicy`.
     module : torch.nn.Module
         From a tensor of shape (n, d) to logits of shape (n, n_classes), in evaluation mode.

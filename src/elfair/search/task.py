@@ -13,6 +13,7 @@ from elfair.certificate import Assumption
 from elfair.data import LoggedData
 from elfair.errors import DataError
 from elfair.policies import Policy, SoftmaxPolicy
+from elfair.policies.softmax import EXPLORATION
 from elfair.search.loss import Loss, make_loss
 from elfair.search.starts import fit_log_loss
 
@@ -124,10 +125,13 @@ class Classification:
         What to make good.
     family : Family, optional
         Which policies there are; linear ones unless given.
+    exploration : float, default 2e-4
+        The share of decisions that each of them takes blindly.
     """
 
     goal: Goal
     family: Family = field(default_factory=lambda: LinearFamily())
+    exploration: float = EXPLORATION
 
     @property
     def objective(self) -> str:
@@ -151,8 +155,8 @@ class Classification:
             )
 
     def policy(self, data: LoggedData) -> SoftmaxPolicy:
-        """One of the family."""
-        return self.family.policy(data)
+        """One of the family, with as much chance in it as was asked for."""
+        return replace(self.family.policy(data), exploration=self.exploration)
 
     def loss(self, data: LoggedData, model: Floats | None = None) -> Loss:
         """The goal's."""

@@ -22,7 +22,7 @@ from elfair.toml_mistakes import repeated
 _REGRESSORS_ALONE = {"columns": ("behavior_spread",), "model": ("spread",)}
 _CLASSIFIERS_ALONE = {
     "columns": ("behavior",),
-    "model": ("positive", "classes", "cost"),
+    "model": ("positive", "classes", "cost", "exploration"),
     "test": ("propensity_floor",),
 }
 

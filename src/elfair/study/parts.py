@@ -191,6 +191,13 @@ class ModelPart(Part):
         description="a table that gives, for each label, a table of the cost of each decision",
         examples=["cost = { '0' = { '0' = 0, '1' = 1 }, '1' = { '0' = 5, '1' = 0 } }"],
     )
+    exploration: float | None = Field(
+        default=None,
+        gt=0,
+        lt=1,
+        description="a number above 0 and below 1: the share of decisions taken blindly",
+        examples=["exploration = 0.05"],
+    )
     spread: Annotated[Any, _checked(lambda v: _is_range(v) and 0 < v[0] < v[1])] = Field(
         default=None,
         description="[low, high], two numbers above 0: the spread of new decisions, as shares of "
