@@ -278,3 +278,12 @@ def test_help_comes_at_once():
     order = ["init", "check", "plan", "fit", "explain", "verify", "predict", "decide", "demo"]
     listed = done.stdout.partition("Commands:\n")[2].splitlines()
     assert [line.split()[0] for line in listed if line[2:3].strip()] == [*order, "experiment"]
+
+
+def test_the_query_that_is_asked_is_shown(elfair, fitted):
+    certificate = fitted / "results/certificate.json"
+    told = elfair("verify", certificate, "--data", "duckdb://", code=2)
+    assert "needs a query" in told.stderr
+    query = f"select * from '{fitted / 'loans.csv'}'"
+    told = elfair("verify", certificate, "--data", "duckdb://", "--query", query)
+    assert told.stderr == f"duckdb:// is asked: {query}\n"

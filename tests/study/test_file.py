@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from elfair import ELFClassifier, ELFRegressor, LoggedData, no_worse
 from elfair.certificate import GroupCount
 from elfair.constraints import read_constraints
-from elfair.errors import DataError, ElfairError
+from elfair.errors import DataError, ElfairError, InputError
 from elfair.experiments import Dosage, FosterCare
 from elfair.language import Column, holds
 from elfair.recipes import _RECIPES
@@ -600,3 +600,24 @@ def test_the_settings_have_the_estimators_names():
     fields = {*StudyFile.model_fields["model"].annotation.model_fields} - {"kind", "spread"}
     assert fields <= set(known)
     assert Path(StudyFile.loads(GOOD).folder).is_absolute()
+
+
+def test_another_database_is_asked_only_what_is_given():
+    study = StudyFile.loads(
+        """
+title = "Two people"
+[data]
+source = "duckdb://"
+query = "select * from (values (1.0, 'yes'), (2.0, 'no')) t(x, y)"
+[columns]
+features = ["x"]
+label = "y"
+"""
+    )
+    assert study.read().n_read == 2
+    with pytest.raises(InputError) as caught:
+        study.read("sqlite://")
+    assert study.data.query in str(caught.value)
+    assert study.read("sqlite://", query="select 1 as x, 'yes' as y").n_read == 1
+    with pytest.raises(InputError, match="must come with the address"):
+        study.read(query="select 1 as x, 'yes' as y")

@@ -270,9 +270,8 @@ def test_duckdb_reads_every_form_of_select(query):
 
 
 def test_variables_of_the_process_are_no_tables():
-    url = pa.table({"a": [1]})
-    assert "DuckDB refused the query" in refused(source="duckdb://", query="from url")
-    assert url.num_rows == 1
+    said = refused(source="duckdb://", query="from url")  # which is one where the query is asked
+    assert "Table with name url does not exist" in said
 
 
 class Server:

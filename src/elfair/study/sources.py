@@ -98,18 +98,30 @@ def is_address(source: str | Path) -> bool:
     return "://" in str(source)
 
 
-def check_query(source: str | Path, query: str | None) -> None:
+def check_query(source: str | Path, query: str | None, of_study: str | None = None) -> None:
     """Raise where a database comes without a query, or a file with one.
+
+    Parameters
+    ----------
+    source : str or Path
+        A file, or the address of a database.
+    query : str or None
+        What to ask.
+    of_study : str, optional
+        What the study asks its own source; it is shown, for a person to agree to.
 
     Examples
     --------
     >>> check_query("loans.csv", None)
     """
     if is_address(source) and not (query or "").strip():
-        raise InputError(
-            f"{without_secrets(str(source))!r} is a database, and needs a query.",
-            hint='for example: query = "select * from loans where year = 2024"',
-        )
+        needs = f"{without_secrets(str(source))!r} is a database, and needs a query."
+        if of_study is None:
+            hint = 'for example: query = "select * from loans where year = 2024"'
+        else:
+            needs += f" That of the study is:\n{without_secrets(of_study)}"
+            hint = "read it; if it may be asked, give it as the query."
+        raise InputError(needs, hint=hint)
     if not is_address(source) and query is not None:
         raise InputError(
             f"{str(source)!r} is a file, which takes no query.",
