@@ -110,6 +110,14 @@ def test_another_test_of_the_same_rows_is_counted_between_processes(elfair, fold
     assert "held-out rows opened once" in told
 
 
+def test_one_line_that_is_open_is_called_it(elfair, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{k},{'fm'[k % 2]},{k % 2},0.5,{k / 7}\n" for k in range(20))
+    (tmp_path / "t.csv").write_text("income,sex,approved,chance,impact\n" + rows)
+    told = elfair("init", "t.csv").output
+    assert "1 line says TODO: only you can fill it in." in told
+
+
 def test_no_study_file_is_overwritten(elfair, folder):
     before = Path("study.toml").read_bytes()
     told = elfair("init", "loans.csv", code=2).output

@@ -621,3 +621,39 @@ label = "y"
     assert study.read("sqlite://", query="select 1 as x, 'yes' as y").n_read == 1
     with pytest.raises(InputError, match="must come with the address"):
         study.read(query="select 1 as x, 'yes' as y")
+
+
+def test_rows_are_counted_in_the_table_also_where_some_are_left_out(tmp_path):
+    (tmp_path / "t.csv").write_text("x,impact,y\n1,,0\n2,3,1\n,4,1\n")
+    study = StudyFile.loads(
+        """
+title = "Three people"
+[data]
+source = "t.csv"
+[columns]
+features = ["x"]
+label = "y"
+impact = ["impact"]
+[rows]
+missing_impact = "drop"
+""",
+        folder=tmp_path,
+    )
+    with pytest.raises(DataError, match=r"1 of 3 rows \(the first is row 3, counted from 1\)"):
+        study.read()
+
+
+def test_levels_of_what_is_sensitive_are_left_alone():
+    text = """
+title = "Moved from features to sensitive"
+[data]
+source = "t.csv"
+[columns]
+features = ["x"]
+label = "y"
+sensitive = ["sex"]
+categories = { sex = ["f", "m"], NAME = ["a", "b"] }
+"""
+    assert StudyFile.loads(text.replace(', NAME = ["a", "b"]', "")).encoding.names == ["x"]
+    with pytest.raises(InputError, match="lists the levels of 'sx', which is no feature"):
+        StudyFile.loads(text.replace("NAME", "sx"))

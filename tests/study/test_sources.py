@@ -337,10 +337,10 @@ def test_a_server_is_asked_in_a_transaction_that_only_reads(url, first, monkeypa
         ("duckdb://", "-- select 1", "Got no statements"),
         ("duckdb://", "select 1 as a where false", "has no rows"),
         ("sqlite://", "select 1 as a, 2 as a", "2 columns called 'a'"),
-        ("nosuch://host/db", "select 1", "knows no database 'nosuch'"),
         ("sqlite:///loans.db", None, "is a database, and needs a query"),
         ("sqlite:///loans.db", "  ", "is a database, and needs a query"),
-        ("://", "select 1", "is no address of a database"),
+        ("postgresql://host:port/db", "select 1", "is no address of a database"),
+        ("sqlite+nosuch://", "select 1", "knows no database 'sqlite+nosuch'"),
     ],
 )
 def test_what_a_database_refuses_is_said(sqlite_file, source, query, said):
@@ -449,3 +449,22 @@ def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "open", denied)  # whoever runs the tests may read everything
     said = refused(source="t.csv", folder=tmp_path)
     assert "'t.csv' could not be read: Permission denied." in said
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["https://example.org/x.csv", "mongodb://x", "s3://bucket/x.parquet", "nosuch://host/db"],
+)
+@pytest.mark.parametrize("query", [None, "select 1"])
+def test_what_no_driver_reads_is_told_what_can_be_read(source, query):
+    said = refused(InputError, source=source, query=query)
+    assert f"'{source}' cannot be read. Sources are files (.csv, .tsv, .parquet" in said
+    assert "postgresql://" in said
+
+
+def test_a_file_of_another_name_is_not_proposed(tmp_path):
+    for name in ("log.csv", "a.csv"):
+        (tmp_path / name).write_text("a\n1\n")
+    for name in ("nothing.csv", "b.csv"):
+        assert "begins at the folder" in refused(source=name, folder=tmp_path)
+    assert "did you mean 'log.csv'?" in refused(source="logs.parquet", folder=tmp_path)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import Field, PrivateAttr, ValidationError
 
-from elfair.errors import InputError, did_you_mean
+from elfair.errors import InputError
 from elfair.language import columns_used, parse, parse_expression
 from elfair.reading import decoded, unreadable
 from elfair.recipes import Recipe
@@ -30,7 +30,7 @@ from elfair.study.parts import (
     TestPart,
 )
 from elfair.study.secrets import without_secrets
-from elfair.study.sources import check_query, is_address, read_table
+from elfair.study.sources import check_query, is_address, nearest_file, read_table
 from elfair.toml_mistakes import malformed, of_shape, together
 
 if TYPE_CHECKING:
@@ -147,10 +147,10 @@ class StudyFile(Part):
         try:
             content = path.read_bytes()
         except FileNotFoundError:
-            beside = [each.name for each in path.parent.glob("*.toml")]
+            beside = path.parent.glob("*.toml")
             raise InputError(
                 f"there is no study file {str(path)!r}.",
-                hint=did_you_mean(path.name, beside, "`elfair init` writes one for a table."),
+                hint=nearest_file(path, beside, "`elfair init` writes one for a table."),
             ) from None
         except OSError as error:
             raise unreadable(path, error, hint="may you read it, and is it a file?") from None

@@ -24,8 +24,36 @@ _ONLY_READ = {"sqlite": "PRAGMA query_only = ON"} | dict.fromkeys(
     ("postgresql", "mysql", "mariadb", "oracle"), "SET TRANSACTION READ ONLY"
 )
 
+#: Databases that need no looking up.
+_KNOWN = ("duckdb", "sqlite", "postgresql", "mysql", "mariadb", "oracle", "mssql")
+
 #: The names of the columns, and what reads some of them.
 Opened = tuple[list[str], Callable[[Sequence[str]], Any]]
+
+
+def is_known(url: str) -> bool:
+    """Whether an address is that of a database which can be asked, as far as its scheme tells.
+
+    Parameters
+    ----------
+    url : str
+        The address.
+
+    Examples
+    --------
+    >>> is_known("postgresql+psycopg://host/db"), is_known("https://host/loans.csv")
+    (True, False)
+    """
+    scheme = url.partition("://")[0].lower()
+    if scheme.partition("+")[0] in _KNOWN:
+        return True
+    try:
+        import_module("sqlalchemy.dialects").registry.load(scheme.replace("+", "."))
+    except ImportError:
+        return scheme not in ("http", "https")  # without SQLAlchemy only they are known not to be
+    except Exception:  # no such plugin
+        return False
+    return True
 
 
 def query_duckdb(url: str, query: str, folder: Path) -> Opened:
