@@ -115,6 +115,14 @@ def test_another_test_of_the_same_rows_is_counted_between_processes(elfair, fold
     assert Certificate.load("results/certificate.json").openings == 3
 
 
+def test_one_line_that_is_open_is_called_it(elfair, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{k},{'fm'[k % 2]},{k % 2},0.5,{k / 7}\n" for k in range(20))
+    (tmp_path / "t.csv").write_text("income,sex,approved,chance,impact\n" + rows)
+    told = elfair("init", "t.csv").output
+    assert "1 line says TODO: only you can fill it in." in told
+
+
 def test_no_study_file_is_overwritten(elfair, folder):
     before = Path("study.toml").read_bytes()
     told = elfair("init", "loans.csv", code=2).output
@@ -290,3 +298,13 @@ def test_help_comes_at_once():
     order = ["init", "check", "plan", "fit", "explain", "verify", "predict", "decide", "demo"]
     listed = done.stdout.partition("Commands:\n")[2].splitlines()
     assert [line.split()[0] for line in listed if line[2:3].strip()] == [*order, "experiment"]
+
+
+def test_the_query_that_is_asked_is_shown(elfair, fitted):
+    certificate = fitted / "results/certificate.json"
+    told = elfair("verify", certificate, "--data", "duckdb://", code=2)
+    assert "needs a query" in told.stderr
+    kinds = "auto_type_candidates = ['DOUBLE', 'VARCHAR']"  # yes stays a word
+    query = f"from read_csv('{fitted / 'loans.csv'}', {kinds})"
+    told = elfair("verify", certificate, "--data", "duckdb://", "--query", query)
+    assert told.stderr == f"duckdb:// is asked: {query}\n"

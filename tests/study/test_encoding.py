@@ -76,7 +76,7 @@ def test_an_unseen_level_is_named_with_its_rows():
     said = refused(ENCODING, housing=["own", "rnt"])
     assert (
         "feature 'housing' holds values that are no declared level, in 1 of 2 rows (the first is "
-        "row 1): 'rnt'. Levels: 'own', 'rent'."
+        "row 2, counted from 1): 'rnt'. Levels: 'own', 'rent'."
     ) in said
     assert said.endswith("Hint: did you mean 'rent'?")
     assert "declare it and fit again" in refused(ENCODING, housing=["own", "lease"])
@@ -89,7 +89,7 @@ def test_text_does_not_meet_numbers():
 
 def test_a_missing_feature_is_counted():
     said = refused(ENCODING, age=[None, 3.5])
-    assert "feature 'age' is missing in 1 of 2 rows (the first is row 0)" in said
+    assert "feature 'age' is missing in 1 of 2 rows (the first is row 1, counted from 1)" in said
     assert "missing in 2 of 2" in refused(ENCODING, housing=pa.array([None, None], pa.string()))
     assert "missing in 1 of 2" in refused(ENCODING, age=[float("nan"), 1.0])
 

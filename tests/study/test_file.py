@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from elfair import ELFClassifier, ELFRegressor, LoggedData, no_worse
 from elfair.certificate import GroupCount
 from elfair.constraints import read_constraints
-from elfair.errors import DataError, ElfairError
+from elfair.errors import DataError, ElfairError, InputError
 from elfair.experiments import Dosage, FosterCare
 from elfair.language import Column, holds
 from elfair.recipes import _RECIPES
@@ -606,3 +606,60 @@ def test_the_settings_have_the_estimators_names():
     fields = {*StudyFile.model_fields["model"].annotation.model_fields} - {"kind", "spread"}
     assert fields <= set(known)
     assert Path(StudyFile.loads(GOOD).folder).is_absolute()
+
+
+def test_another_database_is_asked_only_what_is_given():
+    study = StudyFile.loads(
+        """
+title = "Two people"
+[data]
+source = "duckdb://"
+query = "select * from (values (1.0, 'yes'), (2.0, 'no')) t(x, y)"
+[columns]
+features = ["x"]
+label = "y"
+"""
+    )
+    assert study.read().n_read == 2
+    with pytest.raises(InputError) as caught:
+        study.read("sqlite://")
+    assert study.data.query in str(caught.value)
+    assert study.read("sqlite://", query="select 1 as x, 'yes' as y").n_read == 1
+    with pytest.raises(InputError, match="must come with the address"):
+        study.read(query="select 1 as x, 'yes' as y")
+
+
+def test_rows_are_counted_in_the_table_also_where_some_are_left_out(tmp_path):
+    (tmp_path / "t.csv").write_text("x,impact,y\n1,,0\n2,3,1\n,4,1\n")
+    study = StudyFile.loads(
+        """
+title = "Three people"
+[data]
+source = "t.csv"
+[columns]
+features = ["x"]
+label = "y"
+impact = ["impact"]
+[rows]
+missing_impact = "drop"
+""",
+        folder=tmp_path,
+    )
+    with pytest.raises(DataError, match=r"1 of 3 rows \(the first is row 3, counted from 1\)"):
+        study.read()
+
+
+def test_levels_of_what_is_sensitive_are_left_alone():
+    text = """
+title = "Moved from features to sensitive"
+[data]
+source = "t.csv"
+[columns]
+features = ["x"]
+label = "y"
+sensitive = ["sex"]
+categories = { sex = ["f", "m"], NAME = ["a", "b"] }
+"""
+    assert StudyFile.loads(text.replace(', NAME = ["a", "b"]', "")).encoding.names == ["x"]
+    with pytest.raises(InputError, match="lists the levels of 'sx', which is no feature"):
+        StudyFile.loads(text.replace("NAME", "sx"))

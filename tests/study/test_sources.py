@@ -14,6 +14,7 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+import sqlalchemy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, event
@@ -136,7 +137,7 @@ def test_a_duckdb_file_is_asked_and_never_changed(tmp_path):
     absolute = read_table(f"duckdb:///{tmp_path}/loans.db", query=query)
     assert absolute.table.to_pydict() == {"a": [1.5], "b c": ["x"], "id": [7]}
     said = refused(source="duckdb:///loans.db", query="drop table loans", folder=tmp_path)
-    assert "read-only" in said
+    assert "one single select statement. Got DROP instead" in said
     assert (tmp_path / "loans.db").read_bytes() == before
 
 
@@ -189,15 +190,139 @@ def test_a_driver_gets_the_query_without_parameters(sqlite_file):
         read_table("sqlite:///loans.db", query="select '%s' as a", folder=sqlite_file)
     finally:
         event.remove(Engine, "do_execute_no_params", listen)
-    assert asked == ["select '%s' as a"]
+    assert asked[-1] == "select '%s' as a"
 
 
-def test_a_query_changes_nothing(sqlite_file):
-    said = refused(source="sqlite:///loans.db", query="delete from loans", folder=sqlite_file)
-    assert "the query gives no table" in said
-    query = "select count(*) as n from loans"
-    read = read_table("sqlite:///loans.db", query=query, folder=sqlite_file)
-    assert read.table.to_pydict() == {"n": [3]}
+CHANGES = (
+    "drop table loans",
+    "delete from loans",
+    "delete from loans returning *",
+    "with a as (select 1) delete from loans returning n",
+    "create table copy as select * from loans",
+    "pragma user_version = 7",
+    "attach 'other.db' as other",
+    "vacuum into 'other.db'",
+    "select 1 as a; drop table loans",
+)
+
+
+@pytest.mark.parametrize("query", CHANGES)
+def test_a_query_that_is_no_select_is_refused(sqlite_file, query):
+    before = (sqlite_file / "loans.db").read_bytes()
+    said = refused(source="sqlite:///loans.db", query=query, folder=sqlite_file)
+    assert said.startswith("a query must be one single select statement. Got ")
+    assert (sqlite_file / "loans.db").read_bytes() == before
+    assert [each.name for each in sqlite_file.iterdir()] == ["loans.db"]
+
+
+@pytest.mark.parametrize("query", [*CHANGES[:5], "select 1 as a; drop table loans"])
+def test_sqlite_itself_could_not_write(sqlite_file, query, monkeypatch):
+    """The second lock holds without the first."""
+    before = (sqlite_file / "loans.db").read_bytes()
+    monkeypatch.setattr("elfair.study.sql.check_reads", lambda *_: None)
+    said = refused(source="sqlite:///loans.db?mode=rwc", query=query, folder=sqlite_file)
+    assert "readonly database" in said or "one statement at a time" in said
+    assert (sqlite_file / "loans.db").read_bytes() == before
+
+
+def test_an_awkwardly_named_sqlite_file_in_use_is_read(tmp_path):
+    path = tmp_path / "50% of #1.db"
+    database = sqlite3.connect(path)
+    database.execute("pragma journal_mode = wal")
+    database.execute("create table t as select 1 as a")
+    database.commit()
+    read = read_table(f"sqlite:///{path}", query="select a from t")
+    assert read.table.to_pydict() == {"a": [1]}
+    database.close()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "copy (select 1 as a) to 'out.csv'",
+        "copy (select 1 as a) to 'out.csv' (return_files)",
+        "create table t as select 1 as a",
+        "attach 'new.db'",
+        "pragma version",
+        "install httpfs",
+        "load httpfs",
+        "set threads = 1",
+        "select 1 as a; select 2 as a",
+        "call enable_logging(storage = 'file', storage_path = 'log')",
+        "select * from enable_logging(storage = 'file', storage_path = 'log')",
+        "from query('copy (select 1) to ''out.csv''')",
+        "from 'https://example.org/t.parquet'",
+        "-- select 1",
+    ],
+)
+def test_a_query_to_duckdb_writes_nothing_and_goes_nowhere(query, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    refused(source="duckdb://", query=query, folder=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["from range(1) t(a)", "values (0)", "with t as (select 0 as a) select * from t;", "(select 0)"],
+)
+def test_duckdb_reads_every_form_of_select(query):
+    assert list(read_table("duckdb://", query=query).table.to_pydict().values()) == [[0]]
+
+
+def test_variables_of_the_process_are_no_tables():
+    said = refused(source="duckdb://", query="from url")  # which is one where the query is asked
+    assert "Table with name url does not exist" in said
+
+
+class Server:
+    """A driver that writes down what a server would be asked."""
+
+    paramstyle, threadsafety, apilevel, Error = "pyformat", 1, "2.0", Exception
+    description, rowcount = [("a", None, None, None, None, None, None)], 1
+
+    def __init__(self):
+        self.asked, self.notices, self.connection = [], [], self
+
+    def connect(self, *_, **__):
+        return self
+
+    cursor = connect
+
+    def execute(self, statement, *_):
+        self.asked.append(statement)
+
+    def fetchall(self):
+        return [(1,)]
+
+    def rollback(self):
+        self.asked.append("rollback")
+
+    def commit(self):
+        self.asked.append("commit")
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("url", "first"),
+    [
+        ("postgresql+psycopg2://ann@host/db", ["SET TRANSACTION READ ONLY"]),
+        ("mysql+mysqldb://ann@host/db", ["SET TRANSACTION READ ONLY"]),
+        ("mariadb+mysqldb://ann@host/db", ["SET TRANSACTION READ ONLY"]),
+        ("mssql+pymssql://ann@host/db", []),  # knows no such transactions
+    ],
+)
+def test_a_server_is_asked_in_a_transaction_that_only_reads(url, first, monkeypatch):
+    server, create = Server(), sqlalchemy.create_engine
+    monkeypatch.setattr(
+        sqlalchemy,
+        "create_engine",
+        lambda url: create(url, creator=server.connect, module=server, _initialize=False),
+    )
+    assert read_table(url, query="select a from t").table.to_pydict() == {"a": [1]}
+    assert server.asked[: len(first) + 1] == [*first, "select a from t"]
+    assert set(server.asked[len(first) + 1 :]) == {"rollback"}
 
 
 @pytest.mark.parametrize(
@@ -209,13 +334,13 @@ def test_a_query_changes_nothing(sqlite_file):
         ("duckdb:///lones.db", "select 1", "there is no database file 'lones.db'"),
         ("duckdb://lones.db", "select 1", "must be duckdb:///file.db or duckdb://"),
         ("duckdb://", "select nothing", "DuckDB refused the query"),
-        ("duckdb://", "-- select 1", "the query gives no table"),
+        ("duckdb://", "-- select 1", "Got no statements"),
         ("duckdb://", "select 1 as a where false", "has no rows"),
         ("sqlite://", "select 1 as a, 2 as a", "2 columns called 'a'"),
-        ("nosuch://host/db", "select 1", "knows no database 'nosuch'"),
         ("sqlite:///loans.db", None, "is a database, and needs a query"),
         ("sqlite:///loans.db", "  ", "is a database, and needs a query"),
-        ("://", "select 1", "is no address of a database"),
+        ("postgresql://host:port/db", "select 1", "is no address of a database"),
+        ("sqlite+nosuch://", "select 1", "knows no database 'sqlite+nosuch'"),
     ],
 )
 def test_what_a_database_refuses_is_said(sqlite_file, source, query, said):
@@ -324,3 +449,22 @@ def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "open", denied)  # whoever runs the tests may read everything
     said = refused(source="t.csv", folder=tmp_path)
     assert "'t.csv' could not be read: Permission denied." in said
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["https://example.org/x.csv", "mongodb://x", "s3://bucket/x.parquet", "nosuch://host/db"],
+)
+@pytest.mark.parametrize("query", [None, "select 1"])
+def test_what_no_driver_reads_is_told_what_can_be_read(source, query):
+    said = refused(InputError, source=source, query=query)
+    assert f"'{source}' cannot be read. Sources are files (.csv, .tsv, .parquet" in said
+    assert "postgresql://" in said
+
+
+def test_a_file_of_another_name_is_not_proposed(tmp_path):
+    for name in ("log.csv", "a.csv"):
+        (tmp_path / name).write_text("a\n1\n")
+    for name in ("nothing.csv", "b.csv"):
+        assert "begins at the folder" in refused(source=name, folder=tmp_path)
+    assert "did you mean 'log.csv'?" in refused(source="logs.parquet", folder=tmp_path)

@@ -114,3 +114,29 @@ def test_a_certificate_made_in_python_needs_python(folder, tmp_path):
     bare.save(tmp_path / "certificate.json")
     with pytest.raises(InputError, match="not made from a study file"):
         verify_files(tmp_path / "certificate.json", data=folder / "loans.csv")
+
+
+def test_a_query_from_a_certificate_is_shown_and_never_asked_by_itself(folder, tmp_path):
+    query = f"select * from '{folder / 'loans.csv'}' order by \"person id\""
+    write_study(tmp_path / "study.toml", "duckdb://")
+    text = (tmp_path / "study.toml").read_text(encoding="utf-8")
+    asking = text.replace('"duckdb://"', f"\"duckdb://\"\nquery = '''{query}'''")
+    (tmp_path / "study.toml").write_text(
+        asking + '\n[rows]\nmissing_impact = "drop"\n', encoding="utf-8"
+    )
+    fit_study(StudyFile.load(tmp_path / "study.toml")).write(tmp_path / "results")
+    certificate = tmp_path / "results" / "certificate.json"
+    with pytest.raises(InputError) as caught:
+        verify_files(certificate, data="duckdb://")
+    assert query in str(caught.value)
+    found = verify_files(
+        certificate, data="duckdb://", query=query, model=tmp_path / "results" / "model.elfair"
+    )
+    assert found.passed
+    fewer = verify_files(certificate, data="duckdb://", query=query + " limit 100")
+    assert not fewer.passed
+    # A file takes no query, and a query no file.
+    with pytest.raises(InputError, match="takes no query"):
+        verify_files(certificate, data=folder / "loans.csv", query=query)
+    with pytest.raises(InputError, match="no database to ask"):
+        verify_files(certificate, query=query)

@@ -5,6 +5,8 @@ Commands import what they need when they run, so that ``--help`` comes at once.
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any
 
 import click
@@ -22,6 +24,22 @@ class _Main(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order in which they are used."""
         return list(self.commands)
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a command. What it prints may meet a full disk; a pipe that closes is click's."""
+        try:
+            return super().main(*args, **kwargs)
+        except OSError as error:
+            if error.filename is not None:  # a file's, and no stream's
+                raise
+            click.echo(
+                f"Error: what the command says could not be printed: {error.strerror or error}.\n"
+                "Hint: files that it wrote are whole; print to a place with room.",
+                err=True,
+            )
+            # What waits to be printed would fail once more at the end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            sys.exit(2)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

@@ -45,6 +45,7 @@ def explain(certificate: Path, form: str, output: Path | None) -> None:
 @click.command(short_help="Recompute a certificate.")
 @_certificate
 @click.option("--data", help="The table: a file, or the address of a database.")
+@click.option("--query", help="What to ask the database that --data is the address of.")
 @click.option(
     "--model",
     type=click.Path(path_type=Path),
@@ -53,16 +54,25 @@ def explain(certificate: Path, form: str, output: Path | None) -> None:
 @click.option("--refit", is_flag=True, help="Search again as well, and compare the models.")
 @click.option("--json", "as_json", is_flag=True, help="Print the checks as JSON.")
 def verify(
-    certificate: Path, data: str | None, model: Path | None, refit: bool, as_json: bool
+    certificate: Path,
+    data: str | None,
+    query: str | None,
+    model: Path | None,
+    refit: bool,
+    as_json: bool,
 ) -> None:
     """Recompute a certificate: digests, arithmetic, and with data and model everything.
 
-    What could not be checked is said to be skipped. Exit code 0: no check failed; 1: some did; 2:
+    The query that a certificate holds is shown, and asked only if --query repeats it. What could
+    not be checked is said to be skipped. Exit code 0: no check failed; 1: some did; 2:
     the input makes no sense.
     """
+    from elfair.study.secrets import without_secrets
     from elfair.verification import verify_files
 
-    checked = verify_files(certificate, data=data, model=model, refit=refit)
+    if data is not None and query is not None:
+        click.echo(visible(f"{without_secrets(data)} is asked: {without_secrets(query)}"), err=True)
+    checked = verify_files(certificate, data=data, query=query, model=model, refit=refit)
     click.echo(visible(checked.to_json() if as_json else checked.text()))
     if not checked.passed:
         click.get_current_context().exit(NOT_VERIFIED)

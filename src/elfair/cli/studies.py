@@ -46,8 +46,8 @@ def init(source: str, query: str | None, output: Path) -> None:
         f"Written: {visible(str(output))}. Guesses are marked '# guess': read it, and correct them."
     )
     if open_lines:
-        lines = "line says" if open_lines == 1 else "lines say"
-        click.echo(f"{open_lines} {lines} TODO: only you can fill them in.")
+        lines, them = ("line says", "it") if open_lines == 1 else ("lines say", "them")
+        click.echo(f"{open_lines} {lines} TODO: only you can fill {them} in.")
     click.echo(f"Next: elfair check {visible(str(output))}")
 
 

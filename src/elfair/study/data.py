@@ -127,12 +127,13 @@ def study_data(
         The rest of `StudyData`.
     """
     read = table_columns(table, "the table") or {}
+    features = encoding.encode(table)  # before rows are left out: messages count those of the table
     keep, left_out = _with_impact(read, columns, missing_impact)
 
     def part(rows: NDArray[np.bool_]) -> dict[str, Any]:
         some = {name: column[rows] for name, column in read.items()}
         logged = _logged(some, columns, in_conditions, about)
-        return {"X": encoding.encode(table.filter(rows)), **logged}
+        return {"X": features.filter(rows), **logged}
 
     without = None
     if left_out:

@@ -61,7 +61,7 @@ class Feature:
             odd = values[wrong[0]]
             raise DataError(
                 f"feature '{self.column}' holds values that are no declared level, in "
-                f"{len(wrong)} of {len(values)} rows (the first is row {wrong[0]}): "
+                f"{len(wrong)} of {len(values)} rows (the first is row {wrong[0] + 1}, counted from 1): "
                 f"{listed(dict.fromkeys(values[k] for k in wrong))}. "
                 f"Levels: {listed(self.levels, MOST_LEVELS)}.",
                 hint=text_or_numbers(odd, np.array(self.levels, dtype=object))
@@ -82,7 +82,7 @@ class Feature:
         if missing.any():
             raise DataError(
                 f"feature '{self.column}' is missing in {missing.sum()} of {len(column)} rows (the "
-                f"first is row {np.flatnonzero(missing)[0]}).",
+                f"first is row {np.flatnonzero(missing)[0] + 1}, counted from 1).",
                 hint="a model must see every feature of everyone: fill it in, make 'missing' a "
                 "level of its own, or leave the feature out.",
             )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import Field, PrivateAttr, ValidationError
 
-from elfair.errors import InputError, did_you_mean
+from elfair.errors import InputError
 from elfair.language import columns_used, parse, parse_expression
 from elfair.reading import decoded, unreadable
 from elfair.recipes import Recipe
@@ -30,7 +30,7 @@ from elfair.study.parts import (
     TestPart,
 )
 from elfair.study.secrets import without_secrets
-from elfair.study.sources import is_address, read_table
+from elfair.study.sources import check_query, is_address, nearest_file, read_table
 from elfair.toml_mistakes import malformed, of_shape, together
 
 if TYPE_CHECKING:
@@ -147,10 +147,10 @@ class StudyFile(Part):
         try:
             content = path.read_bytes()
         except FileNotFoundError:
-            beside = [each.name for each in path.parent.glob("*.toml")]
+            beside = path.parent.glob("*.toml")
             raise InputError(
                 f"there is no study file {str(path)!r}.",
-                hint=did_you_mean(path.name, beside, "`elfair init` writes one for a table."),
+                hint=nearest_file(path, beside, "`elfair init` writes one for a table."),
             ) from None
         except OSError as error:
             raise unreadable(path, error, hint="may you read it, and is it a file?") from None
@@ -232,21 +232,31 @@ class StudyFile(Part):
         every += [*columns.behavior.values(), spread if isinstance(spread, str) else None]
         return list(dict.fromkeys(name for name in every if name is not None))
 
-    def read(self, source: str | Path | None = None) -> StudyData:
+    def read(self, source: str | Path | None = None, *, query: str | None = None) -> StudyData:
         """Read the table, and make of it what `fit` takes.
 
         Parameters
         ----------
         source : str or Path, optional
             What to read instead of the source that the study names: a file (from the working
-            directory), or the address of a database, which is asked the same.
+            directory), or the address of a database.
+        query : str, optional
+            What to ask that database. The query of the study is not taken for it: who names
+            another database need not be who wrote the study.
         """
-        asked = source is None or is_address(str(source))
-        if source is not None and not asked:
-            source = Path(source).resolve()
+        if source is None:
+            if query is not None:
+                raise InputError(
+                    "a query must come with the address of a database.",
+                    hint="name the source as well; without one, both are those of the study.",
+                )
+            source, query = self.data.source, self.data.query
+        else:
+            check_query(source, query, of_study=self.data.query)
+            source = source if is_address(source) else Path(source).resolve()
         table = read_table(
-            self.data.source if source is None else source,
-            query=self.data.query if asked else None,
+            source,
+            query=query,
             columns=self.needed_columns,
             folder=self.folder,
         )

@@ -140,7 +140,8 @@ def _roles(columns: Any) -> Iterator[InputError]:
 
 def _categories(columns: Any) -> Iterator[InputError]:
     for name in columns.categories:
-        if name not in columns.features:
+        # A draft lists the levels of its features; one that was found to be sensitive keeps them.
+        if name not in (*columns.features, *columns.sensitive):
             yield InputError(
                 f"categories of columns lists the levels of {name!r}, which is no feature.",
                 hint=did_you_mean(name, columns.features, "add it to features, or remove it."),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from elfair.hashing import file_digest
 from elfair.reading import unreadable
 from elfair.study.delimited import DelimitedText
 from elfair.study.secrets import filled_in, without_secrets
-from elfair.study.sql import Opened, query_duckdb, query_sqlalchemy
+from elfair.study.sql import Opened, is_known, query_duckdb, query_sqlalchemy
 
 FORMATS = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
 
@@ -98,24 +99,69 @@ def is_address(source: str | Path) -> bool:
     return "://" in str(source)
 
 
-def check_query(source: str | Path, query: str | None) -> None:
+def check_query(source: str | Path, query: str | None, of_study: str | None = None) -> None:
     """Raise where a database comes without a query, or a file with one.
+
+    Parameters
+    ----------
+    source : str or Path
+        A file, or the address of a database.
+    query : str or None
+        What to ask.
+    of_study : str, optional
+        What the study asks its own source; it is shown, for a person to agree to.
 
     Examples
     --------
     >>> check_query("loans.csv", None)
     """
-    if is_address(source) and not (query or "").strip():
+    if is_address(source) and not is_known(str(source)):
         raise InputError(
-            f"{without_secrets(str(source))!r} is a database, and needs a query.",
-            hint='for example: query = "select * from loans where year = 2024"',
+            f"{without_secrets(str(source))!r} cannot be read. Sources are files "
+            f"({', '.join(FORMATS)}), duckdb:// and databases that SQLAlchemy has a driver for, such "
+            "as sqlite:// and postgresql://.",
+            hint="bring the table here first, as CSV or Parquet.",
         )
+    if is_address(source) and not (query or "").strip():
+        needs = f"{without_secrets(str(source))!r} is a database, and needs a query."
+        if of_study is None:
+            hint = 'for example: query = "select * from loans where year = 2024"'
+        else:
+            needs += f" That of the study is:\n{without_secrets(of_study)}"
+            hint = "read it; if it may be asked, give it as the query."
+        raise InputError(needs, hint=hint)
     if not is_address(source) and query is not None:
         raise InputError(
             f"{str(source)!r} is a file, which takes no query.",
             hint=f'DuckDB can ask files: source = "duckdb://", query = "select ... from '
             f"'{source}'\".",
         )
+
+
+def nearest_file(path: Path, beside: Iterable[Path], otherwise: str) -> str:
+    """The text of a hint: the file of nearly that name, or else another piece of advice.
+
+    Endings are not compared: of short names they would be half.
+
+    Parameters
+    ----------
+    path : Path
+        What is not there.
+    beside : iterable of Path
+        What is.
+    otherwise : str
+        The other piece of advice.
+
+    Examples
+    --------
+    >>> nearest_file(Path("loan.csv"), [Path("loans.csv")], "check the folder.")
+    "did you mean 'loans.csv'?"
+    >>> nearest_file(Path("nothing.csv"), [Path("log.csv")], "check the folder.")
+    'check the folder.'
+    """
+    names = {each.stem: each.name for each in sorted(beside, reverse=True)}
+    near = get_close_matches(path.stem, names, n=1, cutoff=0.75)
+    return f"did you mean '{names[near[0]]}'?" if near else otherwise
 
 
 def _file(path: Path, name: str) -> Path:
@@ -128,11 +174,11 @@ def _file(path: Path, name: str) -> Path:
                 f"\"select * from '{name}/*.parquet'\".",
             )
         if not path.exists():
-            beside = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
+            beside = path.parent.iterdir() if path.parent.is_dir() else ()
             raise InputError(
                 f"there is no file {name!r}.",
-                hint=did_you_mean(
-                    path.name, beside, "a relative path begins at the folder of the study file."
+                hint=nearest_file(
+                    path, beside, "a relative path begins at the folder of the study file."
                 ),
             )
     except OSError as error:

@@ -1,4 +1,10 @@
-"""Tables from databases: DuckDB (also over files), and whatever SQLAlchemy knows."""
+"""Tables from databases: DuckDB (also over files), and whatever SQLAlchemy knows.
+
+A query only reads. It must be one select statement, and connections are opened so that they cannot
+write: SQLite and DuckDB files read-only; elsewhere in a transaction that is read-only where the
+database knows such, and is always rolled back. (A function that a select calls may still do what
+the account may do: a server is best asked with an account that may only read.)
+"""
 
 from __future__ import annotations
 
@@ -7,13 +13,47 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from elfair.errors import DataError, ElfairError, InputError, MissingPackageError
+from elfair.errors import DataError, InputError, MissingPackageError
 from elfair.study.secrets import without_secrets
+from elfair.study.statements import check_reads, not_reading
 
 _READ = "the query is read and never changes anything; try it in the database's own shell."
 
+#: What keeps a connection from writing.
+_ONLY_READ = {"sqlite": "PRAGMA query_only = ON"} | dict.fromkeys(
+    ("postgresql", "mysql", "mariadb", "oracle"), "SET TRANSACTION READ ONLY"
+)
+
+#: Databases that need no looking up.
+_KNOWN = ("duckdb", "sqlite", "postgresql", "mysql", "mariadb", "oracle", "mssql")
+
 #: The names of the columns, and what reads some of them.
 Opened = tuple[list[str], Callable[[Sequence[str]], Any]]
+
+
+def is_known(url: str) -> bool:
+    """Whether an address is that of a database which can be asked, as far as its scheme tells.
+
+    Parameters
+    ----------
+    url : str
+        The address.
+
+    Examples
+    --------
+    >>> is_known("postgresql+psycopg://host/db"), is_known("https://host/loans.csv")
+    (True, False)
+    """
+    scheme = url.partition("://")[0].lower()
+    if scheme.partition("+")[0] in _KNOWN:
+        return True
+    try:
+        import_module("sqlalchemy.dialects").registry.load(scheme.replace("+", "."))
+    except ImportError:
+        return scheme not in ("http", "https")  # without SQLAlchemy only they are known not to be
+    except Exception:  # no such plugin
+        return False
+    return True
 
 
 def query_duckdb(url: str, query: str, folder: Path) -> Opened:
@@ -45,13 +85,26 @@ def query_duckdb(url: str, query: str, folder: Path) -> Opened:
     inside = rest[1:]
     path = ":memory:" if inside in ("", ":memory:") else str(_existing(inside, folder))
     try:
-        database = duckdb.connect(path, read_only=path != ":memory:")
-        database.execute("set file_search_path = '{}'".format(str(folder).replace("'", "''")))
+        statements = duckdb.extract_statements(query)
+        kinds = [statement.type for statement in statements]
+        if kinds != [duckdb.StatementType.SELECT]:
+            raise not_reading(" and ".join(kind.name for kind in kinds) or "no statements")
+        database = duckdb.connect(
+            path,
+            read_only=path != ":memory:",
+            config={
+                "file_search_path": str(folder),
+                # No code from elsewhere, no network, no variables of this process.
+                "autoinstall_known_extensions": False,
+                "autoload_known_extensions": False,
+                "python_enable_replacements": False,
+                # A select can call functions that change settings, such as where a log is written.
+                "lock_configuration": True,
+            },
+        )
         relation = database.sql(query)
     except duckdb.Error as error:
         raise _refused("DuckDB", error) from None
-    if relation is None:
-        raise _no_rows_came()
 
     def read(columns: Sequence[str]) -> Any:
         wanted = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
@@ -92,17 +145,20 @@ def query_sqlalchemy(url: str, query: str, folder: Path) -> Opened:
             hint="for example sqlite:///loans.db or postgresql://user@host/database.",
         ) from None
     memory = address.database in (None, "", ":memory:")
-    if address.get_backend_name() == "sqlite" and not memory:
+    database = address.get_backend_name()
+    if database == "sqlite" and not memory:
         # SQLite would make an empty database of a name that is not there.
-        address = address.set(database=str(_existing(address.database, folder)))
+        file = _existing(address.database, folder).resolve().as_uri()
+        address = address.set(database=file).update_query_dict({"uri": "true", "mode": "ro"})
+    check_reads(query, database)
     try:
         engine = sqlalchemy.create_engine(address)
-        with engine.connect() as connection:
+        with engine.connect() as connection:  # rolled back at the end, as nothing commits
             # Without parameters the text reaches the database as it is, colons, per cents and all.
             plain = connection.execution_options(no_parameters=True)
+            if database in _ONLY_READ:
+                plain.exec_driver_sql(_ONLY_READ[database])
             result = plain.exec_driver_sql(query)
-            if not result.returns_rows:
-                raise _no_rows_came()
             names, rows = [str(name) for name in result.keys()], result.fetchall()  # noqa: SIM118
         engine.dispose()
     except sqlalchemy.exc.NoSuchModuleError:
@@ -115,11 +171,9 @@ def query_sqlalchemy(url: str, query: str, folder: Path) -> Opened:
             f"a database {address.drivername!r} needs a driver, which cannot be imported: {error}.",
             hint="install the driver that SQLAlchemy names for this database.",
         ) from None
-    except ElfairError:
-        raise
     except Exception as error:  # drivers raise what they like
         cause = getattr(error, "orig", None) or error
-        raise _refused(address.get_backend_name(), cause, address.password) from None
+        raise _refused(database, cause, address.password) from None
 
     def read(columns: Sequence[str]) -> Any:
         import pyarrow as pa
@@ -169,7 +223,3 @@ def _refused(database: str, error: BaseException, password: object = None) -> In
     if password:
         said = said.replace(str(password), "***")
     return InputError(f"{database} refused the query or the connection: {said}", hint=_READ)
-
-
-def _no_rows_came() -> InputError:
-    return InputError("the query gives no table.", hint="write a select statement.")

@@ -95,6 +95,7 @@ def verify_files(
     certificate: str | os.PathLike[str],
     *,
     data: str | os.PathLike[str] | None = None,
+    query: str | None = None,
     model: str | os.PathLike[str] | None = None,
     refit: bool = False,
 ) -> Verification:
@@ -105,7 +106,9 @@ def verify_files(
     certificate : str or path-like
         The certificate.
     data : str or path-like, optional
-        The table: a file, or the address of a database, which is asked what the study asked.
+        The table: a file, or the address of a database.
+    query : str, optional
+        What to ask that database. The query that the certificate holds is never asked by itself.
     model : str or path-like, optional
         The model's file. Without one, a model beside the certificate is not looked for.
     refit : bool, default False
@@ -123,7 +126,7 @@ def verify_files(
             f"there is no certificate '{certificate}'.",
             hint="elfair fit writes certificate.json into the folder of its results.",
         )
-    rows, of_rows = read_rows(certificate, data)
+    rows, of_rows = read_rows(certificate, data, query)
     fitted, of_model = read_model(certificate, model)
     source = None if data is None or not Path(data).is_file() else data
     checked = verify(Path(certificate), data=rows, model=fitted, source=source, refit=refit)

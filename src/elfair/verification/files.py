@@ -14,7 +14,9 @@ from elfair.verification.studies import encoding_check, left_out_check
 PathLike = str | os.PathLike[str]
 
 
-def read_rows(certificate: PathLike, data: PathLike | None) -> tuple[Any, list[Check]]:
+def read_rows(
+    certificate: PathLike, data: PathLike | None, query: str | None = None
+) -> tuple[Any, list[Check]]:
     """The rows of a table, read as the certificate's own study says, with what this shows of the
     certificate; or why they are not read.
 
@@ -24,11 +26,18 @@ def read_rows(certificate: PathLike, data: PathLike | None) -> tuple[Any, list[C
         The certificate.
     data : str or path-like or None
         The table.
+    query : str, optional
+        What to ask, where the table is in a database. The query that the certificate holds is
+        shown and not asked: it was written by whoever made the certificate.
     """
     if data is None:
+        if query is not None:
+            raise InputError(
+                "a query was given, but no database to ask.", hint="--data names its address."
+            )
         return None, []
     from elfair.study import StudyFile
-    from elfair.study.sources import is_address
+    from elfair.study.sources import check_query, is_address
 
     if not is_address(str(data)) and not Path(data).is_file():
         raise InputError(f"there is no table '{data}'.", hint="--data names the file of the rows.")
@@ -45,7 +54,11 @@ def read_rows(certificate: PathLike, data: PathLike | None) -> tuple[Any, list[C
         )
     try:
         study = StudyFile.loads(record.provenance.study)
-        rows = study.read(str(data))
+    except ElfairError as error:
+        return None, [_unread("table", error)]
+    check_query(str(data), query, of_study=study.data.query)
+    try:
+        rows = study.read(str(data), query=query)
         known = rows.data
     except (ElfairError, OSError) as error:
         return None, [_unread("table", error)]
