@@ -208,9 +208,7 @@ def test_a_certificate_is_shown_in_every_form(elfair, fitted, tmp_path, monkeypa
     assert elfair("explain", path, "--format", "markdown").output.startswith("# ")
     html = tmp_path / "again.html"
     elfair("explain", path, "--format", "html", "--output", html)
-    assert html.read_text(encoding="utf-8").strip() == (
-        Path("results/report.html").read_text(encoding="utf-8").strip()
-    )
+    assert html.read_bytes() == Path("results/report.html").read_bytes()
     bill = json.loads(elfair("explain", path, "--format", "cyclonedx").output)
     assert bill["bomFormat"] == "CycloneDX"
 
