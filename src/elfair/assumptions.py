@@ -127,7 +127,7 @@ def of_normality(groups: Sequence[GroupRecord], known: bool) -> Assumption:
         worst = max(rare, key=lambda group: group.mean_weight_error or 0.0)
         evidence = (
             f"the new model takes decisions that hardly anybody got: the mean weight of "
-            f"'{worst.condition}' is known to within {worst.mean_weight_error:.2g} only"
+            f"{worst.condition} is known to within {worst.mean_weight_error:.2g} only"
         )
     return Assumption(
         "normal average",
@@ -198,8 +198,8 @@ def _fit(plan: Plan) -> list[Assumption]:
             PROPENSITIES_FIT,
             "Decisions were drawn with the logged probabilities, given the features.",
             "checked" if plan.misfit.is_chance else "violated",
-            f"shares and features are at most {off:.1f} standard errors off (chance: "
-            f"{limit:.1f})" + ("" if plan.misfit.is_chance else f", worst in {where}"),
+            f"shares and features are up to {off:.1f} standard errors off, chance explains "
+            f"{limit:.1f}" + ("" if plan.misfit.is_chance else f"; worst: {where}"),
         )
     ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isinf, isnan
+from math import inf, isinf, isnan
 
 from elfair.certificate import Certificate, ConstraintResult, GroupRecord
 from elfair.language import EVERYONE
@@ -134,6 +134,11 @@ def seen(result: ConstraintResult) -> str:
 
 def outlook(result: ConstraintResult) -> str:
     """Whether rows would help a statement that did not pass, and how many."""
+    if result.upper == inf and result.spread == 0:
+        return (
+            "its rows do not vary, so that there is no t bound: was the right column read, and "
+            "measured? A finite-sample bound does without"
+        )
     if result.estimate >= 0:
         return (
             "the estimate itself is on the wrong side: more rows would not help this model; "
