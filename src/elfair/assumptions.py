@@ -192,14 +192,12 @@ def _fit(plan: Plan) -> list[Assumption]:
     """
     if plan.misfit is None:
         return []
-    off, limit, where = plan.misfit
     return [
         Assumption(
             PROPENSITIES_FIT,
             "Decisions were drawn with the logged probabilities, given the features.",
             "checked" if plan.misfit.is_chance else "violated",
-            f"shares and features are up to {off:.1f} standard errors off, chance explains "
-            f"{limit:.1f}" + ("" if plan.misfit.is_chance else f"; worst: {where}"),
+            plan.misfit.evidence,
         )
     ]
 

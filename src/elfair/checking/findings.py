@@ -19,7 +19,7 @@ from elfair.errors import ElfairError
 from elfair.language import Condition, holds, uses_label
 from elfair.remarks import FEW_ROWS
 from elfair.statistics import values_of
-from elfair.support import misfit
+from elfair.support import MISFIT, misfit
 
 #: A logged decision less probable than this weighs more than a hundred people.
 TINY = 0.01
@@ -62,13 +62,6 @@ def of_sizes(
                     f"{size} {half} rows meet it (below {2 if size < 2 else FEW_ROWS})",
                     hint,
                 )
-
-
-#: What may be wrong with propensities that do not fit.
-MISFIT = (
-    "a propensity is the probability of the decision that was logged, and not of some class, given "
-    "everything that the decision used; and no feature may be known only after the decision."
-)
 
 
 def of_propensities(data: LoggedData, groups: Sequence[GroupCheck]) -> Iterator[Finding]:
