@@ -127,7 +127,7 @@ def of_normality(groups: Sequence[GroupRecord], known: bool) -> Assumption:
         worst = max(rare, key=lambda group: group.mean_weight_error or 0.0)
         evidence = (
             f"the new model takes decisions that hardly anybody got: the mean weight of "
-            f"'{worst.condition}' is known to within {worst.mean_weight_error:.2g} only"
+            f"{worst.condition} is known to within {worst.mean_weight_error:.2g} only"
         )
     return Assumption(
         "normal average",
@@ -192,14 +192,12 @@ def _fit(plan: Plan) -> list[Assumption]:
     """
     if plan.misfit is None:
         return []
-    off, limit, where = plan.misfit
     return [
         Assumption(
             PROPENSITIES_FIT,
             "Decisions were drawn with the logged probabilities, given the features.",
             "checked" if plan.misfit.is_chance else "violated",
-            f"shares and features are at most {off:.1f} standard errors off (chance: "
-            f"{limit:.1f})" + ("" if plan.misfit.is_chance else f", worst in {where}"),
+            plan.misfit.evidence,
         )
     ]
 

@@ -328,12 +328,14 @@ def _ranges(
                 hint="declare what the impact can be, not what the data show.",
             )
         values = data.impact(data.impact_key(name))
-        outside = (values < low) | (values > high)
+        seen = values[~np.isnan(values)]  # before the test, held-out impacts are hidden
+        outside = (seen < low) | (seen > high)
         if outside.any():
+            rows = "rows" if seen.size == data.n else "candidate rows"
             raise DataError(
                 f"impact '{name}' leaves its declared range [{low:g}, {high:g}] in "
-                f"{outside.sum()} of {data.n} rows (it goes from {values.min():g} to "
-                f"{values.max():g}).",
+                f"{outside.sum()} of {seen.size} {rows} (it goes from {seen.min():g} to "
+                f"{seen.max():g}).",
                 hint="the declaration is wrong: widen the range to what is possible.",
             )
         ranges[data.impact_key(name)] = (low, high)

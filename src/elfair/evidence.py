@@ -228,7 +228,7 @@ def _tested(
         samples = tail.samples(values, scales[start:end])
         estimate = float(sum(row.mean() for row in values))
         upper = float(tail.bound.upper(samples, tail.delta, disjoint=tail.disjoint))
-        if _is_silent(tail):
+        if is_silent(tail):
             upper = inf
         upper = estimate + stretch * (upper - estimate)
         tested.append(_Tested(tail, values, samples, estimate, upper))
@@ -236,7 +236,7 @@ def _tested(
     return tested
 
 
-def _is_silent(tail: Tail) -> bool:
+def is_silent(tail: Tail) -> bool:
     """Whether a bound that trusts the spread of rows has rows that say nothing of it."""
     return tail.bound.kind == "asymptotic" and any(part.rows.are_silent for part in tail.parts)
 
@@ -291,7 +291,7 @@ def _rows_needed(
     stretch: float,
 ) -> int | None:
     """The smallest multiple of today's rows at which the bound would pass with high probability."""
-    if any(_is_silent(tail) for tail in compiled.tails):
+    if any(is_silent(tail) for tail in compiled.tails):
         return None
     if estimate >= 0:
         # Rows that are 0 by construction pass however few they are.

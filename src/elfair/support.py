@@ -24,6 +24,11 @@ FALSE_ALARM = 1e-6
 #: A feature farther from its mean than so many standard deviations counts as that far away: one
 #: person must not decide.
 FARTHEST = 3.0
+#: What may be wrong with propensities that do not fit.
+MISFIT = (
+    "a propensity is the probability of the decision that was logged, and not of some class, given "
+    "everything that the decision used; and no feature may be known only after the decision."
+)
 
 
 def require_taken(data: LoggedData, possible: Booleans | None = None) -> None:
@@ -90,6 +95,35 @@ class Misfit(NamedTuple):
     def is_chance(self) -> bool:
         """Whether right propensities would lead to this, too."""
         return self.off <= self.limit
+
+    @property
+    def evidence(self) -> str:
+        """What was seen."""
+        seen = (
+            f"shares and features are up to {self.off:.1f} standard errors off, chance explains "
+            f"{self.limit:.1f}"
+        )
+        return seen if self.is_chance else f"{seen}; worst: {self.where}"
+
+    @property
+    def refusal(self) -> DataError:
+        """What is said to whoever asks for more."""
+        return does_not_fit(self.evidence)
+
+
+def does_not_fit(evidence: str) -> DataError:
+    """The error for propensities that cannot be right.
+
+    Parameters
+    ----------
+    evidence : str
+        What was seen.
+    """
+    return DataError(
+        f"the propensities do not fit the decisions ({evidence}): no bound computed with them "
+        "means anything.",
+        hint=MISFIT,
+    )
 
 
 def misfit(data: LoggedData) -> Misfit | None:

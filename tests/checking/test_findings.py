@@ -28,9 +28,18 @@ def test_a_good_log_has_no_findings(log):
 def test_a_group_with_no_rows_is_an_error(log):
     report, found = findings(log(), "E[impact | T == 2] >= 0")
     assert not report.ok
-    assert found["'T == 2' is too small"].severity == "error"
+    nobody = found["nobody is in group T == 2"]
+    assert nobody.severity == "error"
+    assert nobody.evidence == "none of 400 rows meets it. 'T' holds 0, 1"
     assert report.statements[0].reach == "not foreseen"
-    assert report.text().startswith("NOT ready to fit: 2 errors")
+    assert report.text().startswith("NOT ready to fit: 1 error")
+
+
+def test_a_condition_with_quotes_is_not_quoted_once_more(log):
+    sex = np.where(np.arange(400) < 380, "f", "m")
+    report, found = findings(log(sensitive_features={"sex": sex}), ["E[impact | sex == 'm'] >= 9"])
+    assert "group sex == 'm' is small" in found
+    assert "''" not in report.text()
 
 
 def test_a_small_group_is_a_warning(log):
@@ -38,7 +47,7 @@ def test_a_small_group_is_a_warning(log):
     group[:40] = 1
     report, found = findings(log(sensitive_features={"T": group}))
     assert report.ok
-    assert "below 30" in found["'T == 1' is small"].evidence
+    assert "below 30" in found["group T == 1 is small"].evidence
 
 
 def test_propensities_of_the_wrong_class_are_an_error(log):
@@ -55,7 +64,7 @@ def test_a_tiny_propensity_is_a_warning(log):
     table["propensity"][5] = 0.001
     _, found = findings(table)
     group = table["sensitive_features"]["T"][5]
-    finding = found[f"'T == {group}' got decisions that were next to impossible"]
+    finding = found[f"group T == {group} got decisions that were next to impossible"]
     assert "as much as 1,000" in finding.evidence
 
 
@@ -106,6 +115,37 @@ def test_an_impact_that_one_group_lacks_is_a_warning(log):
     table["impact"] = np.where(table["sensitive_features"]["T"] == 1, 0.0, table["impact"])
     _, found = findings(table)
     assert found["impact 'impact' is the same for all of T == 1"].severity == "warning"
+
+
+def test_the_t_bound_needs_rows_that_vary(log):
+    table = log(1000)
+    table["impact"] = np.where(table["sensitive_features"]["T"] == 1, 2.0, table["impact"])
+    text = "E[impact | T == 1] >= E_logged[impact | T == 1]"
+    report, found = findings(table, text)
+    assert "needs rows that vary" in found[f"no bound is foreseen: {text}"].evidence
+    (statement,) = report.statements
+    assert statement.alone.upper == np.inf
+    assert report.chance == 0
+    clf = ELFClassifier(text).fit(**table)
+    assert clf.certificate_.constraints[0].upper == np.inf  # as it was foreseen
+    assert "its rows do not vary" in clf.explain()
+
+
+def test_a_range_that_is_too_narrow_is_told_by_candidate_rows(log):
+    table = log()
+    table["impact"] = np.where(np.arange(400) % 7 == 0, 50.0, table["impact"])
+    _, found = findings(table, bound="betting", impact_range=(-9.0, 9.0))
+    evidence = found["fit would refuse these data"].evidence
+    assert "of 240 candidate rows (it goes from " in evidence
+    assert "to 50)" in evidence
+    assert "nan" not in evidence
+
+
+def test_of_a_torch_module_nothing_is_foreseen_and_that_is_said(log):
+    torch = pytest.importorskip("torch")
+    report, found = findings(log(), scorer=torch.nn.Linear(5, 2))
+    assert found["nothing is foreseen of a torch module"].severity == "note"
+    assert {statement.reach for statement in report.statements} == {"not foreseen"}
 
 
 @pytest.mark.parametrize(
@@ -187,7 +227,7 @@ def test_impacts_missing_for_a_reason_are_a_warning(log, people, by):
     kept = {n: v[~gone] for n, v in table.items() if n != "sensitive_features"}
     kept["sensitive_features"] = {"T": group[~gone]}
     _, found = findings(kept, left_out=people(table, gone))
-    where = "'T == 1' and the others" if by == "group" else "decisions"
+    where = "group T == 1 and the others" if by == "group" else "decisions"
     assert found[f"missing impact differs between {where}"].severity == "warning"
 
 

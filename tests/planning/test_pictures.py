@@ -39,12 +39,13 @@ def test_the_text_says_everything():
     assert [line.count("#") for line in lines] == [8, 16, 24, 37]
     assert [line.split()[-1] for line in lines] == ["10", "10", "extrapolated", "extrapolated"]
     assert len({line.index("|") for line in lines}) == 1
+    assert "*" not in text  # nothing that looks like a footnote to a mark that is not there
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"improvement": 0.05}, "better by 0.05 than the constraints ask"),
+        ({"improvement": 0.05}, "better by 0.05 than the constraints ask (between 3,000"),
         ({"high": None}, "3,000 or more"),
         ({"verdict": "infeasible", "rows": None, "low": None, "high": None}, "No number of rows"),
         ({"verdict": "too uncertain", "rows": None, "high": None}, "cannot tell how many"),
@@ -71,6 +72,16 @@ def test_the_picture_stands_for_itself():
     assert "currentColor" in text
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
     assert "<script" not in text
+
+
+def test_the_picture_says_what_it_shows():
+    picture = ET.fromstring(PLAN.svg())
+    words = [text.text for text in picture.findall(SVG + "text")]
+    for said in ("How many rows a solution takes", "probability of a solution", "100 %"):
+        assert said in words
+    assert "rows in all (logarithmic)" in words
+    drawn = [part.tag.removeprefix(SVG) for part in picture]
+    assert drawn.index("polygon") < drawn.index("line")  # the grid is drawn over the band
 
 
 def test_all_points_lie_inside_the_picture():

@@ -196,7 +196,21 @@ def test_several_impacts():
 def test_cross_fitting_says_that_rows_were_seen():
     plan = plan_rows(classifier(split="crossfit", folds=3), logged(), fits=3)
     assert plan.rows is not None
-    assert any("must not be among the rows" in note for note in plan.notes)
+    assert "LOOKED at impacts of rows that split='crossfit' would TEST" in plan.notes[0]
+    assert plan.notes[0] in plan.text()
+    assert not any("LOOKED" in note for note in usual().notes)
+
+
+def test_propensities_that_do_not_fit_are_refused_as_fit_does():
+    draw = POPULATION.sample(1_000, 1)
+    wrong = {**draw.logged, "propensity": np.where(draw.decision == 1, 0.9, 0.1)}
+    data = LoggedData(draw.features, draw.label, **wrong)
+    with pytest.raises(DataError, match="the propensities do not fit the decisions") as caught:
+        plan_rows(classifier(), data, fits=3)
+    assert "chance explains" in caught.value.message
+    assert "probability of the decision that was logged" in caught.value.hint
+    # What needs no propensities is planned whatever they are.
+    assert plan_rows(classifier("accuracy >= 0.6"), data, fits=3).rows is not None
 
 
 def test_a_regressor():

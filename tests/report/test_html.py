@@ -103,7 +103,10 @@ def test_the_verdict_comes_first_and_then_the_promise(certificate, page):
     after = flat(page.text).split(verdict(certificate), 1)[1]
     before_sections = after.split("Contents", 1)[0][:4000]
     if certificate.constraints:
-        assert "confidence means" in before_sections
+        assert 'confidence means, if all that it rests on holds (see "What it rests on")' in after
+        assert ("if the search is stable" in before_sections) == (certificate.split == "crossfit")
+        asymptotic = any(result.kind == "asymptotic" for result in certificate.constraints)
+        assert ("with few rows that rate may be exceeded" in before_sections) == asymptotic
         assert "it does not say that this very model keeps them" in before_sections
         assert "That counts also the repetitions in which no model is let out" in before_sections
     else:
@@ -212,6 +215,53 @@ def test_a_model_from_elsewhere_is_spoken_of_as_such(of_kind, parsed):
     assert "The rows were divided at random" in ours
     assert "The rows were divided" not in theirs
     assert "The model is from elsewhere." in theirs
+
+
+def test_ends_that_are_not_known_are_none(of_kind, parsed):
+    page = parsed(Report(of_kind("solution")).html())
+    moments = next(table for table in page.tables if table.caption.startswith("Moments"))
+    words = [words for *_, words in moments.cells]
+    assert "none" in words
+    assert not {"inf", "-inf"} & set(words)
+    known = parsed(Report(of_kind("finite")).html())
+    moments = next(table for table in known.tables if table.caption.startswith("Moments"))
+    assert "none" not in [words for *_, words in moments.cells]
+
+
+@pytest.mark.parametrize(
+    ("kind", "way"),
+    [
+        ("solution", "around a constant"),
+        ("violated", "plain importance weighting"),
+        ("regression", "the doubly robust form"),
+    ],
+)
+def test_how_the_new_impact_is_estimated_is_said(kind, way, of_kind, parsed):
+    assert way in flat(parsed(Report(of_kind(kind)).html()).text)
+
+
+def test_a_line_up_of_one_model_is_a_sentence(of_kind, parsed):
+    found = of_kind("solution")
+    assert found.trade_off is not None
+    one = replace(found, trade_off=replace(found.trade_off, models=found.trade_off.models[:1]))
+    page = parsed(Report(one).html())
+    assert "One model stood in line" in flat(page.text)
+    assert not [drawn for drawn in page.drawings if "over their loss" in drawn]
+    assert "One model stood in line" not in flat(parsed(Report(found).html()).text)
+
+
+def test_the_mark_at_one_is_drawn_over_the_bars(of_kind):
+    text = Report(of_kind("solution")).html()
+    drawn = text[text.index("Importance weights of everyone") :]
+    bars, mark = drawn.index('class="new"'), drawn.index('class="zero"')
+    assert bars < drawn.index('class="ground"') < mark < drawn.index("</desc>", mark)
+
+
+def test_old_and_new_have_scales_of_their_own(of_kind):
+    text = Report(of_kind("solution")).html()
+    drawn = text[text.index("Probability of the logged decision, everyone") :]
+    old = drawn[: drawn.index('class="old"')].rsplit('d="', 1)[1]
+    assert "V0H" in old  # the highest bar reaches the top, however high the others are
 
 
 def test_weights_that_leave_few_rows_are_a_reason(of_kind, parsed):

@@ -68,6 +68,14 @@ def test_what_users_wrote_is_text(of_kind, parsed):
         assert flat(words) in shown
 
 
+def test_words_and_names_are_apart(of_kind):
+    text = Report(of_kind("solution")).markdown()
+    assert "\n### decision `1`\n" in text
+    names = ", ".join(f"`{name}`" for name in of_kind("solution").roles.features)
+    assert ", " in names
+    assert f"| {names} |" in text
+
+
 def test_violated_assumptions_are_loud(of_kind):
     assert "> **2 assumptions do NOT hold" in Report(of_kind("violated")).markdown()
 

@@ -175,6 +175,10 @@ def digest(certificate, **changes):
     return replace(certificate, digests=replace(certificate.digests, **changes))
 
 
+def candidate(certificate, **changes):
+    return replace(certificate, candidate=replace(certificate.candidate, **changes))
+
+
 #: What was changed; of which certificate; how; and the levels that see it.
 FORGERIES = {
     "verdict": ("no solution", lambda c: result(c, passed=True), "2, 3"),
@@ -286,6 +290,19 @@ FORGERIES = {
             ),
         ),
         "3",
+    ),
+    "chance to pass above 1": ("default", lambda c: candidate(c, predicted_pass=1.5), "2"),
+    "number of policies below 0": ("default", lambda c: candidate(c, evaluations=-1), "2"),
+    "loss that is no number": ("crossfit", lambda c: candidate(c, loss=float("nan")), "2"),
+    "infinite loss in line": (
+        "default",
+        lambda c: replace(
+            c,
+            trade_off=replace(
+                c.trade_off, models=nth(c.trade_off.models, 0, loss=float("inf"))
+            ),
+        ),
+        "2",
     ),
     "classes": ("static", lambda c: replace(c, classes=("yes", "no")), "3"),
     "columns": ("default", lambda c: replace(c, roles=replace(c.roles, label=False)), "3"),

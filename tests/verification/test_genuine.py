@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 import elfair
 from elfair import ELFClassifier, LoggedData, certify, load, verify
 from elfair.certificate import GroupCount, LeftOut, Provenance, Version
+from elfair.errors import InputError
 from elfair.partition import SealedHalf
 from elfair.verification.recomputation import recomputed
 
@@ -79,11 +81,18 @@ def test_fitting_again_is_skipped_in_other_versions(case):
     certificate, data, model = case("dr")
     versions = (*certificate.versions[:-1], Version("scikit-learn", "0.1"))
     other = replace(certificate, versions=versions)
-    (search,) = (
-        c for c in verify(other, data=data, model=model, refit=True).checks if c.name == "search"
-    )
+    verification = verify(other, data=data, model=model, refit=True)
+    (search,) = (c for c in verification.checks if c.name == "search")
     assert search.status == "skipped"
     assert "scikit-learn 0.1" in search.detail
+    assert verification.falls_short
+    assert (verification.passed, verification.complete) == (True, False)
+    last = verification.text().splitlines()[-1]
+    assert last == "NOT COMPLETE: the search was to be repeated and could not be"
+    not_asked = verify(other, data=data, model=model)
+    assert not not_asked.falls_short
+    assert "NOT COMPLETE" not in not_asked.text()
+    assert "(refit)" in not_asked.text()  # a word of the command and of Python
 
 
 def test_a_model_found_otherwise_is_seen_by_fitting_again(case):
@@ -264,11 +273,31 @@ def test_what_cannot_be_read_is_one_failed_check(certificate):
     assert "NOT VERIFIED" in verification.text()
 
 
-@pytest.mark.parametrize("data", ["rows", 3, [[0.0]]])
+@pytest.mark.parametrize("data", ["loans.csv", 3, [[0.0]]])
+def test_data_that_are_no_rows_are_refused(case, data):
+    with pytest.raises(InputError, match="must be a LoggedData, or a ContinuousData") as told:
+        verify(case("default").certificate, data=data)
+    assert "verify_files" in told.value.hint
+
+
 @pytest.mark.parametrize("model", ["model", 3, [[0.5]], object()])
-def test_rows_and_models_that_are_none_fail_and_do_not_crash(case, data, model):
+def test_models_that_are_none_fail_and_do_not_crash(case, model):
     for kind in ("default", "certify", "crossfit", "no constraints"):
-        verification = verify(case(kind).certificate, data=data, model=model, source="nowhere")
-        failed = names(verification, "failed")
-        assert {"data", "split", "results"} <= failed
+        certificate, data, _ = case(kind)
+        verification = verify(certificate, data=data, model=model, source="nowhere")
+        assert {"model", "results"} <= names(verification, "failed")
         assert not verification.passed
+
+
+def test_one_of_a_kind_is_singular(case):
+    data = LoggedData([[0.0]] * 400, [0, 1] * 200)
+    text = verify(certify([0.2, 0.7] * 200, data, "accuracy >= 0.7")).text()
+    assert "1 statement asked for, 1 tested" in text
+    assert not re.search(r"\b1 (statements|warnings|bounds|linear forms|groups|checks)\b", text)
+
+
+def test_what_is_printed_is_the_text_and_what_is_inspected_is_short(case):
+    verification = verify(case("default").certificate)
+    assert str(verification) == verification.text()
+    assert len(repr(verification)) < 120
+    assert repr(verification).startswith("Verification(passed=True, complete=False, ")

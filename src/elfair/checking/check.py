@@ -28,7 +28,7 @@ from elfair.language import Condition
 from elfair.lookahead import require_foreseeable
 from elfair.points import settle
 from elfair.search import Selection
-from elfair.search.module import ModuleFamily
+from elfair.search.module import ModuleFamily, is_module
 from elfair.statistics import impact_of
 
 Floats = NDArray[np.float64]
@@ -113,7 +113,9 @@ class _Check:
         halves, prepared = self.halves, None
         conditions = list(dict.fromkeys([None, *conditions_of(self.claims)]))
         groups = [describe(given, halves, self.left_out, []) for given in conditions]
-        found = [*refused, *findings.of_sizes(groups if self.claims else [], self.fitting.crossfit)]
+        found = [*refused]
+        if self.claims:
+            found += findings.of_sizes(conditions, groups, halves.everyone, self.fitting.crossfit)
         if not any(finding.severity == "error" for finding in found):
             try:
                 prepared = self._prepared()
@@ -256,6 +258,13 @@ class _Check:
                 "nothing is foreseen of impacts",
                 "split='crossfit' tests every row, so that none may be looked at before",
                 "split='random' keeps a candidate half, which may.",
+            )
+        elif is_module(self.fitting.parameters.get("scorer")):
+            yield Finding(
+                "note",
+                "nothing is foreseen of a torch module",
+                "it would have to be trained several times over; rows and columns were looked at",
+                "check with scorer=None says what a linear model would reach.",
             )
         elif self.fitting.parameters["candidate_tuning"]:
             yield Finding(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import isinf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,8 @@ from elfair.data import LoggedData
 from elfair.errors import ElfairError
 from elfair.language import Condition, holds, uses_label
 from elfair.remarks import FEW_ROWS
-from elfair.support import misfit
+from elfair.statistics import values_of
+from elfair.support import MISFIT, misfit
 
 #: A logged decision less probable than this weighs more than a hundred people.
 TINY = 0.01
@@ -32,10 +34,23 @@ def refusal(error: ElfairError) -> Finding:
     return Finding("error", "fit would refuse these data", error.message, error.hint or "")
 
 
-def of_sizes(groups: Sequence[GroupCheck], crossfit: bool) -> Iterator[Finding]:
-    """Groups too small for the test, or for what it promises."""
+def of_sizes(
+    conditions: Sequence[Condition | None],
+    groups: Sequence[GroupCheck],
+    data: LoggedData,
+    crossfit: bool,
+) -> Iterator[Finding]:
+    """Groups that nobody is in, or too small for the test, or for what it promises."""
     hint = "merge groups, check how the condition spells its values, or collect more of them."
-    for group in groups:
+    for given, group in zip(conditions, groups, strict=True):
+        if group.candidate == group.held_out == 0 and not group.expected:
+            yield Finding(
+                "error",
+                f"nobody is in group {group.condition}",
+                f"none of {data.n} rows meets it.{values_of(given, data)}".removesuffix("."),
+                "check how the condition spells its values.",
+            )
+            continue
         halves = [("held-out", group.held_out)]
         if not crossfit:
             halves.append(("candidate", group.candidate))
@@ -43,19 +58,10 @@ def of_sizes(groups: Sequence[GroupCheck], crossfit: bool) -> Iterator[Finding]:
             if size is not None and size < FEW_ROWS:
                 yield Finding(
                     "error" if size < 2 else "warning",
-                    f"'{group.condition}' is too small"
-                    if size < 2
-                    else f"'{group.condition}' is small",
+                    f"group {group.condition} is {'too small' if size < 2 else 'small'}",
                     f"{size} {half} rows meet it (below {2 if size < 2 else FEW_ROWS})",
                     hint,
                 )
-
-
-#: What may be wrong with propensities that do not fit.
-MISFIT = (
-    "a propensity is the probability of the decision that was logged, and not of some class, given "
-    "everything that the decision used; and no feature may be known only after the decision."
-)
 
 
 def of_propensities(data: LoggedData, groups: Sequence[GroupCheck]) -> Iterator[Finding]:
@@ -90,7 +96,7 @@ def of_propensities(data: LoggedData, groups: Sequence[GroupCheck]) -> Iterator[
             )
             yield Finding(
                 "warning",
-                f"'{group.condition}' got decisions that were next to impossible",
+                f"group {group.condition} got decisions that were next to impossible",
                 f"the smallest propensity is {group.overlap.smallest:.2g} ({few} rows are below "
                 f"{TINY:g}): one person may weigh as much as {group.overlap.largest_weight:,.0f}",
                 "log more exploration, or pass the fitted model as behavior, so that the new model "
@@ -100,7 +106,7 @@ def of_propensities(data: LoggedData, groups: Sequence[GroupCheck]) -> Iterator[
             if group.held_out is not None and first.ess < FEW_ROWS <= group.held_out:
                 yield Finding(
                     "warning",
-                    f"a few people of '{group.condition}' would decide the result",
+                    f"a few people of group {group.condition} would decide the result",
                     f"effective sample size {first.ess:.0f} of {group.held_out} held-out rows under"
                     " the first model",
                     "log more exploration, or a model nearer to the old one.",
@@ -126,7 +132,7 @@ def of_missing_impact(
         if given is not None and not uses_label(given):
             here, gone = holds(given, data), holds(given, left_out)
             counts = [[int(x.sum()) for x in (here, gone)], [int((~x).sum()) for x in (here, gone)]]
-            tables.append((f"between '{given}' and the others", ["inside", "others"], counts))
+            tables.append((f"between group {given} and the others", ["inside", "others"], counts))
     if data.decision_index is not None and left_out.decision is not None:
         names = [str(name) for name in data.classes]
         counts = [
@@ -187,11 +193,19 @@ def of_people(data: LoggedData, impact_conditions: Sequence[Condition | None]) -
 def of_statements(statements: Sequence[StatementCheck]) -> Iterator[Finding]:
     """Statements that even a model made for them alone would hardly pass."""
     for statement in statements:
-        if statement.alone is not None and statement.reach.startswith("out of reach"):
+        if statement.alone is not None and isinf(statement.alone.upper):
+            yield Finding(
+                "warning",
+                f"no bound is foreseen: {statement.statement}",
+                "its candidate rows do not vary, whatever the model; the t bound needs rows that "
+                "vary",
+                "was the right column read, and measured? A finite-sample bound does without.",
+            )
+        elif statement.alone is not None and statement.reach.startswith("out of reach"):
             at_any = statement.reach.endswith("any number of rows")
             yield Finding(
                 "warning",
-                f"'{statement.statement}' is {statement.reach}",
+                f"{statement.reach}: {statement.statement}",
                 f"a model made for it alone is foreseen to have g = {statement.alone.estimate:.4g} "
                 f"and to pass with probability {statement.alone.chance:.2g}",
                 "loosen it, or give the model more features or a scorer."

@@ -22,7 +22,7 @@ fit returned a model in 2: a test at the edge passes with probability delta, and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import sqrt
+from math import isfinite, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +33,7 @@ from elfair.checking.bench import MEAN, Bench
 from elfair.checking.record import Forecast, Reach
 from elfair.constraints import Plan
 from elfair.data import LoggedData
+from elfair.evidence import is_silent
 from elfair.requirements import Levels, Requirement
 from elfair.search import Selection
 from elfair.targets import Target
@@ -76,15 +77,18 @@ def foresee(
     judged = [_judged(*search, n_test, n) for search in searches]
     shares = np.array([search[3].n / n for search in searches])
     found = []
+    compiled = whole[1].compile(whole[2])
     for j, claim in enumerate(whole[1].claims):
         of_kinds = [_joined([fold[kind][j] for fold in judged], shares) for kind in range(3)]
+        if any(map(is_silent, compiled[j].tails)):  # as the test says it
+            of_kinds = [Forecast(each.estimate, np.inf, 0.0) for each in of_kinds]
         *_, together = of_kinds
         # Where several models are as good as certain to pass, the lowest bound is the best.
         alone = max(of_kinds, key=lambda forecast: (round(forecast.chance, 2), -forecast.upper))
         reach: Reach = "likely" if alone.chance >= LIKELY else "uncertain"
         if alone.chance < claim.delta:  # a model that changes nothing passes as often
             reach = "out of reach at this number of rows"
-            if _never(whole, n_test, j):
+            if isfinite(alone.upper) and _never(whole, n_test, j):
                 reach = "out of reach at any number of rows"
         found.append(Foreseen(alone, together, reach))
     return found

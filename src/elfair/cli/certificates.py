@@ -9,7 +9,7 @@ import click
 from elfair.cli.delivery import deliver
 from elfair.visible import visible
 
-#: What `verify` says where a check failed.
+#: What `verify` says where a check failed, or one that was asked for could not be made.
 NOT_VERIFIED = 1
 
 _certificate = click.argument("certificate", type=click.Path(path_type=Path))
@@ -64,8 +64,8 @@ def verify(
     """Recompute a certificate: digests, arithmetic, and with data and model everything.
 
     The query that a certificate holds is shown, and asked only if --query repeats it. What could
-    not be checked is said to be skipped. Exit code 0: no check failed; 1: some did; 2:
-    the input makes no sense.
+    not be checked is said to be skipped. Exit code 0: no check failed; 1: some did, or the search
+    was to be repeated and could not be; 2: the input makes no sense.
     """
     from elfair.study.secrets import without_secrets
     from elfair.verification import verify_files
@@ -74,5 +74,5 @@ def verify(
         click.echo(visible(f"{without_secrets(data)} is asked: {without_secrets(query)}"), err=True)
     checked = verify_files(certificate, data=data, query=query, model=model, refit=refit)
     click.echo(visible(checked.to_json() if as_json else checked.text()))
-    if not checked.passed:
+    if not checked.passed or checked.falls_short:
         click.get_current_context().exit(NOT_VERIFIED)

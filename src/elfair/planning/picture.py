@@ -14,8 +14,9 @@ from elfair.planning.record import CurvePoint, RowPlan
 from elfair.planning.text import headline
 from elfair.report.svg import Svg, element, written
 
-WIDTH, HEIGHT = 640, 360
-LEFT, RIGHT, TOP, BOTTOM = 56, 620, 24, 304
+WIDTH, HEIGHT = 640, 380
+LEFT, RIGHT, TOP, BOTTOM = 72, 620, 44, 324
+TITLE = "How many rows a solution takes"
 
 
 def svg(plan: RowPlan) -> str:
@@ -36,14 +37,19 @@ def svg(plan: RowPlan) -> str:
         "svg",
         element("title", written(headline(plan))),
         element("desc", written(_described(points))),
+        _label(LEFT, 20, TITLE, anchor="start", font_size=15, font_weight=600),
+        # Under the grid, which would be lost below it.
+        element("polygon", points=across.path([*upper, *lower]), opacity=0.12),
         *across.ticks(),
         *_levels(),
-        element("polygon", points=across.path([*upper, *lower]), opacity=0.12),
         *_curve(across, tried),
         *_curve(across, beyond, stroke_dasharray="7 5"),
         *(_dot(across, point) for point in tried),
         *_wanted(plan, across),
-        _label((LEFT + RIGHT) / 2, HEIGHT - 8, "rows in all"),
+        _label((LEFT + RIGHT) / 2, HEIGHT - 8, "rows in all (logarithmic)"),
+        _label(
+            0, 0, "probability of a solution", transform=f"translate(16 {_y(0.5):g}) rotate(-90)"
+        ),
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {WIDTH} {HEIGHT}",
         role="img",
@@ -101,7 +107,11 @@ class _Across:
         powers = range(floor(self._low), ceil(self._high) + 1)
         all_rows = [step * 10**power for power in powers for step in steps]
         shown = [rows for rows in all_rows if self._low <= log10(rows) <= self._high]
-        return [_label(self.x(rows), BOTTOM + 18, f"{rows:,}") for rows in shown]
+        places = [(self.x(rows), f"{rows:,}") for rows in shown]
+        return [
+            *(_line(x, TOP, x, BOTTOM, opacity=0.15) for x, _ in places),
+            *(_label(x, BOTTOM + 18, words) for x, words in places),
+        ]
 
 
 def _y(level: float) -> float:
@@ -112,7 +122,7 @@ def _levels() -> list[Svg]:
     lines = []
     for percent in (0, 25, 50, 75, 100):
         y = _y(percent / 100)
-        lines.append(_line(LEFT, y, RIGHT, y, opacity=0.2))
+        lines.append(_line(LEFT, y, RIGHT, y, opacity=0.3))
         lines.append(_label(LEFT - 6, y + 4, f"{percent} %", anchor="end"))
     return lines
 
@@ -148,8 +158,8 @@ def _line(x1: float, y1: float, x2: float, y2: float, **how: str | float) -> Svg
     return element("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke="currentColor", **how)
 
 
-def _label(x: float, y: float, said: str, anchor: str = "middle") -> Svg:
-    return element("text", written(said), x=x, y=y, text_anchor=anchor)
+def _label(x: float, y: float, said: str, anchor: str = "middle", **how: str | float) -> Svg:
+    return element("text", written(said), x=x, y=y, text_anchor=anchor, **how)
 
 
 def _described(points: tuple[CurvePoint, ...]) -> str:

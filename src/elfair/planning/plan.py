@@ -23,6 +23,7 @@ from elfair.planning.record import RowPlan
 from elfair.planning.trials import FEWEST_ROWS, STEP, binding, grow
 from elfair.remarks import FEW_ROWS
 from elfair.statistics import impact_of
+from elfair.support import misfit
 from elfair.targets import Target
 
 #: No number of rows is named beyond so many times those at hand.
@@ -30,8 +31,8 @@ HORIZON = 100
 #: Parts are never smaller than this.
 SMALLEST = 32
 CROSSFIT = (
-    "split='crossfit' tests every row: those that this plan looked at must not be among the rows "
-    "of the fit, or they have been seen before their test"
+    "this plan LOOKED at impacts of rows that split='crossfit' would TEST: fit other rows, or they "
+    "have been seen before their test, and the stated confidence is not backed"
 )
 
 
@@ -101,6 +102,9 @@ def plan_rows(
             "a model from any number of rows.",
             hint="give the estimator constraints.",
         )
+    fit = misfit(data) if any(_is_about_impact(each, data) for each in fitting.claims) else None
+    if fit is not None and not fit.is_chance:
+        raise fit.refusal
     if improvement is not None:
         fitting = replace(fitting, claims=_improved(fitting.claims, data, float(improvement)))
     candidate, _ = partition(data, **fitting.split)
@@ -117,9 +121,8 @@ def plan_rows(
     curves = fit_curves(sizes, ceiling, candidate.n, tested, fitting.seed)
     answer = find_rows(curves, sizes, share, HORIZON * data.n)
     rows, largest = answer.rows, sizes[-1].rows
-    notes = notes_on(answer, curves, sizes, share, data.n)
-    if fitting.crossfit:
-        notes.append(CROSSFIT)
+    notes = [CROSSFIT] if fitting.crossfit else []
+    notes += notes_on(answer, curves, sizes, share, data.n)
     if rows is not None:
         few = [name for name, part in shares.items() if tested * part * rows < FEW_ROWS]
         notes += [f"fewer than {FEW_ROWS} rows with {name} would be tested" for name in few]
@@ -162,11 +165,7 @@ def _check_options(share: Any, improvement: Any, fits: Any) -> None:
 
 def _improved(claims: tuple[Claim, ...], data: LoggedData, by: float) -> tuple[Claim, ...]:
     """The claims with so much to spare, where they are about impacts under the new model."""
-    about = [
-        bool(claim.statistics)
-        or any(not mean.logged and impact_of(mean, data) is not None for mean in claim.means)
-        for claim in claims
-    ]
+    about = [_is_about_impact(claim, data) for claim in claims]
     if not any(about):
         raise InputError(
             "improvement is on the scale of an impact, and no constraint is about one.",
@@ -174,6 +173,13 @@ def _improved(claims: tuple[Claim, ...], data: LoggedData, by: float) -> tuple[C
         )
     return tuple(
         _with_room(claim, by) if yes else claim for claim, yes in zip(claims, about, strict=True)
+    )
+
+
+def _is_about_impact(claim: Claim, data: LoggedData) -> bool:
+    """Whether it speaks of an impact under the new model, which is told by propensities."""
+    return bool(claim.statistics) or any(
+        not mean.logged and impact_of(mean, data) is not None for mean in claim.means
     )
 
 

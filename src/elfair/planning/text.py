@@ -22,16 +22,18 @@ def text(plan: RowPlan) -> str:
         lines.append(f"Of them with {groups}.")
     lines += [f"What needs them: {plan.binding}", "", *_curve(plan)]
     if plan.notes:
-        lines += ["", *(f"* {note}" for note in plan.notes)]
+        lines += ["", *(f"- {note}" for note in plan.notes)]
     return "\n".join(lines)
 
 
 def headline(plan: RowPlan) -> str:
     """The answer in one sentence."""
-    what = "a solution"
+    wanted = f"a solution with probability {plan.share:g}"
     if plan.improvement is not None:
-        what += f" that is better by {plan.improvement:g} than the constraints ask,"
-    wanted = f"{what} with probability {plan.share:g}"
+        wanted = (
+            f"with probability {plan.share:g} a solution that is better by {plan.improvement:g} "
+            "than the constraints ask"
+        )
     if plan.verdict == "infeasible":
         return f"No number of rows would give {wanted}, as far as these rows can tell."
     if plan.rows is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isinf
+
 from elfair.certificate import NOT_STATED, Certificate, ConstraintResult, GroupRecord
 from elfair.certificate.statement import HOW_TO_VERIFY
 from elfair.report.blocks import (
@@ -22,6 +24,7 @@ from elfair.report.marks import group_name
 from elfair.report.words import count, exact, number, numbered, pass_or_fail, rate
 from elfair.rounding import raised
 
+RESTS_ON = "What it rests on"
 SPLITS = {
     "random": "The rows were divided at random, by seed and row.",
     "stratified": "The rows were divided at random within strata.",
@@ -210,7 +213,8 @@ def moments(certificate: Certificate) -> Section | None:
                 name,
                 group_name(part.condition),
                 count(part.n),
-                *map(exact, (part.mean, part.variance, part.low, part.high)),
+                *map(exact, (part.mean, part.variance)),
+                *("none" if isinf(end) else exact(end) for end in (part.low, part.high)),
             )
             for name, tail in tails
             for part in tail.parts
@@ -219,7 +223,7 @@ def moments(certificate: Certificate) -> Section | None:
     )
     said = (
         "From these numbers an auditor can compute the t bounds again, without the rows. Lowest "
-        "and highest are the ends of a row that hold whatever the rows are."
+        "and highest are the ends of a row that hold whatever the rows are, or none."
     )
     shared = [name for name, tail in tails if not tail.disjoint]
     if shared:
@@ -254,7 +258,7 @@ def assumptions(certificate: Certificate) -> Section | None:
     known: tuple[tuple[Line, Line], ...] = tuple(
         (name, meaning) for name, meaning in STATUSES.items()
     )
-    return Section("assumptions", "What it rests on", (Definitions(known), table))
+    return Section("assumptions", RESTS_ON, (Definitions(known), table))
 
 
 def multiplicity(certificate: Certificate) -> Section:

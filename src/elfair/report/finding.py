@@ -39,7 +39,9 @@ def trade_off(certificate: Certificate) -> Section | None:
     if len(of.series) > MOST_DRAWN:
         said = f"The first {MOST_DRAWN} of {len(of.series)} are shown; the certificate has all."
         blocks.append(Paragraph(said))
-    if series:
+    if len(of.models) == 1:
+        blocks.append(Paragraph("One model stood in line: there is no other to compare it with."))
+    elif series:
         blocks.append(panels.line_up(series, of.models, found.objective))
     table = Table(
         "The models in line, on candidate rows",

@@ -19,7 +19,7 @@ def page(document: Document) -> str:
     document : Document
         The report.
     """
-    return _templates().get_template("page.html").render(document=document)
+    return _templates().get_template("page.html").render(document=document) + "\n"
 
 
 def fragment(document: Document, shown: tuple[Block, ...]) -> str:

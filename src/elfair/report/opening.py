@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from elfair.certificate import NOT_STATED, Certificate, violation
+from elfair.report.account import RESTS_ON
 from elfair.report.blocks import Alarm, Block, Bullets, Paragraph, Section
 from elfair.report.strips import statements
 from elfair.report.words import confidence, count, plural, rate
@@ -50,21 +51,22 @@ def _promise(certificate: Certificate) -> list[str]:
     if not certificate.constraints:
         return ["Nothing was tested, and nothing is promised about this model."]
     often = rate(certificate.joint_delta)
+    stable = ", if the search is stable" if certificate.split == "crossfit" else ""
     promise = [
-        f"What {confidence(certificate.joint_delta)} confidence means: if all this were repeated "
-        "again and again, each time with other people from the same population, then a model that "
-        f"breaks one of the statements below would be let out in at most {often} of all "
-        "repetitions. That counts also the repetitions in which no model is let out, and it does "
-        f"not say that this very model keeps them with probability "
-        f"{confidence(certificate.joint_delta)}: where no model can keep them, every model that "
-        "is let out breaks them."
+        f"What {confidence(certificate.joint_delta)} confidence means, if all that it rests on "
+        f'holds (see "{RESTS_ON}"){stable}: were all this repeated again and again, each time with '
+        "other people from the same population, then a model that breaks one of the statements "
+        f"below would be let out in at most {often} of all repetitions. That counts also the "
+        "repetitions in which no model is let out, and it does not say that this very model keeps "
+        f"them with probability {confidence(certificate.joint_delta)}: where no model can keep "
+        "them, every model that is let out breaks them."
     ]
     asymptotic = any(result.kind == "asymptotic" for result in certificate.constraints)
     promise.append(
         "It is about expected impact, averaged over groups, and not about single people; about "
         "these statements, as they are written, and not about fairness in every sense. "
         + (
-            "It holds in the limit of many rows, and close to it with fewer."
+            "It holds in the limit of many rows; with few rows that rate may be exceeded somewhat."
             if asymptotic
             else "It holds for any number of rows."
         )

@@ -42,8 +42,10 @@ def weights(groups: Sequence[GroupPicture], bins: range) -> Panels:
                 drawing(
                     128,
                     f"Importance weights of {group.condition}, {group.n} rows.",
-                    element("line", x1=one, x2=one, y1=4, y2=104, class_="zero"),
                     bars(counts, max(counts, default=1), 8, 96, "new"),
+                    # Over the bars, on a ground of its own: at 1 the bars are highest.
+                    element("line", x1=one, x2=one, y1=0, y2=104, class_="ground"),
+                    element("line", x1=one, x2=one, y1=0, y2=104, class_="zero"),
                     ruler(104, labels),
                     description=IN_TABLE,
                 ),
@@ -71,7 +73,6 @@ def overlap(groups: Sequence[GroupPicture]) -> Panels:
         assert group.propensities is not None
         assert group.probabilities is not None
         old, new = group.propensities, group.probabilities
-        most = max(*old.counts, *new.counts)
         labels = [(edge, f"{edge:g}") for edge in (0.0, 0.25, 0.5, 0.75, 1.0)]
         panels.append(
             (
@@ -79,8 +80,8 @@ def overlap(groups: Sequence[GroupPicture]) -> Panels:
                 drawing(
                     150,
                     f"Probability of the logged decision, {group.condition}, {group.n} rows.",
-                    bars(old.counts, most, 4, 60, "old"),
-                    bars(new.counts, most, 66, 60, "new", down=True),
+                    bars(old.counts, max(old.counts), 4, 60, "old"),
+                    bars(new.counts, max(new.counts), 66, 60, "new", down=True),
                     label("old", "0%", "start", 12),
                     label("new", "0%", "start", 124),
                     ruler(65, [], 0),
@@ -91,8 +92,8 @@ def overlap(groups: Sequence[GroupPicture]) -> Panels:
         )
     return Panels(
         "The probability of the decision that was taken: above, under the old model that took it; "
-        "below, hanging, under the new one. Where the new model puts weight on decisions that "
-        "the old one hardly ever took, the log says little about it.",
+        "below, hanging, under the new one; each has a scale of its own. Where the new model puts "
+        "weight on decisions that the old one hardly ever took, the log says little about it.",
         tuple(panels),
         (
             Key(sign(element("rect", x=2, y=2, width=12, height=12, class_="old")), "old model"),

@@ -16,7 +16,7 @@ def impact_by_group(certificate: Certificate) -> Section | None:
     names = dict.fromkeys(each.impact for group in certificate.groups for each in group.impacts)
     if not names:
         return None
-    blocks: list[Block] = []
+    blocks: list[Block] = [Paragraph(_how_estimated(certificate))]
     for name in names:
         pictures = [
             (group.condition, each)
@@ -48,6 +48,22 @@ def impact_by_group(certificate: Certificate) -> Section | None:
             )
         )
     return Section("impact", "Impact by group, old and new", tuple(blocks))
+
+
+def _how_estimated(certificate: Certificate) -> str:
+    """Those who compute it themselves, in the simplest way, get slightly other numbers."""
+    ways = {
+        "is": "plain importance weighting: the mean of weight times impact",
+        "paired": "importance weighting around a constant, that is, k plus the mean of weight "
+        "times (impact - k), where k is the mean of the group's candidate rows"
+        + (", or an end of the declared range" if certificate.terms.impact_ranges else ""),
+        "dr": "the doubly robust form: what a model of the impact, fitted to candidate rows, "
+        "expects of the new decisions, plus importance weighting of what it gets wrong",
+    }
+    return (
+        "The old model's mean is that of the rows as they were logged. The new one's is estimated "
+        f"from the same rows by {ways[certificate.estimator]}."
+    )
 
 
 def decisions_by_group(certificate: Certificate) -> Section | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isinf, isnan
+from math import inf, isinf, isnan
 
 from elfair.certificate import Certificate, ConstraintResult, GroupRecord
 from elfair.language import EVERYONE
@@ -112,15 +112,16 @@ def verdict(certificate: Certificate) -> str:
         return "No constraint was given, so that nothing was tested."
     total = len(certificate.constraints)
     rows = f"the test on {certificate.n_fairness:,} held-out rows"
-    names = [each.name for each in certificate.violated]
-    doubt = f", but not all that it rests on holds ({'; '.join(names)})" if names else ""
+    names = "; ".join(each.name for each in certificate.violated)
     if not certificate.passed:
+        moreover = f" Moreover, not all that the test rests on holds ({names})." if names else ""
         return (
-            f"No solution found: {len(failed(certificate))} of {total} statements did not pass "
-            f"{rows}{doubt}."
+            f"No solution found: {len(failed(certificate))} of {plural(total, 'statement')} did "
+            f"not pass {rows}.{moreover}"
         )
+    doubt = f", but not all that it rests on holds ({names})" if names else ""
     what = {1: "the statement", 2: "both statements"}.get(total, f"all {total} statements")
-    return f"Solution found: {what} passed {rows}{doubt}."
+    return f"Solution found{doubt}: {what} passed {rows}."
 
 
 def seen(result: ConstraintResult) -> str:
@@ -133,6 +134,11 @@ def seen(result: ConstraintResult) -> str:
 
 def outlook(result: ConstraintResult) -> str:
     """Whether rows would help a statement that did not pass, and how many."""
+    if result.upper == inf and result.spread == 0:
+        return (
+            "its rows do not vary, so that there is no t bound: was the right column read, and "
+            "measured? A finite-sample bound does without"
+        )
     if result.estimate >= 0:
         return (
             "the estimate itself is on the wrong side: more rows would not help this model; "

@@ -7,6 +7,7 @@ from elfair.statistics.compiled import (
     logged_average,
     mean_part,
     require_rows,
+    values_of,
 )
 from elfair.statistics.impacts import Impact, asks_for_cost, impact_of, is_decided
 from elfair.statistics.rows import Rows
@@ -25,4 +26,5 @@ __all__ = [
     "logged_average",
     "mean_part",
     "require_rows",
+    "values_of",
 ]

@@ -257,13 +257,13 @@ def require_rows(given: Condition | None, count: int, n: int, known: LoggedData)
         what = EVERYONE if given is None else f"the condition '{given}'"
         raise DataError(
             f"{what} is met by {count} of the {n} rows of one part of the data; at least "
-            f"2 are needed in each.{_values_of(given, known)}",
+            f"2 are needed in each.{values_of(given, known)}",
             hint="check the values it compares with, merge small groups or leave them out "
             "(groups=), or collect more rows.",
         )
 
 
-def _values_of(given: Condition | None, data: LoggedData) -> str:
+def values_of(given: Condition | None, data: LoggedData) -> str:
     """What the columns of a condition hold, where that is a short list."""
     shown = []
     for name in sorted(columns_used(given)) if given is not None else ():

@@ -11,13 +11,13 @@ from typing import Any
 
 from elfair.assumptions import PROPENSITIES_FIT
 from elfair.certificate import Certificate, Provenance
-from elfair.checking.findings import MISFIT
 from elfair.classifier import ELFClassifier
-from elfair.errors import DataError, InputError
+from elfair.errors import InputError
 from elfair.regressor import ELFRegressor
 from elfair.study.data import StudyData
 from elfair.study.file import StudyFile
 from elfair.study.ledger import Ledger
+from elfair.support import does_not_fit
 
 #: What a model's file is called after "no solution found": nobody takes it for one to be used.
 MODEL, REJECTED = "model.elfair", "rejected.elfair"
@@ -115,11 +115,7 @@ def _require_fit(certificate: Certificate) -> None:
     """Refuse propensities that cannot be right, as `check` does: the result is not shown."""
     for each in certificate.violated:
         if each.name == PROPENSITIES_FIT:
-            raise DataError(
-                f"the propensities do not fit the decisions ({each.evidence}): no bound computed "
-                "with them means anything.",
-                hint=MISFIT,
-            )
+            raise does_not_fit(each.evidence)
 
 
 def encoding_of(study: StudyFile) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from elfair.certificate import Certificate
+from elfair.data import LoggedData
 from elfair.errors import InputError
 from elfair.verification.checks import LEVELS, Check, Verification, make
 
@@ -30,7 +31,7 @@ def verify(
     Three levels: *digests* (of the record, the rows, the split, the models), *arithmetic* (what
     follows from the moments and numbers in the record) and *recomputation* (the test is made again,
     and every number compared). A check that cannot be made is reported as skipped. Nothing is
-    raised, whatever the certificate holds.
+    raised, whatever the certificate holds; only data that are no rows are refused.
 
     Parameters
     ----------
@@ -70,6 +71,12 @@ def verify(
     from elfair.verification.recomputation import recomputation_checks
     from elfair.verification.studies import study_checks
 
+    if data is not None and not isinstance(data, LoggedData):
+        raise InputError(
+            f"data must be a LoggedData, or a ContinuousData. Got {type(data).__name__} instead.",
+            hint="a table is read as the study says by elfair verify --data, or "
+            "elfair.verification.verify_files.",
+        )
     found: list[Certificate] = []
 
     def read() -> str:
@@ -78,7 +85,7 @@ def verify(
 
     record = make("digests", "record", read)
     if not found:
-        return Verification((record,))
+        return Verification((record,), refit)
     (known,) = found
     return Verification(
         (
@@ -87,7 +94,8 @@ def verify(
             *arithmetic_checks(known),
             *study_checks(known, data),
             *recomputation_checks(known, data, model, refit=refit),
-        )
+        ),
+        refit,
     )
 
 
@@ -131,7 +139,8 @@ def verify_files(
     source = None if data is None or not Path(data).is_file() else data
     checked = verify(Path(certificate), data=rows, model=fitted, source=source, refit=refit)
     found = (*of_model, *of_rows, *checked.checks)
-    return Verification(tuple(sorted(found, key=lambda check: LEVELS.index(check.level))))
+    ordered = sorted(found, key=lambda check: LEVELS.index(check.level))
+    return Verification(tuple(ordered), refit)
 
 
 def _read(certificate: Certificate | str | bytes | os.PathLike[str]) -> Certificate:

@@ -13,6 +13,7 @@ from elfair.evidence import is_unseen
 from elfair.fairness_test import SHARED_ROWS
 from elfair.intervals import Formula
 from elfair.language import are_disjoint
+from elfair.report.words import plural
 from elfair.verification.bookkeeping import bookkeeping_checks
 from elfair.verification.checks import Check, SkippedError, make, require
 from elfair.verification.claims import check_answers, claims_of, condition_of, form_of
@@ -62,7 +63,7 @@ def _check_moments(record: Certificate) -> str:
             f"{where}: the estimate is {tail.estimate}, and the means add up to {total}",
         )
         _check_error(tail, where)
-    return f"{len(_tails(record))} linear forms"
+    return plural(len(_tails(record)), "linear form")
 
 
 def _check_part(part: PartRecord, where: str) -> None:
@@ -124,10 +125,11 @@ def _check_bounds(record: Certificate) -> str:
         )
     if needs_rows:
         raise SkippedError(
-            f"bound='{bound.name}' looks at every row of {needs_rows} of {len(_tails(record))} "
-            "linear forms, of which the record keeps moments; recomputation makes it again"
+            f"bound='{bound.name}' looks at every row of {needs_rows} of "
+            f"{plural(len(_tails(record)), 'linear form')}, of which the record keeps moments; "
+            "recomputation makes it again"
         )
-    return f"{len(_tails(record))} bounds at level 1 - delta"
+    return f"{plural(len(_tails(record)), 'bound')} at level 1 - delta"
 
 
 def upper_of(tail: TailRecord, bound: Bound) -> float | None:
@@ -182,10 +184,10 @@ def _check_formulas(record: Certificate) -> str:
         )
     if unread:
         raise SkippedError(
-            f"{unread} of {len(record.constraints)} statements stand in for a statistic in a way "
-            "that no text says; recomputation makes them again"
+            f"{unread} of {plural(len(record.constraints), 'statement')}: what they put in the "
+            "place of a statistic is in no text; recomputation makes them again"
         )
-    return f"{len(record.constraints)} statements"
+    return plural(len(record.constraints), "statement")
 
 
 def _formula(result: ConstraintResult, claims: tuple[Claim, ...]) -> tuple[Formula | None, bool]:

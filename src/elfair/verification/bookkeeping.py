@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from math import inf
+from math import inf, isfinite
 
 from elfair.bounds import get_bound
 from elfair.certificate import Certificate, ConstraintResult, GroupPicture
@@ -13,6 +13,7 @@ from elfair.constraints import conditions_of
 from elfair.evidence import badness
 from elfair.language import EVERYONE, are_disjoint, who
 from elfair.line import fate_of
+from elfair.report.words import plural
 from elfair.verification.checks import Check, make, require
 from elfair.verification.claims import claims_of, condition_of
 from elfair.verification.comparing import RELATIVE, close
@@ -65,7 +66,7 @@ def _check_groups(record: Certificate) -> str:
             if known:
                 _check_weights(known, group.n, f"{where}, '{group.condition}'")
         _check_summary(result, where)
-    return f"{sum(len(result.groups) for result in record.constraints)} groups"
+    return plural(sum(len(result.groups) for result in record.constraints), "group")
 
 
 def _check_weights(weights: list[float], n: int, where: str) -> None:
@@ -142,6 +143,10 @@ def _check_line(record: Certificate) -> str | None:
         return "a model from elsewhere"
     said = f"{of.lined_up} lined up, {of.tested} tested, place {of.place}"
     require(1 <= of.place <= of.tested <= of.lined_up, said)
+    chance = of.predicted_pass
+    require(0 <= chance <= 1, f"a predicted probability of {chance} to pass")
+    require(of.evaluations >= 0, f"{of.evaluations} policies were looked at")
+    require(isfinite(of.loss), f"the loss is {of.loss}")
     if record.passed:
         last = of.place == of.tested == of.lined_up
         require(last or of.tested == of.place + 1, f"{said}, and the test went on or stopped early")
@@ -159,7 +164,9 @@ def _check_line(record: Certificate) -> str | None:
         )
         fates = [fate_of(m.place, of.tested, of.place, passed=record.passed) for m in models]
         require([m.fate for m in models] == fates, f"{said}: fates should be {fates}")
-        require(models[of.place - 1].loss == of.loss, f"the loss of place {of.place} is not it")
+        losses = [model.loss for model in models]
+        require(all(map(isfinite, losses)), f"the losses in line are {losses}")
+        require(losses[of.place - 1] == of.loss, f"the loss of place {of.place} is not it")
         series = len(record.trade_off.series)
         require(all(len(m.impacts) == series for m in models), f"not {series} impacts each")
     return said
@@ -182,7 +189,7 @@ def _check_pictures(record: Certificate) -> str:
         n = sizes.get(picture.condition, picture.n)
         require(picture.n == n, f"{picture.n} rows of '{picture.condition}', not {n}")
         _check_picture(picture, record.classes)
-    return f"{len(shown)} groups"
+    return plural(len(shown), "group")
 
 
 def _check_picture(picture: GroupPicture, classes: tuple[str, ...]) -> None:

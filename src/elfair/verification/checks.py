@@ -13,6 +13,7 @@ import numpy as np
 
 from elfair.errors import ElfairError
 from elfair.records import to_plain
+from elfair.report.words import plural
 
 Level = Literal["digests", "arithmetic", "recomputation"]
 #: In the order in which they are shown.
@@ -59,6 +60,8 @@ class Verification:
     ----------
     checks : tuple of Check
         All checks, also those that could not be made.
+    refit : bool
+        Whether the search was to be repeated.
 
     Examples
     --------
@@ -72,6 +75,7 @@ class Verification:
     """
 
     checks: tuple[Check, ...]
+    refit: bool = False
 
     @property
     def passed(self) -> bool:
@@ -82,6 +86,15 @@ class Verification:
     def complete(self) -> bool:
         """Whether every check could be made."""
         return all(check.status != "skipped" for check in self.checks)
+
+    @property
+    def falls_short(self) -> bool:
+        """Whether the search was to be repeated, and could not be."""
+        return self.refit and ("search", "skipped") in self._found
+
+    @property
+    def _found(self) -> set[tuple[str, str]]:
+        return {(check.name, check.status) for check in self.checks}
 
     def text(self) -> str:
         """For people: a line for each check, and what it comes to."""
@@ -94,17 +107,32 @@ class Verification:
             detail = " ".join(check.detail.split())
             lines.append(f"  {check.status:<8} {check.name}{': ' if detail else ''}{detail}")
         counts = Counter(check.status for check in self.checks)
-        word = "check" if counts["passed"] == 1 else "checks"
         lines.append(
             f"{'nothing is wrong with what was checked' if self.passed else 'NOT VERIFIED'}: "
             + (f"{counts['failed']} failed, " if counts["failed"] else "")
-            + f"{counts['passed']} {word} passed, {counts['skipped']} skipped"
+            + f"{plural(counts['passed'], 'check')} passed, {counts['skipped']} skipped"
         )
+        wrong = [check.name for check in self.checks if check.status == "failed"]
+        if wrong == ["source file"] and ("data", "passed") in self._found:
+            lines[-1] += "; the rows are the same, and only the file is not the one that was read"
+        elif self.passed and self.falls_short:
+            lines.append("NOT COMPLETE: the search was to be repeated and could not be")
         return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        counts = Counter(check.status for check in self.checks)
+        return (
+            f"Verification(passed={self.passed}, complete={self.complete}, "
+            f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped)"
+        )
 
     def to_json(self) -> str:
         """For programs."""
-        document = {"passed": self.passed, "complete": self.complete, **to_plain(self)}
+        said = {"passed": self.passed, "complete": self.complete}
+        document = {**said, "falls_short": self.falls_short, **to_plain(self)}
         return json.dumps(document, indent=2, ensure_ascii=False)
 
 

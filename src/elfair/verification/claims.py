@@ -17,6 +17,7 @@ from elfair.language import (
     find,
     parse_expression,
 )
+from elfair.report.words import plural
 from elfair.verification.checks import require
 
 
@@ -73,7 +74,7 @@ def check_answers(record: Certificate) -> str:
     answered = {(constraint, delta) for constraint, _, delta in left}
     for constraint, _ in beyond - answered:
         require(False, f"'{constraint}' has no result")
-    return f"{len(claims)} statements asked for, {len(record.constraints)} tested"
+    return f"{plural(len(claims), 'statement')} asked for, {len(record.constraints)} tested"
 
 
 def _key(claim: Claim) -> tuple[str, str, float]:

@@ -27,6 +27,7 @@ from elfair.certification import BEHAVIOR_MODEL, is_behavior_model
 from elfair.evidence import is_unseen
 from elfair.language import uses_label
 from elfair.remarks import of_groups, of_unseen
+from elfair.report.words import plural
 from elfair.verification.checks import Check, make, require
 from elfair.verification.claims import claims_of
 
@@ -115,7 +116,7 @@ def _check_warnings(record: Certificate) -> str:
             require(text in record.warnings, f"'{text}' is missing")
         for text in _remarks(result, record):
             require(text in result.warnings, f"'{result.statement}' lacks '{text}'")
-    return f"{len(record.warnings)} warnings"
+    return plural(len(record.warnings), "warning")
 
 
 def _remarks(result: ConstraintResult, record: Certificate) -> list[str]:

@@ -29,7 +29,7 @@ def check_search(record: Certificate, data: Any, model: Any, refit: bool) -> str
     if not refit:
         raise SkippedError(
             "how the line of models came about, with losses and chances to pass, is seen only by "
-            "fitting again (refit=True)"
+            "fitting again (refit)"
         )
     if model is None:
         raise SkippedError("there is no model to check it with")

@@ -11,6 +11,7 @@ from elfair.certification import declared_estimation
 from elfair.data import LoggedData
 from elfair.language import conjuncts
 from elfair.recipes import Recipe
+from elfair.report.words import plural
 from elfair.verification.checks import Check, SkippedError, make, require, require_none
 from elfair.verification.comparing import differences
 
@@ -70,7 +71,7 @@ def left_out_check(record: Certificate, rows: Any) -> Check:
         )
         require_none(list(differences(said.left_out, rows.left_out, "left_out")))
         missing = sum(each.n for each in rows.left_out)
-        return f"{rows.n_read} rows read, {missing} left out"
+        return f"{plural(rows.n_read, 'row')} read, {missing} left out"
 
     return make("recomputation", "rows left out", look)
 
@@ -102,7 +103,7 @@ def _check_study(record: Certificate, data: Any) -> str:
     _check_claims(record, study.stated(data))
     if isinstance(data, LoggedData):
         _check_declared(record, data, asked)
-    return f"{len(study.constraints)} constraints, as they were tested"
+    return f"{plural(len(study.constraints), 'constraint')}, as tested"
 
 
 def _check_claims(record: Certificate, stated: Any) -> None:
