@@ -20,7 +20,7 @@ ELFAIR = [sys.executable, "-c", "from elfair.cli import main; main()"]
 @pytest.mark.parametrize("arguments", [["--help"], ["init", "t.csv"], ["--version"]])
 def test_a_full_disk_is_one_message(arguments, tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n2,3\n")
-    with open("/dev/full", "w") as full:  # noqa: PTH123
+    with open("/dev/full", "w") as full:
         done = subprocess.run(
             [*ELFAIR, *arguments],
             stdout=full,

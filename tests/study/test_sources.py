@@ -263,7 +263,12 @@ def test_a_query_to_duckdb_writes_nothing_and_goes_nowhere(query, tmp_path, monk
 
 @pytest.mark.parametrize(
     "query",
-    ["from range(1) t(a)", "values (0)", "with t as (select 0 as a) select * from t;", "(select 0)"],
+    [
+        "from range(1) t(a)",
+        "values (0)",
+        "with t as (select 0 as a) select * from t;",
+        "(select 0)",
+    ],
 )
 def test_duckdb_reads_every_form_of_select(query):
     assert list(read_table("duckdb://", query=query).table.to_pydict().values()) == [[0]]
