@@ -46,9 +46,8 @@ def misfit(look: Look, taken: Mapping[str, str | None], decision: Look | None) -
     role = next((role for role in _LIKE if _is_called(role, look)), None)
     if role is None:
         return None
-    if taken.get(role) is not None and _fits(role, look, decision) is None:
-        return f"looks like {_LIKE[role]}, but {taken[role]!r} was taken for it"
-    return f"looks like {_LIKE[role]}, but {_fits(role, look, decision)}"
+    why = _obstacle(role, look, decision) or f"{taken.get(role)!r} was taken for it"
+    return f"looks like {_LIKE[role]}, but {why}"
 
 
 def covers(label: Look, decision: Look | None) -> bool:
@@ -69,7 +68,7 @@ def _is_called(role: str, look: Look) -> bool:
     return clear and bool(matches(role, [look]))
 
 
-def _fits(role: str, look: Look, decision: Look | None) -> str | None:
+def _obstacle(role: str, look: Look, decision: Look | None) -> str | None:
     """What keeps a column from its role, if anything does."""
     if look.missing and role not in ("impact", "sensitive"):
         return f"it is missing in {look.missing} of {look.n} rows"
