@@ -15,6 +15,7 @@ from elfair.errors import InputError
 from elfair.study import SourceTable, StudyFile, draft_study
 from elfair.study.drafting import _toml
 from elfair.study.guessing import guess_roles
+from elfair.study.parts import DataPart
 
 N = 40
 RNG = np.random.default_rng(0)
@@ -219,3 +220,88 @@ def test_a_label_may_be_known_by_the_words_of_the_decision_alone():
     assert guess_roles(words).label == "found job?"
     assert guess_roles({**words, "owns home": ["yes", "no"] * 20}).label is None
     assert guess_roles({"approved": [1, 0] * 20, "owns home": [0, 1] * 20}).label is None
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "reason"),
+    [
+        ("id", [1, 1, *range(2, N)], "looks like an identifier, but 1 value is repeated"),
+        ("loan id", list(range(N)), "looks like an identifier, but 'Person ID' was taken for it"),
+        (
+            "customer no",
+            [None, *range(1, N)],
+            "looks like an identifier, but it is missing in 1 of 40 rows",
+        ),
+        (
+            "propensity",
+            [1.5, 0.0, *[0.5] * (N - 2)],
+            "looks like a propensity, but in 2 of 40 rows it is not above 0 and at most 1",
+        ),
+        (
+            "propensity",
+            RNG.uniform(5, 95, N).tolist(),
+            "looks like a propensity, but it is in per cent: it must be above 0 and at most 1",
+        ),
+        (
+            "outcome",
+            ["yes", "no"] * (N // 2),
+            "looks like a label, but its values are 'no', 'yes', and those of the decision 0, 1",
+        ),
+        ("defaulted", [0, 1] * (N // 2), "looks like a label, but 'repaid' was taken for it"),
+        (
+            "profit",
+            RNG.normal(size=N).tolist(),
+            "looks like an impact, but 'savings after 2y' was taken for it",
+        ),
+        ("benefit", ["a", "b"] * (N // 2), "looks like an impact, but it holds no numbers"),
+        ("granted", [0, 1] * (N // 2), "looks like a decision, but 'approved' was taken for it"),
+        (
+            "approved sum",
+            list(range(N)),
+            "looks like a decision, but it has 40 different values",
+        ),
+        ("sex at birth", list(range(N)), "looks like groups, but it has 40 different values"),
+        (
+            "debt",
+            [f"{k},5" for k in range(N)],
+            "looks like numbers with a decimal comma: write 1.5, not 1,5",
+        ),
+    ],
+)
+def test_what_only_its_name_tells_is_no_feature_and_said(name, values, reason, tmp_path):
+    text = drafted({**PEOPLE, name: values}, tmp_path)
+    assert f'#   "{name}": {reason}\n' in text
+    assert name not in StudyFile.loads(text).needed_columns
+
+
+def test_what_speaks_of_people_is_a_feature_still(tmp_path):
+    more = {"applicant income": list(range(N)), "number of children": [0, 1, 2, 3] * (N // 4)}
+    more |= {"student": ["yes", "no"] * (N // 2)}
+    features = StudyFile.loads(drafted({**PEOPLE, **more}, tmp_path)).columns.features
+    assert set(more) <= set(features)
+
+
+def test_the_same_chance_for_everyone_is_a_propensity():
+    columns = {"approved": PEOPLE["approved"], "probability": [0.5] * N}
+    assert guess_roles(columns).propensity == "probability"
+
+
+@pytest.mark.parametrize("column", ["savings after 2y", "p(approved)", "income"])
+def test_a_decimal_comma_is_said_when_a_study_is_read(column, tmp_path):
+    study = StudyFile.loads(drafted(PEOPLE, tmp_path), folder=tmp_path)
+    commas = {**PEOPLE, column: [str(value).replace(".", ",") for value in PEOPLE[column]]}
+    pa.csv.write_csv(pa.table(commas), tmp_path / "people.csv")
+    with pytest.raises(InputError) as caught:
+        study.read()
+    assert f"'{column}'" in str(caught.value)
+    hint = str(caught.value).partition("Hint: ")[2]
+    assert hint.startswith("write decimal numbers with a point")
+    # What the hint proposes is what helps, where all numbers are written so.
+    for name in ("savings after 2y", "p(approved)", "income"):
+        commas[name] = [str(value).replace(".", ",") for value in PEOPLE[name]]
+    pa.csv.write_csv(pa.table(commas), tmp_path / "people.csv")
+    query = "from read_csv('people.csv', decimal_separator = ',')"
+    assert query.replace("people", "loans") in hint
+    asking = study.model_copy(update={"data": DataPart(source="duckdb://", query=query)})
+    asking._folder = tmp_path
+    assert asking.read().data.n == N

@@ -16,6 +16,7 @@ from elfair.columns import Array, Columns, distinct, is_missing, listed, one_col
 from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
 from elfair.errors import DataError
+from elfair.study.delimited import POINTS, has_decimal_comma
 from elfair.study.encoding import TableEncoding
 
 #: What a row without a group is counted under.
@@ -127,6 +128,7 @@ def study_data(
         The rest of `StudyData`.
     """
     read = table_columns(table, "the table") or {}
+    _check_points(read, columns)
     features = encoding.encode(table)  # before rows are left out: messages count those of the table
     keep, left_out = _with_impact(read, columns, missing_impact)
 
@@ -155,6 +157,19 @@ def study_data(
         without_impact=without,
         **about,
     )
+
+
+def _check_points(read: Columns, columns: Any) -> None:
+    """Raise where what must be numbers was written with a decimal comma."""
+    for name in (*columns.impact, columns.propensity, *columns.behavior.values()):
+        values = [] if name is None else read[name].tolist()
+        commas = [k for k, value in enumerate(values) if has_decimal_comma(value)]
+        if commas:
+            raise DataError(
+                f"column '{name}' looks like numbers with a decimal comma. Got "
+                f"{values[commas[0]]!r} in row {commas[0] + 1}, counted from 1.",
+                hint=POINTS,
+            )
 
 
 def _logged(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
@@ -16,6 +17,11 @@ from typing import Any
 from elfair.errors import DataError
 
 DELIMITERS = (",", ";", "\t")
+#: What to do about numbers with a decimal comma.
+POINTS = (
+    "write decimal numbers with a point: 1.5, not 1,5; or let DuckDB read the file: source = "
+    "\"duckdb://\", query = \"from read_csv('loans.csv', decimal_separator = ',')\"."
+)
 MISSING = ("", "NA", "NaN", "nan", "null", "NULL")
 #: Lines that tell the delimiter.
 SNIFFED = 20
@@ -23,6 +29,7 @@ SNIFFED = 20
 _SPACE = r"[ \t]*"
 _WHOLE = rf"^{_SPACE}-?(0|[1-9][0-9]*){_SPACE}$"
 _DECIMAL = rf"^{_SPACE}-?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?{_SPACE}$"
+_COMMA = rf"{_SPACE}-?[0-9]+(\.[0-9]{{3}})*,[0-9]+([eE][+-]?[0-9]+)?{_SPACE}"
 _TRUTH = rf"^{_SPACE}(true|True|TRUE|false|False|FALSE){_SPACE}$"
 
 
@@ -120,6 +127,17 @@ class DelimitedText:
                 f"begins at line {last}.",
                 hint='close it; a quote inside quotes is written twice, "".',
             ) from None
+
+
+def has_decimal_comma(value: object) -> bool:
+    """Whether a value is the text of a number with a decimal comma, as some Excels write it.
+
+    Examples
+    --------
+    >>> has_decimal_comma("-1.250,5"), has_decimal_comma("1.5"), has_decimal_comma("a, b")
+    (True, False, False)
+    """
+    return isinstance(value, str) and re.fullmatch(_COMMA, value) is not None
 
 
 def typed(column: Any) -> Any:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from elfair.behavior import text_or_numbers
 from elfair.columns import Array, Columns, as_floats, is_missing, listed, table_columns
 from elfair.errors import DataError, did_you_mean
+from elfair.study.delimited import POINTS, has_decimal_comma
 
 Level: TypeAlias = str | int
 
@@ -61,8 +62,8 @@ class Feature:
             odd = values[wrong[0]]
             raise DataError(
                 f"feature '{self.column}' holds values that are no declared level, in "
-                f"{len(wrong)} of {len(values)} rows (the first is row {wrong[0] + 1}, counted from 1): "
-                f"{listed(dict.fromkeys(values[k] for k in wrong))}. "
+                f"{len(wrong)} of {len(values)} rows (the first is row {wrong[0] + 1}, counted "
+                f"from 1): {listed(dict.fromkeys(values[k] for k in wrong))}. "
                 f"Levels: {listed(self.levels, MOST_LEVELS)}.",
                 hint=text_or_numbers(odd, np.array(self.levels, dtype=object))
                 or did_you_mean(
@@ -92,10 +93,8 @@ class Feature:
         if column.dtype.kind != "O":
             return "turn it into numbers first, such as years or days."
         values = [value for value in dict.fromkeys(column.tolist()) if isinstance(value, str)]
-        if any(
-            value.replace(",", "", 1).lstrip("-").isdigit() and "," in value for value in values
-        ):
-            return "write decimal numbers with a point: 1.5, not 1,5."
+        if any(map(has_decimal_comma, values)):
+            return POINTS
         if 2 <= len(values) <= MOST_LEVELS:
             written = ", ".join(f'"{value}"' for value in sorted(values))
             return f"declare its levels in [columns.categories]: '{self.column}' = [{written}]"

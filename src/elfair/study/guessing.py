@@ -6,106 +6,17 @@ decision belongs to rows that may be held out.
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from elfair.behavior import TOLERANCE
-from elfair.columns import Array, as_floats, is_missing, table_columns
-from elfair.recipes import FEWEST_ROWS
+from elfair.columns import as_floats, table_columns
 from elfair.study.encoding import MOST_LEVELS
-
-#: More different decisions than this are numbers that are decided on, not classes.
-MOST_CLASSES = 10
-
-#: Words in the name of a column that tell its role, the clearest first.
-WORDS = {
-    "row_id": ("id", "uuid", "guid", "identifier", "person", "row", "case", "client", "customer",
-               "applicant", "student", "patient", "number", "nr", "no", "key"),
-    "propensity": ("propensity", "pscore", "probability", "prob", "p"),
-    "decision": ("decision", "decided", "dec", "action", "approved", "approve", "accepted",
-                 "accept", "granted", "admitted", "treatment", "treated", "treat", "arm", "offer",
-                 "offered", "hired", "selected"),
-    "label": ("label", "target", "truth", "y", "outcome", "repaid", "correct", "qualified",
-              "default", "defaulted", "class"),
-    "impact": ("impact", "delayed", "later", "savings", "wellbeing", "benefit", "followup", "gain",
-               "profit", "reward", "health", "outcome", "after", "change", "y"),
-    "sensitive": ("race", "ethnicity", "ethnic", "sex", "gender", "group", "minority", "religion",
-                  "nationality", "disability", "caste", "protected", "sensitive", "band"),
-}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Look:
-    """What is seen of a column.
-
-    Parameters
-    ----------
-    name : str
-        The column.
-    kind : {"number", "truth", "text", "other"}
-        What it holds.
-    n : int
-        How many rows there are.
-    missing : int
-        In how many of them it is missing.
-    counts : mapping
-        How often each value occurs.
-    values : ndarray
-        The column.
-
-    Examples
-    --------
-    >>> look_at("race", np.array(["A", "B", None, "A"], dtype=object)).counts
-    Counter({'A': 2, 'B': 1})
-    """
-
-    name: str
-    kind: str
-    n: int
-    missing: int
-    counts: Counter[Any]
-    values: Array
-
-    @property
-    def words(self) -> list[str]:
-        """The words of its name."""
-        split = re.sub(r"([a-z])([A-Z])", r"\1 \2", self.name).lower()
-        return re.findall(r"[^\W\d_]+|\d+", split)
-
-    @property
-    def different(self) -> int:
-        """How many different values it has."""
-        return len(self.counts)
-
-    @property
-    def groups(self) -> list[Any]:
-        """Its values that enough rows have, in order."""
-        return sorted(each for each, count in self.counts.items() if count >= FEWEST_ROWS)
-
-
-def look_at(name: str, column: Array) -> Look:
-    """Look at a column.
-
-    Examples
-    --------
-    >>> look_at("ok?", np.array([True, False])).kind
-    'truth'
-    """
-    missing = is_missing(column)
-    values = column[~missing].tolist()
-    kinds = {type(value) for value in values} if column.dtype.kind == "O" else set()
-    kind = {"b": "truth", "i": "number", "u": "number", "f": "number"}.get(column.dtype.kind)
-    if kind is None:
-        kind = "text" if kinds == {str} else "truth" if kinds == {bool} else "other"
-        if kinds and kinds <= {int, float}:
-            kind = "number"
-    counts = Counter() if kind == "other" else Counter(values)
-    return Look(name, kind, len(column), int(missing.sum()), counts, column)
+from elfair.study.looks import Look, look_at, matches
+from elfair.study.misfits import covers, misfit
 
 
 @dataclass
@@ -170,31 +81,31 @@ def guess_roles(table: Any) -> Roles:
             roles.left[look.name] = reason
 
     def take(role: str, fits: Callable[[Look], bool]) -> Look | None:
-        found = _best(role, [look for look in pool if fits(look)])
+        found = next(iter(matches(role, [look for look in pool if fits(look)])), None)
         if found is not None:
             pool.remove(found)
         return found
 
-    row_id = take("row_id", lambda look: look.different == look.n and not _is_measured(look))
-    probabilities = _matches("propensity", [look for look in pool if _is_probability(look)])
+    row_id = take("row_id", lambda look: look.different == look.n and not look.is_measured)
+    probabilities = matches("propensity", [look for look in pool if look.is_probability])
     pool = [look for look in pool if look not in probabilities]
-    decision = take("decision", _is_class)
+    decision = take("decision", lambda look: look.is_class)
     roles.decision = None if decision is None else decision.name
     roles.row_id = None if row_id is None else row_id.name
     _share_out(roles, probabilities, decision)
-    label = take("label", lambda look: _is_class(look) and _covers(look, decision))
+    label = take("label", lambda look: look.is_class and covers(look, decision))
     if label is None and (label := _speaks_alike(decision, pool)) is not None:
         pool.remove(label)
     roles.label = None if label is None else label.name
     # Before sensitive features are looked for: an impact may be 'change of group'.
     impact = take("impact", lambda look: look.kind in ("number", "truth"))
     roles.impact = None if impact is None else impact.name
-    for look in _matches("sensitive", pool):
+    for look in matches("sensitive", pool):
         if 2 <= look.different <= MOST_LEVELS and look.groups:
             roles.sensitive.append(look)
             pool.remove(look)
     for look in pool:
-        reason = _no_feature(look)
+        reason = misfit(look, vars(roles), decision) or _no_feature(look)
         if reason is None:
             roles.features.append(look)
         else:
@@ -207,7 +118,13 @@ def _useless(look: Look) -> str | None:
         return "empty"
     if look.kind == "other":
         return "neither numbers nor text"
-    return "the same in every row" if look.different == 1 and not look.missing else None
+    if look.has_decimal_commas:
+        return "looks like numbers with a decimal comma: write 1.5, not 1,5"
+    if look.different == 1 and not look.missing:
+        # But for an experiment, where all decisions have the same chance.
+        chance = look.is_probability and matches("propensity", [look])
+        return None if chance else "the same in every row"
+    return None
 
 
 def _no_feature(look: Look) -> str | None:
@@ -225,7 +142,7 @@ def _share_out(roles: Roles, probabilities: Sequence[Look], decision: Look | Non
     total = sum((as_floats(look.values, look.name) for look in probabilities), np.zeros(1))
     whole = len(probabilities) > 1 and bool((np.abs(total - 1) < TOLERANCE).all())
     if not whole:
-        best = _best("propensity", probabilities)
+        best = next(iter(probabilities), None)
         roles.propensity = None if best is None else best.name
         roles.left |= {
             look.name: "a probability, but of what?" for look in probabilities if look is not best
@@ -246,35 +163,6 @@ def _as_key(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _matches(role: str, looks: Iterable[Look]) -> list[Look]:
-    """Those whose names have a word of the role, the clearest first."""
-    words = WORDS[role]
-    ranked = [
-        (min((words.index(word) for word in look.words if word in words), default=-1), look)
-        for look in looks
-    ]
-    return [look for rank, look in sorted(ranked, key=lambda each: each[0]) if rank >= 0]
-
-
-def _best(role: str, looks: Iterable[Look]) -> Look | None:
-    return next(iter(_matches(role, looks)), None)
-
-
-def _is_class(look: Look) -> bool:
-    return 2 <= look.different <= MOST_CLASSES and not look.missing
-
-
-def _is_measured(look: Look) -> bool:
-    """Whether a column holds measurements: numbers that are not whole."""
-    return look.kind == "number" and any(value != int(value) for value in look.counts)
-
-
-def _is_probability(look: Look) -> bool:
-    if look.kind != "number" or look.missing:
-        return False
-    return all(0 < value <= 1 for value in look.counts) and any(v < 1 for v in look.counts)
-
-
 def _speaks_alike(decision: Look | None, pool: Sequence[Look]) -> Look | None:
     """The only column that says in the same words what was decided: a label, whatever its name.
     (Of numbers this says nothing: half the features may be 0 or 1.)
@@ -282,9 +170,4 @@ def _speaks_alike(decision: Look | None, pool: Sequence[Look]) -> Look | None:
     if decision is None or decision.kind != "text":
         return None
     alike = [look for look in pool if set(look.counts) == set(decision.counts) and not look.missing]
-    return alike[0] if len(alike) == 1 and not _matches("sensitive", alike) else None
-
-
-def _covers(label: Look, decision: Look | None) -> bool:
-    """Whether the label's classes hold all decisions, as they must."""
-    return decision is None or set(decision.counts) <= set(label.counts)
+    return alike[0] if len(alike) == 1 and not matches("sensitive", alike) else None

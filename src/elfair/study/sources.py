@@ -118,8 +118,8 @@ def check_query(source: str | Path, query: str | None, of_study: str | None = No
     if is_address(source) and not is_known(str(source)):
         raise InputError(
             f"{without_secrets(str(source))!r} cannot be read. Sources are files "
-            f"({', '.join(FORMATS)}), duckdb:// and databases that SQLAlchemy has a driver for, such "
-            "as sqlite:// and postgresql://.",
+            f"({', '.join(FORMATS)}), duckdb:// and databases that SQLAlchemy has a driver for, "
+            "such as sqlite:// and postgresql://.",
             hint="bring the table here first, as CSV or Parquet.",
         )
     if is_address(source) and not (query or "").strip():
