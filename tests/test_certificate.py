@@ -232,3 +232,12 @@ def test_errors_of_reading_are_errors_of_this_library():
     with pytest.raises(ElfairError) as caught:
         Certificate.from_json("{")
     assert isinstance(caught.value, ValueError)
+
+
+def test_what_is_printed_is_the_explanation_and_what_is_inspected_is_short(certificate):
+    assert str(certificate) == certificate.explain() == str(certificate.report())
+    passed = sum(result.passed for result in certificate.constraints)
+    total = len(certificate.constraints)
+    assert f"{passed} of {total} statements passed" in repr(certificate)
+    assert len(repr(certificate)) < 120
+    assert repr(certificate.report()) == f"Report(certificate={certificate!r})"

@@ -465,3 +465,9 @@ def test_an_impact_is_no_feature_and_no_group():
     ):
         with pytest.raises(DataError, match=r"(?s)both an impact and a column.*Hint: rename"):
             LoggedData(rows, **logged)
+
+
+def test_it_is_shown_in_a_line():
+    assert repr(make()) == (
+        "LoggedData(n=6, classes=[0, 1], features=2, groups=['race'], impacts=['income'])"
+    )

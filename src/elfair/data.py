@@ -83,8 +83,10 @@ class LoggedData:
     ...     propensity=[0.5, 0.5, 0.8, 0.9],
     ...     impact=[1.0, 0.5, 2.0, 1.5],
     ... )
-    >>> data.n, data.classes.tolist(), data.names
-    (4, [0, 1], ['race', 'x0'])
+    >>> data
+    LoggedData(n=4, classes=[0, 1], features=1, groups=['race'], impacts=['impact'])
+    >>> data.names
+    ['race', 'x0']
     """
 
     def __init__(
@@ -135,6 +137,13 @@ class LoggedData:
             self._set_behavior(X, behavior)
         if propensity is not None:
             self._set_propensity(propensity)
+
+    def __repr__(self) -> str:
+        decided = f", classes={self.classes.tolist()}" if self.classes.size else ""
+        return (
+            f"{type(self).__name__}(n={self.n}{decided}, features={len(self.feature_names)}, "
+            f"groups={list(self.sensitive)}, impacts={list(self.impacts)})"
+        )
 
     # -- what conditions can speak of -----------------------------------------------------------
 

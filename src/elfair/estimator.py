@@ -20,7 +20,7 @@ from elfair.columns import as_floats, check_length, check_order, one_column
 from elfair.constraints import Claim
 from elfair.data import LoggedData
 from elfair.decisions import seeded
-from elfair.errors import DataError, FeatureTypeError, NoSolutionFoundError
+from elfair.errors import DataError, FeatureTypeError, InputError, NoSolutionFoundError
 from elfair.fitting import Fitting, MakeTask
 from elfair.models import Trained
 
@@ -69,6 +69,12 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
     def _fit(self, X: Any, y: Any, logged: Mapping[str, Any]) -> Self:
         self._forget()  # also what came with a model that was loaded
         try:
+            if isinstance(X, LoggedData):
+                raise InputError(
+                    f"fit takes columns. Got a {type(X).__name__} as X.",
+                    hint="pass what it was made of: fit(X, y, decision=..., propensity=..., "
+                    "impact=..., sensitive_features=...). check and plan_rows take it as it is.",
+                )
             check_order(X=X, y=y)
             data, self._trained = self._train(X, y, logged)
             self._remember(data)

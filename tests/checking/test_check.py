@@ -240,6 +240,9 @@ def test_the_record_and_its_text(log):
         assert assumption.statement in shown
         assert assumption.status == "declared"
     assert f"{report.groups[1].weights[0].ess:,.0f}" in shown
+    assert str(report) == shown
+    assert repr(report).startswith(f"CheckReport(ok=True, n=400, chance={report.chance}, 0 errors")
+    assert len(repr(report)) < 120
 
 
 def test_it_is_fast(log):

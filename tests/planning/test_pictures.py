@@ -74,6 +74,14 @@ def test_the_picture_stands_for_itself():
     assert "<script" not in text
 
 
+def test_what_is_printed_is_the_text_and_what_is_inspected_is_short():
+    assert str(PLAN) == PLAN.text()
+    assert repr(PLAN) == (
+        "RowPlan(verdict='extrapolated', rows=5200, low=3000, high=9800, share=0.9, "
+        "improvement=None)"
+    )
+
+
 def test_the_picture_says_what_it_shows():
     picture = ET.fromstring(PLAN.svg())
     words = [text.text for text in picture.findall(SVG + "text")]

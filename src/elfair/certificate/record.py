@@ -248,6 +248,16 @@ class Certificate:
 
         return Report(self)
 
+    def __str__(self) -> str:
+        return self.explain()
+
+    def __repr__(self) -> str:
+        passed = sum(result.passed for result in self.constraints)
+        return (
+            f"Certificate(passed={self.passed}, {passed} of {len(self.constraints)} statements "
+            f"passed, n={self.n}, model={self.digests.model[:12]!r})"
+        )
+
     def _repr_html_(self) -> str:
         return self.report()._repr_html_()
 

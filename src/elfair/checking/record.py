@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
@@ -268,3 +269,11 @@ class CheckReport:
         from elfair.checking.text import text
 
         return text(self)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        counts = Counter(finding.severity for finding in self.findings)
+        found = ", ".join(f"{counts[each]} {each}s" for each in ("error", "warning", "note"))
+        return f"CheckReport(ok={self.ok}, n={self.n}, chance={self.chance}, {found})"

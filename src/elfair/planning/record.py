@@ -110,6 +110,15 @@ class RowPlan:
 
         return svg(self)
 
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return (
+            f"RowPlan(verdict={self.verdict!r}, rows={self.rows}, low={self.low}, "
+            f"high={self.high}, share={self.share:g}, improvement={self.improvement})"
+        )
+
     def _repr_html_(self) -> str:
         from elfair.planning.picture import html
 

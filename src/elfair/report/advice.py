@@ -86,7 +86,7 @@ def _further(result: ConstraintResult) -> Iterator[Advice]:
     for group in result.groups:
         if group.ess is not None and group.ess < FAR_BELOW * group.n:
             yield Advice(
-                f"the {group.n:,} rows of '{group.condition}' are worth {group.ess:,.0f} "
+                f"the {group.n:,} rows of {group.condition} are worth {group.ess:,.0f} "
                 "(effective sample size)",
                 "old and new model differ much",
                 EXPLORE,

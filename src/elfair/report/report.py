@@ -52,6 +52,9 @@ class Report:
         """The result in sentences, for the terminal."""
         return explain(self.certificate)
 
+    def __str__(self) -> str:
+        return self.text()
+
     def write_html(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file.
 
