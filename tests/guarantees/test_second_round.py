@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import cache
 from math import sqrt
 
 import numpy as np
@@ -16,7 +17,7 @@ from elfair import ELFClassifier
 from elfair.experiments import FosterCare
 
 FULL = os.environ.get("ELFAIR_GUARANTEES") == "full"
-RUNS, ROWS, DELTA = 1_000 if FULL else 40, 1_000, 0.1
+RUNS, ROWS, DELTA = 1_000 if FULL else 30, 1_000, 0.1
 POPULATION = FosterCare(alpha=0.9)
 
 pytestmark = pytest.mark.filterwarnings("ignore::elfair.errors.CertificateWarning")
@@ -48,6 +49,7 @@ def limit(n):
     return DELTA + 4 * sqrt(DELTA * (1 - DELTA) / n)
 
 
+@cache
 def logs(exploration):
     made = [log_of_a_first_model(seed, exploration) for seed in range(RUNS)]
     found = [each for each in made if each is not None]
