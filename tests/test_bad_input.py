@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-import elfair.training
 from elfair import ElfairError, ELFClassifier, ELFRegressor, LoggedData
 from elfair.errors import CertificateWarning, ConstraintError, DataError, InputError
 from elfair.experiments import FosterCare
@@ -39,14 +38,22 @@ class Interrupted(BaseException):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, Interrupted, RuntimeError, MemoryError])
-@pytest.mark.parametrize("where", ["partition", "learn_from", "run_in_turn", "issue_certificate"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "elfair.training.partition",
+        "elfair.line.learn_from",
+        "elfair.training.run_in_turn",
+        "elfair.training.issue_certificate",
+    ],
+)
 def test_a_fit_that_fails_midway_leaves_the_estimator_unfitted(monkeypatch, error, where):
     clf = fit(ELFClassifier(NO_WORSE))  # fitted before
 
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr(elfair.training, where, fail)
+    monkeypatch.setattr(where, fail)
     with pytest.raises(error):
         fit(clf)
     assert is_unfitted(clf)

@@ -171,7 +171,8 @@ def test_probabilities_sum_to_one(fitted):
 
 @pytest.mark.parametrize("objective", ["accuracy", "log_loss"])
 def test_decisions_are_the_log_of_the_next_round(objective):
-    first = fit(ELFClassifier(POPULATION.constraints, objective=objective))
+    # With the usual exploration weights would be as large as 10,000, and little could be shown.
+    first = fit(ELFClassifier(POPULATION.constraints, objective=objective, exploration=0.05))
     people = POPULATION.sample(2_000, seed=12)
     taken = first.decide(people.features, random_state=0)
     impact = 0.9 * taken.decision + 0.1 * np.random.default_rng(0).normal(1, 1, 2_000)

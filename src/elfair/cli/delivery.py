@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from elfair.visible import visible
+
 
 def deliver(text: str, output: Path | None) -> None:
     """Print a text, or write it to a file, whole or not at all.
@@ -20,6 +22,6 @@ def deliver(text: str, output: Path | None) -> None:
     from elfair.writing import write_whole
 
     if output is None:
-        click.echo(text)
+        click.echo(visible(text))
     else:
         write_whole(output, text.rstrip("\n") + "\n")
