@@ -156,7 +156,7 @@ def test_bad_data_get_a_clear_error_and_leave_nothing(features, label, given, wo
         ({"exploration": np.nan}, "Got nan"),
         ({"exploration": True}, "Got True"),
         ({"exploration": None}, "Got None"),
-        ({"exploration": "0.05"}, "(?s)Got '0.05'.*taken blindly; 0.05 leaves a log"),
+        ({"exploration": "0.05"}, "(?s)Got '0.05'.*taken blindly; 0.1 leaves a log"),
         ({"candidate_fraction": 1.0}, "candidate_fraction must be a number between 0 and 1"),
         ({"candidate_tuning": {"delta": [0.1]}}, "candidate_tuning can choose .* Got delta"),
         ({"positive": "yes"}, "positive='yes' is not a class; classes: 0, 1"),

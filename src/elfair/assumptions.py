@@ -8,10 +8,10 @@ from elfair.certificate import Assumption, GroupRecord, Status, opened_once
 from elfair.constraints import Plan
 from elfair.continuous import ContinuousData
 from elfair.data import LoggedData
-from elfair.evidence import SEEN_SHARE
 from elfair.fairness_test import SHARED_ROWS
 from elfair.language import uses_label
 from elfair.statistics import asks_for_cost
+from elfair.unseen import SEEN_SHARE
 
 #: A mean weight this many standard errors from 1 says that the propensities are wrong.
 WEIGHT_ERRORS = 4.0

@@ -77,7 +77,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         ``search="cmaes"``, ``inflation``, torch modules, and ``split="crossfit"`` in each fold.
     exploration : float, default 2e-4
         The share of decisions that are taken blindly: none is less likely than this share by the
-        number of classes. 0.05 leaves a log from which the next round can learn, for a twentieth of
+        number of classes. 0.1 leaves a log from which the next round can learn, for a tenth of
         what the model gains over blind decisions. With a behaviour model it is a share of what is
         mixed into that.
     candidate_fraction : float, default 0.6

@@ -299,7 +299,8 @@ class Plan:
     def _tail(self, claim: Claim, data: LoggedData) -> Tail:
         form = claim.conjunct.form
         parts = compile_form(form, data, self.baselines, self.logged_averages)
-        tail = Tail(form, claim.delta, parts, self.bound)
+        centred = self.baselines.estimation.estimator != "is"
+        tail = Tail(form, claim.delta, parts, self.bound, centred)
         tail.check_bound(self.baselines.estimation.estimator)
         return tail
 
@@ -342,12 +343,15 @@ class Tail:
         Its rows, by condition.
     bound : Bound
         The bound.
+    centred : bool
+        Whether a constant, or a model, is taken out of impacts before they are weighted.
     """
 
     form: Linear
     delta: float
     parts: tuple[Part, ...]
     bound: Bound
+    centred: bool = True
 
     @cached_property
     def disjoint(self) -> bool:

@@ -19,18 +19,12 @@ from elfair.data import LoggedData
 from elfair.remarks import remarks
 from elfair.statistics import Part
 from elfair.statistics.decisions import decisions_of
+from elfair.unseen import hidden_variance, is_unseen
 
 Floats = NDArray[np.float64]
+#: For each condition, the variance of weights that its rows do not show; none where they show it.
+Hidden = dict[str, float]
 
-#: A mean weight below this share, and so many standard errors away from it, says that the rest of
-#: the new model's decisions is nowhere among the tested rows.
-SEEN_SHARE, UNSEEN_ERRORS = 0.9, 4.0
-#: Where the variance of a weight is known, rows must show a quarter of it, or they are no evidence
-#: for a bound that trusts their spread. (Where decisions had some chance in them they show nearly
-#: all of it from 50 rows of a group on: tests/guarantees/test_certain_logs.py.)
-SEEN_VARIANCE = 0.25
-#: Variances below this are those of a policy that is the behaviour model.
-ROUNDING = 1e-9
 #: What a group has where no weights enter.
 NO_WEIGHTS = (None, None, None, None)
 #: The chance to pass that "about how many rows would be needed" is about.
@@ -71,12 +65,11 @@ def evidence_of(
         By how much the width of each bound is stretched.
     """
     claim = compiled.claim
-    tails, unseen, upper = bounded(compiled, data, free, scales, stretch)
+    tails, groups, unseen, upper = bounded(compiled, data, free, scales, stretch)
     estimate, spread = tails[0].estimate, tails[0].spread
     if compiled.formula is not None:
         estimate, slopes = compiled.formula.value([tail.estimate for tail in tails])
         spread = sqrt(sum((a * tail.spread) ** 2 for a, tail in zip(slopes, tails, strict=True)))
-    groups = _groups(compiled.parts, data, free)
     weighted = [group for group in groups if group.mean_weight is not None]
     warnings = remarks(compiled, groups, unseen, candidate_sizes, data)
     return ConstraintResult(
@@ -104,9 +97,12 @@ def evidence_of(
 
 
 class Bounded(NamedTuple):
-    """The bound on a claim, the tails it is made of, and groups in which it means nothing."""
+    """The bound on a claim, the tails it is made of, whom it speaks of, and the groups in which it
+    means nothing.
+    """
 
     tails: list[_Tested]
+    groups: list[GroupRecord]
     unseen: list[GroupRecord]
     upper: float
 
@@ -119,55 +115,60 @@ def bounded(
     stretch: float,
 ) -> Bounded:
     """The upper bound on a claim; see `evidence_of`."""
-    tails = _tested(compiled, free, scales, stretch)
+    groups = _groups(compiled.parts, data, free)
+    tails = _tested(compiled, data, free, scales, stretch, _hidden(compiled, data, groups))
     upper = tails[0].upper
     if compiled.formula is not None:
         upper, _ = compiled.formula.upper([tail.upper for tail in tails])
-    unseen = _unseen(compiled, data, free)
+    unseen = _unseen(compiled, data, groups)
     # Where there are any, the spread is that of what an outcome model says: no evidence.
-    return Bounded(tails, unseen, inf if unseen else upper)
+    return Bounded(tails, groups, unseen, inf if unseen else upper)
 
 
-def _unseen(compiled: CompiledClaim, data: LoggedData, free: Floats) -> list[GroupRecord]:
-    """The groups whose weights show that rows cannot speak for the new model.
-
-    E[w] = 1 whatever the model. Where it decides as hardly anybody was decided about, the rows that
-    would show it (rare, with huge weights) are missing; weights then average far less, rows hardly
-    vary, and a bound that trusts their spread passes whatever an outcome model makes up, or
-    whatever is left when the rows of reversed decisions get a weight of 0. A finite-sample bound
-    does not trust it.
-    """
-    if compiled.tails[0].bound.kind != "asymptotic":
-        return []
-    known = data.behavior is not None
-    return [group for group in _groups(compiled.parts, data, free) if is_unseen(group, known)]
-
-
-def is_unseen(group: GroupRecord, known: bool) -> bool:
-    """Whether the weights of a group show that rows are missing.
+def widened(estimate: float, upper: float, error: float, unseen: float) -> float:
+    """A bound by so many standard errors, where the estimate varies by more than they say.
 
     Parameters
     ----------
-    group : GroupRecord
-        The group.
-    known : bool
-        Whether all behaviour probabilities are. Then so is the variance of a weight, and rows that
-        show little of it are not those that count. Else only a mean far below 1 tells.
+    estimate, upper, error : float
+        The estimate, the bound, and the standard error by which it was computed.
+    unseen : float
+        The variance that is missing in it.
 
     Examples
     --------
-    >>> is_unseen(GroupRecord("everyone", 400, 399.0, 0.998, 0.4, 1.1), known=True)
-    True
+    >>> widened(0.0, 0.2, 0.1, 0.03)
+    0.4
     """
-    if group.mean_weight is None or group.mean_weight_error is None or group.ess is None:
-        return False
-    if not known:
-        return group.mean_weight + UNSEEN_ERRORS * group.mean_weight_error < SEEN_SHARE
-    variance = group.n * group.mean_weight_error**2
-    square = group.n * group.mean_weight**2 / group.ess if group.ess else 0.0
-    seen = square - 2 * group.mean_weight + 1  # the mean of (w - 1)^2
-    # A policy that is the behaviour model has weights of 1, up to rounding.
-    return variance > ROUNDING and seen < SEEN_VARIANCE * variance
+    if unseen == 0:
+        return upper
+    return estimate + (upper - estimate) * sqrt(1 + unseen / error**2) if error else inf
+
+
+def _hidden(compiled: CompiledClaim, data: LoggedData, groups: list[GroupRecord]) -> Hidden:
+    """The variance of weights that rows of each condition do not show."""
+    if compiled.tails[0].bound.kind != "asymptotic" or data.behavior is None:
+        return {}
+    found = {group.condition: hidden_variance(group) for group in groups}
+    return {condition: variance for condition, variance in found.items() if variance}
+
+
+def _unseen(
+    compiled: CompiledClaim, data: LoggedData, groups: list[GroupRecord]
+) -> list[GroupRecord]:
+    """The groups whose weights show that rows cannot speak for the new model at all."""
+    if compiled.tails[0].bound.kind != "asymptotic" or data.behavior is not None:
+        return []
+    return [group for group in groups if is_unseen(group)]
+
+
+def _impact_square(part: Part, data: LoggedData, centred: bool) -> float:
+    """How large what is weighted is, as far as the rows tell: the mean square of impacts."""
+    total = 0.0
+    for impact, (new, _) in part.impacts.items():
+        values = impact.values(data)[part.rows.index]
+        total += new**2 * float(values.var() if centred else np.mean(values**2))
+    return total
 
 
 @dataclass(frozen=True)
@@ -179,6 +180,7 @@ class _Tested:
     samples: list[Sample]
     estimate: float
     upper: float
+    unseen: float
 
     @property
     def spread(self) -> float:
@@ -202,6 +204,7 @@ class _Tested:
             estimate=self.estimate,
             upper=self.upper,
             error=standard_error(self.samples, disjoint=self.tail.disjoint),
+            unseen=self.unseen,
             disjoint=self.tail.disjoint,
             parts=tuple(parts),
         )
@@ -219,7 +222,12 @@ class _Tested:
 
 
 def _tested(
-    compiled: CompiledClaim, free: Floats, scales: Sequence[float | None], stretch: float
+    compiled: CompiledClaim,
+    data: LoggedData,
+    free: Floats,
+    scales: Sequence[float | None],
+    stretch: float,
+    hidden: Hidden,
 ) -> list[_Tested]:
     tested, start = [], 0
     for tail in compiled.tails:
@@ -230,8 +238,18 @@ def _tested(
         upper = float(tail.bound.upper(samples, tail.delta, disjoint=tail.disjoint))
         if is_silent(tail):
             upper = inf
+        # What rows do not show varies as much as weights are known to, around impacts like theirs.
+        missing = [
+            hidden[part.condition] * _impact_square(part, data, tail.centred) / row.size
+            for part, row in zip(tail.parts, values, strict=True)
+            if part.condition in hidden
+        ]
+        unseen = sum(missing, 0.0)
+        if unseen:
+            error = standard_error(samples, disjoint=tail.disjoint)
+            upper = widened(estimate, upper, error, unseen)
         upper = estimate + stretch * (upper - estimate)
-        tested.append(_Tested(tail, values, samples, estimate, upper))
+        tested.append(_Tested(tail, values, samples, estimate, upper, unseen))
         start = end
     return tested
 

@@ -12,6 +12,7 @@ from elfair.constraints import CompiledClaim
 from elfair.data import LoggedData
 from elfair.language import Deficit, LowerTail, Threshold
 from elfair.statistics import Impact, Part
+from elfair.unseen import hidden_variance
 
 #: Below this many rows of a condition the certificate warns.
 FEW_ROWS = 30
@@ -44,6 +45,8 @@ def remarks(
     """
     found = of_unseen(unseen)
     if compiled.tails[0].bound.kind == "asymptotic":
+        if data.behavior is not None:
+            found += of_hidden([group for group in groups if hidden_variance(group)])
         found += [
             f"only {beyond} held-out rows lie beyond the point of '{impact.derived}' (below "
             f"{FEW_BEYOND}): the t bound passes too often there, a finite-sample bound does not"
@@ -63,10 +66,18 @@ def remarks(
 def of_unseen(groups: Sequence[GroupRecord]) -> list[str]:
     """That weights show that rows are missing."""
     return [
-        f"the weights of '{group.condition}' average {group.mean_weight:.3g}, where "
-        f"{group.mean_weight_error:.2g} would be their standard error around 1, and hardly vary: "
-        "the new model decides as hardly anybody was decided about, and what comes of it is not "
-        "known"
+        f"the weights of '{group.condition}' average {group.mean_weight:.3g} +- "
+        f"{group.mean_weight_error:.2g} instead of 1: the new model decides as hardly anybody was "
+        "decided about, and what comes of it is not known"
+        for group in groups
+    ]
+
+
+def of_hidden(groups: Sequence[GroupRecord]) -> list[str]:
+    """That weights vary far more than rows show."""
+    return [
+        f"the weights of '{group.condition}' are known to vary far more than they do among these "
+        "rows: the new model takes some decisions that hardly anybody got; the bound allows for it"
         for group in groups
     ]
 

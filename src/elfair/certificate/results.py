@@ -46,6 +46,9 @@ class TailRecord:
         The sum of the parts' means, and the upper bound on what it estimates.
     error : float
         The standard error of the estimate, where parts that share rows vary together.
+    unseen : float
+        The variance of the estimate that rows do not show, where importance weights are known to
+        vary far more than among these rows; the bound allows for it.
     disjoint : bool
         Whether nobody can be in two parts.
     parts : tuple of PartRecord
@@ -57,6 +60,7 @@ class TailRecord:
     estimate: float
     upper: float
     error: float
+    unseen: float
     disjoint: bool
     parts: tuple[PartRecord, ...]
 

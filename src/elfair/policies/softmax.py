@@ -38,7 +38,7 @@ def check_exploration(share: object) -> None:
     if not number or not 0 < float(share) < 1:  # type: ignore[arg-type]
         raise InputError(
             f"exploration must be a number in (0, 1). Got {share!r} instead.",
-            hint="it is the share of decisions taken blindly; 0.05 leaves a log from which the "
+            hint="it is the share of decisions taken blindly; 0.1 leaves a log from which the "
             "next round can learn.",
         )
 

@@ -22,7 +22,7 @@ MODEL = (
     ("classes = [0, 1]", "all decisions that exist, if the label does not show them"),
     ('cost = { "0" = { "0" = 0, "1" = 1 }, "1" = { "0" = 5, "1" = 0 } }',
      "for E[cost]: label -> decision -> cost"),
-    ("exploration = 0.05", "the share of decisions taken blindly; the next round learns from them"),
+    ("exploration = 0.1", "the share of decisions taken blindly; the next round learns from them"),
     ("spread = [0.2, 0.9]", "a regressor's: spread of new decisions, in shares of the old ones'"),
 )  # fmt: skip
 TEST = (

@@ -196,7 +196,7 @@ class ModelPart(Part):
         gt=0,
         lt=1,
         description="a number above 0 and below 1: the share of decisions taken blindly",
-        examples=["exploration = 0.05"],
+        examples=["exploration = 0.1"],
     )
     spread: Annotated[Any, _checked(lambda v: _is_range(v) and 0 < v[0] < v[1])] = Field(
         default=None,

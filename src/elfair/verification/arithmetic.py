@@ -9,11 +9,12 @@ from math import inf, isfinite, sqrt
 from elfair.bounds import Bound, Moments, get_bound
 from elfair.certificate import Certificate, ConstraintResult, PartRecord, TailRecord
 from elfair.constraints import Claim
-from elfair.evidence import is_unseen
+from elfair.evidence import widened
 from elfair.fairness_test import SHARED_ROWS
 from elfair.intervals import Formula
 from elfair.language import are_disjoint
 from elfair.report.words import plural
+from elfair.unseen import hidden_variance, is_unseen
 from elfair.verification.bookkeeping import bookkeeping_checks
 from elfair.verification.checks import Check, SkippedError, make, require
 from elfair.verification.claims import check_answers, claims_of, condition_of, form_of
@@ -63,6 +64,7 @@ def _check_moments(record: Certificate) -> str:
             f"{where}: the estimate is {tail.estimate}, and the means add up to {total}",
         )
         _check_error(tail, where)
+        _check_unseen(record, result, tail, where)
     return plural(len(_tails(record)), "linear form")
 
 
@@ -96,6 +98,28 @@ def _check_error(tail: TailRecord, where: str) -> None:
         least - slack <= tail.error <= most + slack,
         f"{where}: the standard error is {tail.error}; the parts allow {least} to {most}",
     )
+
+
+def _check_unseen(
+    record: Certificate, result: ConstraintResult, tail: TailRecord, where: str
+) -> None:
+    """What rows do not show follows from the groups' weights, up to how large impacts are."""
+    hidden = result.kind == "asymptotic" and knows_behavior(record)
+    parts = {part.condition for part in tail.parts}
+    some = hidden and any(
+        hidden_variance(group) for group in result.groups if group.condition in parts
+    )
+    fits = tail.unseen > 0 if some else tail.unseen == 0
+    # A part without impacts, or with one that does not vary, adds nothing.
+    require(
+        fits or (some and tail.unseen == 0 and not _weighs(record, tail)),
+        f"{where}: rows hide a variance of {tail.unseen}, and their weights tell otherwise",
+    )
+
+
+def _weighs(record: Certificate, tail: TailRecord) -> bool:
+    """Whether an impact may be weighted in a linear form."""
+    return any(f"E[{name}" in tail.form for name in ("impact", *record.roles.impacts))
 
 
 def _scale(tail: TailRecord) -> float:
@@ -138,12 +162,13 @@ def upper_of(tail: TailRecord, bound: Bound) -> float | None:
     Examples
     --------
     >>> part = PartRecord("everyone", 4, 0.0, 1 / 3, -1.0, 1.0)
-    >>> tail = TailRecord("PR - 0.5", 0.1, 0.0, 0.4728, 0.2887, True, (part,))
+    >>> tail = TailRecord("PR - 0.5", 0.1, 0.0, 0.4728, 0.2887, 0.0, True, (part,))
     >>> round(upper_of(tail, get_bound("ttest")), 4)
     0.4728
     """
     moments = [Moments(p.n, p.mean, p.variance, p.low, p.high) for p in tail.parts]
-    return bound.upper_of_moments(moments, tail.delta, disjoint=tail.disjoint, error=tail.error)
+    upper = bound.upper_of_moments(moments, tail.delta, disjoint=tail.disjoint, error=tail.error)
+    return None if upper is None else widened(tail.estimate, upper, tail.error, tail.unseen)
 
 
 def _may_be_silent(tail: TailRecord, bound: Bound) -> bool:
@@ -176,7 +201,7 @@ def _check_formulas(record: Certificate) -> str:
         upper = result.tails[0].upper
         if formula is not None:
             upper, _ = formula.upper([tail.upper for tail in result.tails])
-        unseen = result.kind == "asymptotic" and any(is_unseen(g, known) for g in result.groups)
+        unseen = result.kind == "asymptotic" and not known and any(map(is_unseen, result.groups))
         upper = inf if unseen else upper
         require(
             close(result.upper, upper, max(map(_scale, result.tails))),

@@ -24,10 +24,10 @@ from elfair.bounds import get_bound
 from elfair.certificate import Assumption, Certificate, ConstraintResult, opened_once, violation
 from elfair.certificate.record import left_out_alike
 from elfair.certification import BEHAVIOR_MODEL, is_behavior_model
-from elfair.evidence import is_unseen
 from elfair.language import uses_label
-from elfair.remarks import of_groups, of_unseen
+from elfair.remarks import of_groups, of_hidden, of_unseen
 from elfair.report.words import plural
+from elfair.unseen import hidden_variance, is_unseen
 from elfair.verification.checks import Check, make, require
 from elfair.verification.claims import claims_of
 
@@ -122,5 +122,6 @@ def _check_warnings(record: Certificate) -> str:
 def _remarks(result: ConstraintResult, record: Certificate) -> list[str]:
     """The remarks that follow from the groups' numbers."""
     judged, known = result.kind == "asymptotic", knows_behavior(record)
-    unseen = [group for group in result.groups if judged and is_unseen(group, known)]
-    return of_unseen(unseen) + of_groups(result.groups)
+    unseen = [group for group in result.groups if judged and not known and is_unseen(group)]
+    hidden = [group for group in result.groups if judged and known and hidden_variance(group)]
+    return of_unseen(unseen) + of_hidden(hidden) + of_groups(result.groups)
