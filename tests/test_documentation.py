@@ -307,3 +307,21 @@ def test_make_knows_what_to_do(target):
         [make, "-n", target], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert {"demo": "elfair demo", "test": "python -m pytest"}[target] in plan.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_in_shell_blocks_exist_with_their_options(page):
+    """Those of the tutorial are run, above; others, about files that a reader has, are read."""
+    from elfair.cli import main
+
+    text = page.read_text(encoding="utf-8")
+    for block in re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        for line in block.splitlines():
+            words = shlex.split(line.partition(" > ")[0], comments=True)
+            if words[:1] == ["elfair"]:
+                name, *arguments = words[1:]
+                command = main.commands[name]
+                while hasattr(command, "commands"):
+                    name, *arguments = arguments
+                    command = command.commands[name]
+                command.make_context(name, arguments).close()
