@@ -137,7 +137,7 @@ def widened(estimate: float, upper: float, error: float, unseen: float) -> float
 
     Examples
     --------
-    >>> widened(0.0, 0.2, 0.1, 0.03)
+    >>> round(widened(0.0, 0.2, 0.1, 0.03), 12)
     0.4
     """
     if unseen == 0:
