@@ -33,14 +33,14 @@ def to_statement(record: Any, *, subject: str) -> str:
     subject : str
         The digest of the model, SHA-256.
     """
-    predicate = {**to_plain(record), "how_to_verify": HOW_TO_VERIFY}
+    predicate = {**to_plain(record), "how_to_verify": HOW_TO_VERIFY, "digest": {"sha256": ""}}
     statement = {
         "_type": STATEMENT,
         "subject": [{"name": "model", "digest": {"sha256": subject}}],
         "predicateType": PREDICATE,
-        "predicate": {**predicate, "digest": {"sha256": ""}},
+        "predicate": predicate,
     }
-    statement["predicate"]["digest"]["sha256"] = _digest(statement)  # type: ignore[index]
+    predicate["digest"] = {"sha256": _digest(statement)}
     return _text(statement)
 
 

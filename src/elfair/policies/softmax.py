@@ -34,8 +34,8 @@ def check_exploration(share: object) -> None:
     --------
     >>> check_exploration(0.05)
     """
-    number = isinstance(share, Real) and not isinstance(share, bool)
-    if not number or not 0 < float(share) < 1:  # type: ignore[arg-type]
+    number = float(share) if isinstance(share, Real) and not isinstance(share, bool) else 0.0
+    if not 0 < number < 1:
         raise InputError(
             f"exploration must be a number in (0, 1). Got {share!r} instead.",
             hint="it is the share of decisions taken blindly; 0.1 leaves a log from which the "
