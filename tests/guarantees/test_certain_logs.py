@@ -71,6 +71,13 @@ def test_no_more_models_harm_than_delta_allows(n):
     assert np.mean(harms) <= DELTA + (4 if FULL else 1) * sqrt(DELTA * (1 - DELTA) / draws)
 
 
+@pytest.mark.filterwarnings("ignore::elfair.errors.CertificateWarning")
+def test_without_the_known_variance_half_of_the_models_harm(monkeypatch):
+    """What the rule is for: the setting above is one in which the spread of rows misleads."""
+    monkeypatch.setattr("elfair.unseen.SEEN_VARIANCE", 0.0)
+    assert np.mean([trial(seed, 1_000, 2e-4)[1] for seed in range(30)]) > 0.3
+
+
 def test_a_log_with_some_chance_in_it_is_enough():
     found, harms = np.array([trial(seed, 3_000, 0.1) for seed in range(30)]).T
     assert found.mean() > 0.7

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from elfair import LoggedData, certify, verify
+from elfair.partition import row_keys
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +43,21 @@ def test_the_bound_allows_for_it_and_says_so(case):
     )
     assert any("hardly anybody got" in warning for warning in result.warnings)
     assert failed(certificate, data, model) == set()
+
+
+def test_it_is_what_is_missing_of_the_known_variance_around_impacts_like_theirs(case):
+    """By its definition, from the rows that were tested."""
+    certificate, data, model = case
+    (tail,) = certificate.constraints[0].tails
+    order = np.argsort(row_keys(data, 0), kind="stable")
+    tested = data.take(order[round(0.2 * data.n) :])
+    assert tested.n == certificate.n_fairness
+    new = np.column_stack([1 - model, model])[tested.position]
+    known = (new**2 / tested.behavior).sum(axis=1).mean() - 1
+    taken = new[np.arange(tested.n), tested.decision_index]
+    seen = np.mean((taken / tested.propensity - 1) ** 2)
+    impact = tested.impacts["impact"]
+    assert tail.unseen == pytest.approx((known - seen) * impact.var() / tested.n)
 
 
 def test_it_cannot_be_left_out(case):
