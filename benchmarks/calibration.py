@@ -28,7 +28,7 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from elfair.bounds import Sample, get_bound, wealth_exceeds
-from elfair.bounds.finite import block_sizes, join
+from elfair.bounds.finite_sample import block_sizes, join
 from pages import stamp, write_into
 
 Array = npt.NDArray[np.float64]

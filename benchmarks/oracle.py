@@ -30,12 +30,12 @@ from numpy.typing import NDArray
 from scipy.optimize import NonlinearConstraint, minimize
 from scipy.special import expit, ndtri, stdtrit
 
-from elfair.experiments import FosterCare
-from elfair.experiments import foster_care_law as law
+from elfair.populations import FosterCare
+from elfair.populations import foster_care as law
 from pages import stamp, write_into
 from study_page import Cell, Results, table
 
-FloatArray = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 DELTA = 0.1
 PASS_RATE = 0.95
@@ -56,7 +56,7 @@ class Value:
     """A number and its gradient in the parameters of the policy."""
 
     value: float
-    gradient: FloatArray
+    gradient: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,17 +69,17 @@ class Oracle:
     grid: law.Grid
 
     @cached_property
-    def design(self) -> FloatArray:
+    def design(self) -> Floats:
         """The grid's points with a leading column for the intercept."""
         return np.column_stack([np.ones(len(self.grid.points)), self.grid.points])
 
     @cached_property
-    def behavior(self) -> FloatArray:
+    def behavior(self) -> Floats:
         """The behaviour model's probability of decision 1 at each point."""
         return self.population.behavior.predict_proba(self.grid.points)[:, 1]
 
     @cached_property
-    def cost_of_departure(self) -> FloatArray:
+    def cost_of_departure(self) -> Floats:
         """E[row^2 | x, T] / (beta - pi)^2 by group: what leaving the behaviour model costs.
 
         Given x, the row is (1 - w)(alpha (D - r) + noise) in the paired form, where r is the
@@ -93,7 +93,7 @@ class Oracle:
             return noise + alpha**2
         return noise + alpha**2 * ((1 - rate) ** 2 / one + rate**2 / zero)
 
-    def accuracy(self, theta: FloatArray) -> Value:
+    def accuracy(self, theta: Floats) -> Value:
         """P(decision == Y)."""
         p = expit(self.design @ theta)
         gain = self.grid.accuracy_gain
@@ -102,7 +102,7 @@ class Oracle:
             (gain * p * (1 - p)) @ self.design,
         )
 
-    def impact_bound(self, theta: FloatArray, group: int) -> Value:
+    def impact_bound(self, theta: Floats, group: int) -> Value:
         """The upper bound that 95 % of the fairness tests stay below, for one group's impact."""
         p = expit(self.design @ theta)
         weight, departure = self.grid.weight[group], self.behavior - p
@@ -116,7 +116,7 @@ class Oracle:
             rows=self.n * law.GROUP_PROBABILITY[group],
         )
 
-    def accuracy_bound(self, theta: FloatArray) -> Value:
+    def accuracy_bound(self, theta: Floats) -> Value:
         """The same for the accuracy constraint, whose row is 0.75 - pi(Y | x)."""
         p = expit(self.design @ theta)
         ones = law.GROUP_PROBABILITY @ (self.grid.weight * self.grid.label)
@@ -136,9 +136,9 @@ class Oracle:
         self,
         mean: float,
         second: float,
-        mean_slope: FloatArray,
-        second_slope: FloatArray,
-        p: FloatArray,
+        mean_slope: Floats,
+        second_slope: Floats,
+        p: Floats,
         rows: float,
     ) -> Value:
         """Mean plus margin; the slopes are derivatives in p at each point."""
@@ -147,14 +147,14 @@ class Oracle:
         slope = mean_slope + margin * (second_slope - 2 * mean * mean_slope) / (2 * sd)
         return Value(float(mean + margin * sd), (slope * p * (1 - p)) @ self.design)
 
-    def bounds(self, theta: FloatArray) -> list[Value]:
+    def bounds(self, theta: Floats) -> list[Value]:
         """The bound of each constraint; the policy is within the constraints if none is above 0."""
         return [*(self.impact_bound(theta, t) for t in law.GROUPS), self.accuracy_bound(theta)]
 
-    def best(self, starts: Sequence[FloatArray]) -> tuple[float, FloatArray]:
+    def best(self, starts: Sequence[Floats]) -> tuple[float, Floats]:
         """The largest accuracy within the constraints, and the policy that has it."""
 
-        def loss(theta: FloatArray) -> tuple[float, FloatArray]:
+        def loss(theta: Floats) -> tuple[float, Floats]:
             accuracy = self.accuracy(theta)
             return -accuracy.value, -accuracy.gradient
 
@@ -181,7 +181,7 @@ class Oracle:
         return found
 
 
-def starts_for(population: FosterCare) -> list[FloatArray]:
+def starts_for(population: FosterCare) -> list[Floats]:
     """The behaviour model made steeper, and towards the label's own score, shifted upwards."""
     behavior = population.behavior
     logged = np.array([behavior.intercept, *behavior.coefficients])

@@ -27,8 +27,8 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from elfair import CertificateWarning, ELFClassifier, LoggedData
-from elfair.experiments import FosterCare
 from elfair.planning import plan_rows
+from elfair.populations import FosterCare
 from pages import stamp, write_into
 
 ALPHAS = (0.9, 0.5, 0.2)

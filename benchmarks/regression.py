@@ -1,6 +1,6 @@
 """How often ELFRegressor returns a model, at what squared error, and how often it does harm.
 
-The population is `elfair.experiments.Dosage`, whose truth is known in closed form.
+The population is `elfair.populations.Dosage`, whose truth is known in closed form.
 
     python benchmarks/regression.py             # about a minute on 2 cores
     python benchmarks/regression.py --seeds 20
@@ -16,7 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 
 from elfair import ELFRegressor
-from elfair.experiments import Dosage, LinearPolicy
+from elfair.populations import Dosage, LinearPolicy
 from pages import stamp, write_into
 
 SIZES = (500, 2_000, 8_000)

@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from elfair import ELFClassifier
-from elfair.experiments import FosterCare
+from elfair.populations import FosterCare
 from pages import stamp, write_into
 
 SIZES = (1_000, 4_096, 100_000)

@@ -24,16 +24,15 @@ from PIL import Image
 from sklearn.linear_model import LogisticRegression
 
 import study_page
-from elfair.baselines import METHODS
-from elfair.experiments import FosterCare
+from elfair.experiments.baselines.registry import METHODS
 from elfair.experiments.figures import draw
-from elfair.experiments.population import GROUPS
-from elfair.experiments.populations import make_population
-from elfair.experiments.records import TrialRecord
 from elfair.experiments.runner import run
 from elfair.experiments.store import Store
 from elfair.experiments.study import Study
 from elfair.experiments.summary import GUARANTEED, PAPER, Summary, summarize
+from elfair.experiments.trial import TrialRecord
+from elfair.populations import FosterCare, make_population
+from elfair.populations.base import GROUPS
 from pages import DOCS, machine, write_into
 from study_page import STUDIES
 

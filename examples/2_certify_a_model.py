@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 import elfair
 from elfair import LoggedData, certify
-from elfair.experiments import Lending
+from elfair.populations import Lending
 
 lending = Lending()
 past, log = lending.sample(5000, seed=1), lending.sample(12_000, seed=2)  # different people

@@ -1,6 +1,6 @@
 """Write the tables of the tutorial: loans.csv, past decisions, and applicants.csv, new people.
 
-The people are simulated: `elfair.experiments.Lending`, a population after Liu et al. (2018), in
+The people are simulated: `elfair.populations.Lending`, a population after Liu et al. (2018), in
 which a loan helps who repays it and harms who does not. Names of columns are as awkward as in a
 real export, a few people could not be followed up, and one column is a trap.
 
@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from elfair.experiments import Lending
-from elfair.experiments.rules import BehaviorModel
+from elfair.populations import BehaviorModel, Lending
 
 PAST, NEW = 12_000, 400
 SEED = 2024

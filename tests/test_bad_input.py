@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 from elfair import ElfairError, ELFClassifier, ELFRegressor, LoggedData
 from elfair.errors import CertificateWarning, ConstraintError, DataError, InputError
-from elfair.experiments import FosterCare
+from elfair.populations import FosterCare
 
 NO_WORSE = "E[impact] >= E_logged[impact]"
 DRAW = FosterCare(alpha=0.9).sample(1500, seed=11)
@@ -41,10 +41,10 @@ class Interrupted(BaseException):
 @pytest.mark.parametrize(
     "where",
     [
-        "elfair.training.partition",
-        "elfair.line.learn_from",
-        "elfair.training.run_in_turn",
-        "elfair.training.issue_certificate",
+        "elfair.estimators.training.partition",
+        "elfair.fairness_test.ladder.learn_from",
+        "elfair.estimators.training.run_in_turn",
+        "elfair.estimators.training.issue_certificate",
     ],
 )
 def test_a_fit_that_fails_midway_leaves_the_estimator_unfitted(monkeypatch, error, where):

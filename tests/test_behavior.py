@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from elfair.data import LoggedData, behavior_probabilities
+from elfair.data import LoggedData
+from elfair.data.behavior import behavior_probabilities
 from elfair.errors import DataError
 
 DECISION = [0, 0, 1, 1, 0, 1]

@@ -9,9 +9,9 @@ import pytest
 from scipy.special import stdtrit
 
 from elfair import Certificate, ELFClassifier, LoggedData, certify
+from elfair.data.split import partition
 from elfair.errors import BoundError, ConstraintError, InputError
-from elfair.experiments import FosterCare
-from elfair.partition import partition
+from elfair.populations import FosterCare
 
 BOUNDS = ["ttest", "hoeffding", "bernstein", "anderson", "betting"]
 KNOWN = {"impact_range": (0, 1), "propensity_floor": 0.5}

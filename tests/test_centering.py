@@ -7,9 +7,9 @@ import pytest
 
 from elfair import LoggedData, certify
 from elfair.bounds import get_bound
-from elfair.centering import centred
-from elfair.constraints import Plan, read_constraints
 from elfair.statistics import Baselines, Estimation
+from elfair.statistics.beyond_the_mean import centred
+from elfair.statistics.plan import Plan, read_constraints
 
 
 def draw(n, seed):

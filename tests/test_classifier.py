@@ -16,8 +16,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from elfair import ElfairError, ELFClassifier, InputError, LoggedData, NoSolutionFoundError
 from elfair.errors import DataError
-from elfair.experiments import FosterCare
 from elfair.language import E, E_logged, accuracy, col
+from elfair.populations import FosterCare
 
 POPULATION = FosterCare(alpha=0.9)
 NO_WORSE = "E[impact] >= E_logged[impact]"

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elfair.columns import (
+from elfair.data.columns import (
     as_floats,
     distinct,
     is_missing,

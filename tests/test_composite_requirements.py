@@ -10,10 +10,10 @@ from scipy.special import ndtri
 
 from elfair import LoggedData
 from elfair.bounds import Sample, get_bound
-from elfair.constraints import Plan, read_constraints
-from elfair.requirements import Belief, CombinedPrediction, Requirement
+from elfair.search.prediction import Belief, CombinedPrediction, Requirement
+from elfair.search.targets import Target
 from elfair.statistics import Baselines, Estimation, Rows
-from elfair.targets import Target
+from elfair.statistics.plan import Plan, read_constraints
 
 N = 80
 CURVED = [

@@ -27,10 +27,10 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC
 
 from elfair import InputError
-from elfair.contents import content_digest
-from elfair.models import Model, digests
+from elfair.data.digests import content_digest
 from elfair.persistence.objects import from_skops, to_skops
 from elfair.policies import SoftmaxPolicy
+from elfair.policies.models import Model, digests
 
 
 def _change_logistic(model):
@@ -108,7 +108,7 @@ def test_one_changed_number_gives_another_digest(name, fitted):
 def test_digests_are_the_same_in_another_process(fitted, tmp_path):
     joblib.dump(fitted, tmp_path / "models")
     program = (
-        "import sys, joblib; from elfair.contents import content_digest\n"
+        "import sys, joblib; from elfair.data.digests import content_digest\n"
         "print(*map(content_digest, joblib.load(sys.argv[1]).values()))"
     )
     done = subprocess.run(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from elfair.continuous import ContinuousData
-from elfair.data import LoggedData
+from elfair.data import ContinuousData, LoggedData
 from elfair.errors import DataError
 
 N = 30

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from elfair import ELFClassifier, LoggedData, certify
-from elfair.costs import read_cost
+from elfair.data.costs import read_cost
 from elfair.errors import ConstraintError, DataError
 
 CLASSES = np.array(["no", "yes"], dtype=object)

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elfair.data import LoggedData
+from elfair.data.split import partition
 from elfair.errors import DataError, ElfairError
 from elfair.language import col, holds
-from elfair.partition import partition
 
 N = 6
 GOOD: dict[str, Any] = {

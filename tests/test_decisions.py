@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from elfair.decisions import draw
+from elfair.policies.base import draw
 
 CLASSES = np.array(["a", "b", "c"], dtype=object)
 

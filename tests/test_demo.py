@@ -6,7 +6,7 @@ import io
 import pytest
 
 from elfair import Certificate, load
-from elfair.demo import main
+from elfair.cli.demo import main
 
 
 @pytest.fixture(scope="module")

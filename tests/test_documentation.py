@@ -166,7 +166,7 @@ def anchors(page: Path) -> set[str]:
 def test_snippets_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # a page may write files
     monkeypatch.setattr(sys, "path", [*sys.path])  # and import modules from there
-    monkeypatch.setattr("elfair.partition._openings", Counter())  # a reader begins afresh
+    monkeypatch.setattr("elfair.data.split._openings", Counter())  # a reader begins afresh
     run(page)
 
 

@@ -11,8 +11,8 @@ from sklearn.base import clone
 import elfair
 from elfair import Certificate, ELFRegressor
 from elfair.errors import ConstraintError, DataError
-from elfair.experiments import Dosage
 from elfair.policies.gaussian import normal_density
+from elfair.populations import Dosage
 
 POPULATION = Dosage()
 DRAW = POPULATION.sample(2_000, seed=5)

@@ -13,9 +13,9 @@ from sklearn.base import clone
 
 import elfair
 from elfair import ELFClassifier, InputError, LoggedData, certify
+from elfair.data.split import partition
 from elfair.errors import DataError
 from elfair.language import conjuncts
-from elfair.partition import partition
 
 GAPS = ("parity", "equalized_odds", "equal_opportunity", "predictive_equality", "accuracy_parity")
 

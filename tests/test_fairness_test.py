@@ -11,10 +11,10 @@ import pytest
 import elfair
 from elfair import LoggedData, certify
 from elfair.bounds import get_bound
-from elfair.constraints import Plan, read_constraints
-from elfair.fairness_test import learn_from, run_on_sealed
-from elfair.partition import SealedHalf
+from elfair.data.split import SealedHalf
+from elfair.fairness_test.sealed import learn_from, run_on_sealed
 from elfair.statistics import Baselines, Estimation
+from elfair.statistics.plan import Plan, read_constraints
 
 NO_WORSE = "E[impact] >= E_logged[impact]"
 SOURCE = Path(elfair.__file__).parent
@@ -52,7 +52,7 @@ def test_only_the_fairness_test_breaks_the_seal():
         for path in SOURCE.rglob("*.py")
         if opens_something(ast.parse(path.read_text(encoding="utf-8")))
     }
-    assert callers == {"fairness_test.py"}
+    assert callers == {"sealed.py"}
 
 
 def test_nothing_reaches_around_the_seal():

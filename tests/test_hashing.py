@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from elfair.hashing import columns_digest
+from elfair.data.digests import columns_digest
 
 
 def digest(*values):

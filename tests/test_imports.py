@@ -43,8 +43,8 @@ def test_names_are_imported_when_they_are_asked_for():
     """So that the command line answers at once."""
     code = "import sys, elfair; print(*sys.modules); elfair.ELFClassifier; print(*sys.modules)"
     before, after = (line.split() for line in python(code).splitlines())
-    assert not {"numpy", "sklearn", "elfair.classifier"} & set(before)
-    assert {"numpy", "sklearn", "elfair.classifier"} <= set(after)
+    assert not {"numpy", "sklearn", "elfair.estimators.classifier"} & set(before)
+    assert {"numpy", "sklearn", "elfair.estimators.classifier"} <= set(after)
 
 
 def test_the_package_shows_all_its_names():
@@ -103,7 +103,7 @@ for name in ("lark", "cmaes"):
     sys.modules[name] = None  # importing it now fails
 import numpy as np
 from elfair import E, E_logged, ELFClassifier, accuracy, col
-from elfair.experiments import FosterCare
+from elfair.populations import FosterCare
 draw = FosterCare().sample(1000, seed=0)
 groups = [col("T") == group for group in (0, 1)]
 no_worse = [E("impact", given=group) >= E_logged("impact", given=group) for group in groups]

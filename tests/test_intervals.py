@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elfair.errors import ConstraintError
-from elfair.intervals import Formula
 from elfair.language import (
     PR,
     TPR,
@@ -33,6 +32,7 @@ from elfair.language import (
     median,
     minimum,
 )
+from elfair.language.intervals import Formula
 
 A, B = E("a"), E("b")
 P, T = PR(), TPR()

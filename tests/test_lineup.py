@@ -11,11 +11,11 @@ import pytest
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
-import elfair.training
 from elfair import ELFClassifier, ELFRegressor, LoggedData, certify
-from elfair.experiments import Dosage, FosterCare
-from elfair.fairness_test import run_in_turn, run_on_sealed
-from elfair.partition import SealedHalf, partition
+from elfair.data.split import SealedHalf, partition
+from elfair.estimators import training
+from elfair.fairness_test.sealed import run_in_turn, run_on_sealed
+from elfair.populations import Dosage, FosterCare
 
 POPULATION = FosterCare(alpha=0.9, clipped=True)
 NO_WORSE = "E[impact] >= E_logged[impact]"
@@ -41,7 +41,7 @@ class Watched:
 @pytest.fixture
 def watched(monkeypatch):
     watched = Watched()
-    monkeypatch.setattr(elfair.training, "run_in_turn", watched)
+    monkeypatch.setattr(training, "run_in_turn", watched)
     return watched
 
 
@@ -229,7 +229,7 @@ def test_models_points_constants_and_scales_do_not_depend_on_held_out_rows(param
 
 def test_the_seal_is_broken_once_and_only_when_all_is_chosen(monkeypatch):
     events = []
-    opened, in_turn = SealedHalf.open, elfair.training.run_in_turn
+    opened, in_turn = SealedHalf.open, training.run_in_turn
 
     def open_(self):
         events.append("open")
@@ -240,7 +240,7 @@ def test_the_seal_is_broken_once_and_only_when_all_is_chosen(monkeypatch):
         return in_turn(trials)
 
     monkeypatch.setattr(SealedHalf, "open", open_)
-    monkeypatch.setattr(elfair.training, "run_in_turn", watched)
+    monkeypatch.setattr(training, "run_in_turn", watched)
     first = foster_care({}, seed=11)
     assert first.certificate_.candidate.tested > 2
     assert events == ["test", "open"]
@@ -252,7 +252,7 @@ def test_the_seal_is_broken_once_and_only_when_all_is_chosen(monkeypatch):
 def test_models_are_made_ready_for_the_test_as_if_it_had_not_begun(watched):
     """Whether all of them are before the seal is broken, as here, or each when its turn comes."""
     before = foster_care({"bound": "betting", **KNOWN})
-    elfair.training.run_in_turn = run_in_turn  # watched's fixture restores it in the end
+    training.run_in_turn = run_in_turn  # watched's fixture restores it in the end
     assert foster_care({"bound": "betting", **KNOWN}).certificate_.constraints == (
         before.certificate_.constraints
     )

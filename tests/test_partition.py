@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy.special import chdtri, ndtri
 
 from elfair.data import LoggedData
+from elfair.data.digests import mix
+from elfair.data.split import SealedHalf, partition, row_keys
 from elfair.errors import DataError, InputError
-from elfair.hashing import mix
-from elfair.partition import SealedHalf, partition, row_keys
 
 #: Each check below errs with this probability if the split is what it should be.
 RARE = 1e-6
@@ -229,7 +229,7 @@ def test_a_missing_group_is_a_stratum() -> None:
 @pytest.fixture(autouse=True)
 def nothing_opened_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """Openings are counted for the whole process: other tests may have opened the same rows."""
-    monkeypatch.setattr("elfair.partition._openings", Counter())
+    monkeypatch.setattr("elfair.data.split._openings", Counter())
 
 
 def test_only_opening_gives_the_rows() -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from elfair import LoggedData, certify
 from elfair.bounds import get_bound
-from elfair.constraints import Plan, read_constraints
 from elfair.errors import ConstraintError, DataError
 from elfair.language import (
     Abs,
@@ -33,8 +32,9 @@ from elfair.language import (
     parse,
 )
 from elfair.language.tree import walk
-from elfair.points import settle
 from elfair.statistics import Baselines, Estimation
+from elfair.statistics.beyond_the_mean import settle
+from elfair.statistics.plan import Plan, read_constraints
 
 
 class World:

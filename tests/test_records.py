@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elfair.errors import InputError
-from elfair.records import from_json, to_json
+from elfair.records.json import from_json, to_json
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from elfair import (
     mse,
 )
 from elfair.errors import BoundError, CertificateWarning, DataError, InputError
-from elfair.experiments import Dosage
+from elfair.populations import Dosage
 
 POPULATION = Dosage()
 DRAW = POPULATION.sample(3_000, seed=11)
@@ -334,7 +334,7 @@ def test_other_features_than_in_fit(fitted):
 
 
 def test_certify_is_for_classes():
-    from elfair.continuous import ContinuousData
+    from elfair.data import ContinuousData
 
     data = ContinuousData(X, Y, decision=DRAW.decision, propensity=DRAW.propensity)
     with pytest.raises(DataError, match="two or more classes"):

@@ -10,12 +10,12 @@ from scipy.special import expit, ndtri
 
 from elfair import LoggedData
 from elfair.bounds import Sample, get_bound
-from elfair.constraints import Plan, read_constraints
 from elfair.errors import InputError
-from elfair.experiments import FosterCare
-from elfair.requirements import Belief, Requirement
+from elfair.populations import FosterCare
+from elfair.search.prediction import Belief, Requirement
+from elfair.search.targets import XI_SHARE, Target
 from elfair.statistics import Baselines, Estimation, Rows
-from elfair.targets import XI_SHARE, Target
+from elfair.statistics.plan import Plan, read_constraints
 
 N = 70
 ONE = "E[impact | T == 0] >= E_logged[impact | T == 0] - 0.1"

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from elfair import CertificateWarning, ELFClassifier, LoggedData, certify
+from elfair.data.propensities import misfit, require_taken
 from elfair.errors import DataError
-from elfair.support import misfit, require_taken
 
 NO_WORSE = "E[impact] >= E_logged[impact]"
 

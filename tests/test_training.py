@@ -11,9 +11,9 @@ import pytest
 from scipy.special import stdtrit
 
 from elfair import ElfairError, ELFClassifier, LoggedData
+from elfair.data.split import cross_partition, partition
 from elfair.errors import BoundError, InputError
-from elfair.experiments import FosterCare
-from elfair.partition import cross_partition, partition
+from elfair.populations import FosterCare
 from elfair.search import Selection, progress
 
 POPULATION = FosterCare(alpha=0.9)
@@ -403,6 +403,6 @@ def test_under_cross_fitting_the_deltas_add_up():
 
 
 def test_another_division_of_the_same_rows_opens_the_same_rows(monkeypatch):
-    monkeypatch.setattr("elfair.partition._openings", Counter())
+    monkeypatch.setattr("elfair.data.split._openings", Counter())
     tries = [{"folds": 5}, {"folds": 5, "random_state": 1}, {"folds": 2}]
     assert [fit(crossfit(**how)).certificate_.openings for how in tries] == [1, 2, 3]

@@ -9,8 +9,8 @@ import pytest
 
 from elfair import Certificate, LoggedData, certify
 from elfair.errors import InputError
-from elfair.visible import visible
-from elfair.writing import write_whole
+from elfair.records.files import write_whole
+from elfair.records.text import visible
 
 ESCAPES = "\x1b[2J\x1b]0;title\x07\x9b31m\u202edessap\u2066\r"
 

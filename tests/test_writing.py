@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from elfair import InputError
-from elfair.writing import write_whole
+from elfair.records.files import write_whole
 
 
 def test_bytes_and_text_are_written_as_they_are(tmp_path):
@@ -64,7 +64,7 @@ def test_what_goes_wrong_leaves_all_as_it_was(name, code, tmp_path, monkeypatch)
 FULL = """
 import resource, sys
 from elfair.errors import InputError
-from elfair.writing import write_whole
+from elfair.records.files import write_whole
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:
     write_whole(sys.argv[1], b"x" * 10_000)

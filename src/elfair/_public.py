@@ -1,9 +1,9 @@
 """Every name that ``elfair`` gives, in the one place where they are imported."""
 
+from __future__ import annotations
+
 from elfair._version import __version__
 from elfair.certificate import Certificate
-from elfair.checking import CheckReport, check
-from elfair.classifier import ELFClassifier
 from elfair.data import LoggedData
 from elfair.errors import (
     BoundError,
@@ -16,19 +16,9 @@ from elfair.errors import (
     MissingPackageError,
     NoSolutionFoundError,
 )
-from elfair.fairness import (
-    accuracy_parity,
-    decline,
-    disparate_impact,
-    equal_opportunity,
-    equalized_odds,
-    improvement,
-    no_worse,
-    parity,
-    predictive_equality,
-    stagnation,
-)
-from elfair.foreign import certify
+from elfair.estimators.certify import certify
+from elfair.estimators.classifier import ELFClassifier
+from elfair.estimators.regressor import ELFRegressor
 from elfair.language import (
     FNR,
     FPR,
@@ -51,10 +41,22 @@ from elfair.language import (
     quantile,
     var,
 )
+from elfair.language.fairness import (
+    accuracy_parity,
+    decline,
+    disparate_impact,
+    equal_opportunity,
+    equalized_odds,
+    improvement,
+    no_worse,
+    parity,
+    predictive_equality,
+    stagnation,
+)
+from elfair.language.recipes import Recipe
 from elfair.persistence import load
-from elfair.planning import RowPlan, plan_rows
-from elfair.recipes import Recipe
-from elfair.regressor import ELFRegressor
+from elfair.planning import RowPlan, check, plan_rows
+from elfair.planning.check_report import CheckReport
 from elfair.report import Report
 from elfair.verification import Check, Verification, verify
 

@@ -7,10 +7,10 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
-from elfair.baselines import covariance as module
-from elfair.baselines.covariance import FairnessConstraints, least_loss
 from elfair.errors import DataError, ElfairError
-from elfair.experiments import FosterCare
+from elfair.experiments.baselines import covariance as module
+from elfair.experiments.baselines.covariance import FairnessConstraints, least_loss
+from elfair.populations import FosterCare
 
 POPULATION = FosterCare()
 

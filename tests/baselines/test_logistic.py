@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from elfair.baselines.logistic import PlainLogistic
-from elfair.experiments import FosterCare
+from elfair.experiments.baselines.methods import PlainLogistic
+from elfair.populations import FosterCare
 
 PLAIN, STRICT = FosterCare(), FosterCare(strict=True)
 

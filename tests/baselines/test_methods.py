@@ -10,8 +10,8 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from elfair.baselines import METHODS, get_method
-from elfair.experiments import FosterCare
+from elfair.experiments.baselines.registry import METHODS, get_method
+from elfair.populations import FosterCare
 
 POPULATION = FosterCare()
 BLIND = [name for name, method in METHODS.items() if not method.uses_impact]
@@ -73,8 +73,8 @@ def test_elf_does_look_at_them(draw, name):
 REPEAT = """
 from hashlib import sha256
 import numpy as np
-from elfair.baselines import get_method
-from elfair.experiments import FosterCare
+from elfair.experiments.baselines.registry import get_method
+from elfair.populations import FosterCare
 population = FosterCare()
 draw, seen = population.sample(1000, seed=3), population.sample(200, seed=4).features
 for name in ("elfair", "qsa-demographic-parity", "fairlearn-demographic-parity"):

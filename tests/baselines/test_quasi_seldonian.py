@@ -7,9 +7,9 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from elfair.baselines import get_method
-from elfair.experiments import FosterCare
-from elfair.experiments.foster_care_law import grid
+from elfair.experiments.baselines.registry import get_method
+from elfair.populations import FosterCare
+from elfair.populations.foster_care import grid
 
 POPULATION, TRIALS, DELTA = FosterCare(), 40, 0.1
 

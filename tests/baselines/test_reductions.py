@@ -9,9 +9,9 @@ from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from elfair.baselines import get_method
-from elfair.baselines.reductions import mixture_of
-from elfair.experiments import FosterCare
+from elfair.experiments.baselines.methods import mixture_of
+from elfair.experiments.baselines.registry import get_method
+from elfair.populations import FosterCare
 
 # Fairlearn itself, called here directly, has ways with pandas that will end.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:fairlearn")

@@ -10,7 +10,7 @@ from scipy.special import stdtr
 
 from elfair.bounds import Sample, get_bound, wealth_exceeds
 from elfair.bounds.betting import _bets
-from elfair.bounds.finite import block_sizes, join
+from elfair.bounds.finite_sample import block_sizes, join
 from elfair.errors import BoundError, DataError, InputError
 
 Z = np.array([0.3, -0.9, 0.1, -0.4, 0.2, -0.6, -0.2])

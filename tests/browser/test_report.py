@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from elfair import Certificate, ELFClassifier, LoggedData, certify
-from elfair.experiments import FosterCare
+from elfair.populations import FosterCare
 from elfair.report import Report
 from elfair.report.words import verdict
 

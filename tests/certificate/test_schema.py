@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from elfair import ELFClassifier, LoggedData, certify
-from elfair.certificate.schema import statement_schema
-from elfair.records import json_schema, to_plain
+from elfair.certificate.formats import statement_schema
+from elfair.records.json import json_schema, to_plain
 
 DOCS = Path(__file__).parents[2] / "docs" / "certificate.schema.json"
 
@@ -55,7 +55,7 @@ def test_the_documented_schema_is_current():
 
 def test_the_schema_is_printed_as_it_is_kept():
     done = subprocess.run(
-        [sys.executable, "-m", "elfair.certificate.schema"],
+        [sys.executable, "-m", "elfair.certificate.formats"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout == DOCS.read_text(encoding="utf-8")

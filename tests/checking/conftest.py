@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from elfair import LoggedData
-from elfair.experiments import FosterCare
+from elfair.populations import FosterCare
 
 Log = Callable[..., dict[str, Any]]
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from elfair import CheckReport, ELFClassifier, ELFRegressor, LoggedData, check
-from elfair.continuous import ContinuousData
+from elfair.data import ContinuousData
+from elfair.data.split import partition, row_keys
 from elfair.errors import ConstraintError, InputError
-from elfair.experiments import Dosage, FosterCare, Lending
-from elfair.partition import partition, row_keys
+from elfair.populations import Dosage, FosterCare, Lending
 
 NO_WORSE = [f"E[impact | T == {t}] >= E_logged[impact | T == {t}]" for t in (0, 1)]
 CONSTRAINTS = [*NO_WORSE, "accuracy >= 0.75"]

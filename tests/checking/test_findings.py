@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from elfair import ELFClassifier, LoggedData, check, col
-from elfair.checking.findings import of_missing_impact
-from elfair.experiments import FosterCare
+from elfair.planning.findings import of_missing_impact
+from elfair.populations import FosterCare
 
 NO_WORSE = [f"E[impact | T == {t}] >= E_logged[impact | T == {t}]" for t in (0, 1)]
 

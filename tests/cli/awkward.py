@@ -6,7 +6,7 @@ import csv
 
 import numpy as np
 
-from elfair.experiments import FosterCare
+from elfair.populations import FosterCare
 
 COLUMNS = (
     "person id", "Alter (Jahre)", "work hours/week", "x ≥ 3", "school's score", "skills",

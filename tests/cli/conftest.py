@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from elfair.cli import main
+from elfair.data import split
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -16,9 +17,7 @@ def elfair(monkeypatch):
     """Run a command as a terminal would, in a process of its own as far as openings go."""
 
     def run(*arguments, code=0):
-        from elfair import partition
-
-        monkeypatch.setattr(partition, "_openings", type(partition._openings)())
+        monkeypatch.setattr(split, "_openings", type(split._openings)())
         result = CliRunner().invoke(main, [str(each) for each in arguments])
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception

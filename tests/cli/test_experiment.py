@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 from elfair.cli import main
-from elfair.experiments.records import TrialRecord
 from elfair.experiments.store import Store
 from elfair.experiments.study import Study
+from elfair.experiments.trial import TrialRecord
 
 STUDY = """
 title = "A small study"

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from elfair import ELFClassifier
-from elfair.experiments import FosterCare
+from elfair.populations import FosterCare
 
 POPULATION = FosterCare(alpha=0.9)
 DRAW = POPULATION.sample(1800, seed=31)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from elfair.errors import DataError
-from elfair.experiments import Lending, credit_clusters, read_fico
+from elfair.populations import Lending, credit_clusters, read_fico
 
 DATA = os.environ.get("ELFAIR_DATA")
 CDF = "transrisk_cdf_by_race_ssa.csv"

@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from elfair.errors import InputError
-from elfair.experiments import Dosage, LinearPolicy
+from elfair.populations import Dosage, LinearPolicy
 
 N = 400_000
 POLICY = LinearPolicy(4.7, np.array([0.9, 0.2, -0.2]), 0.4)

@@ -13,7 +13,7 @@ from sklearn.isotonic import isotonic_regression
 
 from elfair.errors import InputError
 from elfair.experiments.efficiency import LEAST_SEEDS, _increasing, data_efficiency
-from elfair.experiments.records import TrialRecord
+from elfair.experiments.trial import TrialRecord
 
 SIZES = [2**power for power in range(8, 14)]
 

@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 from elfair.errors import InputError
-from elfair.experiments.figures import ARRANGEMENTS, _methods, draw
-from elfair.experiments.looks import method_looks, setting_looks
+from elfair.experiments.figures import ARRANGEMENTS, _methods, draw, method_looks, setting_looks
 from elfair.experiments.panels import _even_columns, _marked
-from elfair.experiments.records import TrialRecord
 from elfair.experiments.summary import summarize
+from elfair.experiments.trial import TrialRecord
 
 METHODS = (
     "elfair",
@@ -358,7 +357,7 @@ import elfair.experiments.figures, elfair.experiments.summary
 assert "matplotlib" not in sys.modules
 from pathlib import Path
 from types import SimpleNamespace
-from elfair.experiments.records import TrialRecord
+from elfair.experiments.trial import TrialRecord
 study = SimpleNamespace(title="t", population="p", methods=("elfair",), delta=0.1, efficiency=(),
                         combinations=(), seeds={}, trials=0,
                         figures=SimpleNamespace(arrangements=("settings",)))

@@ -14,8 +14,8 @@ from scipy.special import expit, ndtr
 from sklearn.linear_model import LogisticRegression
 
 from elfair.errors import InputError
-from elfair.experiments import FosterCare
-from elfair.experiments import foster_care_law as law
+from elfair.populations import FosterCare
+from elfair.populations import foster_care as law
 
 STANDARD_ERRORS = 4
 COEFFICIENTS = np.array([2.0, 1.0, -1.5, 3.0, -1.0])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, ndtr
 
-from elfair.experiments import foster_care_law as law
+from elfair.populations import foster_care as law
 
 # Written out again here, from the definition of the population, on purpose.
 BINARY = {0: (0.62, 0.55, 0.35), 1: (0.50, 0.45, 0.42)}

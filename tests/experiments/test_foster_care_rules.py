@@ -10,8 +10,8 @@ from scipy.integrate import quad
 from scipy.special import expit, ndtr
 
 from elfair.errors import InputError
-from elfair.experiments import FosterCare, LinearRule, Mixture
-from elfair.experiments import foster_care_law as law
+from elfair.populations import FosterCare, LinearRule, Mixture
+from elfair.populations import foster_care as law
 
 # Written out again here, from the definition of the population, on purpose.
 BINARY = {0: (0.62, 0.55, 0.35), 1: (0.50, 0.45, 0.42)}

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from elfair import ELFClassifier
 from elfair.errors import InputError
-from elfair.experiments import Lending, LinearRule
+from elfair.populations import Lending, LinearRule
 
 DATA = os.environ.get("ELFAIR_DATA")
 STANDARD_ERRORS = 4

@@ -13,7 +13,8 @@ from scipy.special import expit
 
 from elfair import ELFClassifier
 from elfair.errors import DataError, InputError
-from elfair.experiments import FosterCare, load_nytd
+from elfair.experiments import load_nytd
+from elfair.populations import FosterCare
 
 QUESTIONS = ("CURRFTE", "CURRPTE", "EMPLYSKLLS", "EDUCAID", "HIGHEDCERT", "CURRENROLL")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from elfair.errors import InputError
-from elfair.experiments import POPULATIONS, FosterCare, Lending, make_population
+from elfair.populations import POPULATIONS, FosterCare, Lending, make_population
 
 
 def test_names_make_the_populations_they_name():

@@ -6,7 +6,7 @@ import pytest
 
 from elfair.experiments import progress as progress_module
 from elfair.experiments.progress import Progress, Timing, spoken
-from elfair.experiments.records import TrialRecord
+from elfair.experiments.trial import TrialRecord
 
 
 def trial(method="slow", n=100, seconds=1.0, outcome="returned"):

@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import ndtr
 
-from elfair.experiments.quadrature import clipped_normal, half_planes
+from elfair.populations.quadrature import clipped_normal, half_planes
 
 MEANS = [-0.4, 0.0, 0.9]
 SD, LOW, HIGH = 0.8, -1.0, 1.5

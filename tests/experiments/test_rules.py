@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from elfair.errors import InputError
-from elfair.experiments import BehaviorModel, LinearRule, Mixture
+from elfair.populations import BehaviorModel, LinearRule, Mixture
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 

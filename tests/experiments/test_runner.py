@@ -258,7 +258,7 @@ def test_methods_that_are_not_installed_are_said_before_any_trial(study, tmp_pat
     def missing(name):
         raise InputError(f"{name} is not installed.", hint="install it.")
 
-    monkeypatch.setattr("elfair.baselines.get_method", missing)
+    monkeypatch.setattr("elfair.experiments.baselines.registry.get_method", missing)
     with pytest.raises(InputError, match="dynamic is not installed"):
         go(made, tmp_path / "s.sqlite")
     assert not (tmp_path / "s.sqlite").exists()

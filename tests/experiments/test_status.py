@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from elfair.experiments.records import TrialRecord
 from elfair.experiments.status import MOST_ERRORS, by_method, described, status
 from elfair.experiments.study import Study
+from elfair.experiments.trial import TrialRecord
 
 STUDY = Study.parse("""
 title = "A study"

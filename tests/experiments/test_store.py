@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from elfair.errors import InputError
-from elfair.experiments.records import TrialRecord
 from elfair.experiments.store import FORMAT, Store
 from elfair.experiments.study import Study
+from elfair.experiments.trial import TrialRecord
 
 TEXT = """
 title = "A study"

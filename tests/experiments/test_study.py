@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from elfair.baselines import METHODS
 from elfair.errors import ElfairError
+from elfair.experiments.baselines.registry import METHODS
 from elfair.experiments.study import (
     READY,
     Efficiency,
@@ -160,7 +160,7 @@ def test_what_does_not_decide_results_leaves_the_digest(old, new):
 )
 def test_what_decides_results_changes_the_digest(old, new, monkeypatch):
     # Another population need not know the settings: only names are compared here.
-    monkeypatch.setattr("elfair.experiments.populations.make_population", lambda *_: None)
+    monkeypatch.setattr("elfair.populations.make_population", lambda *_: None)
     assert Study.parse(replaced(old, new)).digest != Study.parse(GOOD).digest
 
 

@@ -15,10 +15,10 @@ from scipy.special import bdtrc
 
 from elfair.errors import InputError
 from elfair.experiments.cells import Mean, Rate
-from elfair.experiments.records import TrialRecord
+from elfair.experiments.status import MOST_NAMED
 from elfair.experiments.study import Study
 from elfair.experiments.summary import LEAST_TRIALS, summarize
-from elfair.experiments.unfinished import MOST_NAMED
+from elfair.experiments.trial import TrialRecord
 
 LABELS = {"elfair": "ELF", "elf-paper": "ELF (paper)", "logistic-regression": "LR"}
 AT = '{"alpha": 0.9, "strict": false}'

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from elfair.experiments import FosterCare
 from elfair.experiments import trial as trial_module
 from elfair.experiments.trial import Task, module_digest, perform, source_digest, source_of
+from elfair.populations import FosterCare
 
 SETTINGS = ('{"alpha": 0.5}', '{"alpha": 0.9}', '{"alpha": 1}')
 

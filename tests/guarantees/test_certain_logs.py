@@ -18,7 +18,7 @@ import pytest
 from scipy.special import expit
 
 from elfair import ELFClassifier
-from elfair.experiments import FosterCare
+from elfair.populations import FosterCare
 
 FULL = os.environ.get("ELFAIR_GUARANTEES") == "full"
 DELTA = 0.1
@@ -74,7 +74,7 @@ def test_no_more_models_harm_than_delta_allows(n):
 @pytest.mark.filterwarnings("ignore::elfair.errors.CertificateWarning")
 def test_without_the_known_variance_half_of_the_models_harm(monkeypatch):
     """What the rule is for: the setting above is one in which the spread of rows misleads."""
-    monkeypatch.setattr("elfair.unseen.SEEN_VARIANCE", 0.0)
+    monkeypatch.setattr("elfair.fairness_test.evidence.SEEN_VARIANCE", 0.0)
     assert np.mean([trial(seed, 1_000, 2e-4)[1] for seed in range(30)]) > 0.3
 
 

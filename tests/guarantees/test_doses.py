@@ -13,8 +13,8 @@ import pytest
 from scipy.optimize import minimize
 
 from elfair import ELFRegressor
-from elfair.experiments import Dosage, LinearPolicy
 from elfair.policies.gaussian import normal_density
+from elfair.populations import Dosage, LinearPolicy
 
 FULL = os.environ.get("ELFAIR_GUARANTEES") == "full"
 DELTA = 0.1

@@ -17,15 +17,15 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from elfair import ELFClassifier, LoggedData, targets
+from elfair import ELFClassifier, LoggedData
 from elfair.bounds import get_bound
-from elfair.certification import declared_estimation
-from elfair.constraints import Plan, read_constraints
-from elfair.experiments import FosterCare
-from elfair.fairness_test import Trial, learn_from, run_in_turn, run_on_sealed
-from elfair.partition import SealedHalf
-from elfair.search import Selection
+from elfair.data.split import SealedHalf
+from elfair.fairness_test.issue import declared_estimation
+from elfair.fairness_test.sealed import Trial, learn_from, run_in_turn, run_on_sealed
+from elfair.populations import FosterCare
+from elfair.search import Selection, targets
 from elfair.statistics import Baselines
+from elfair.statistics.plan import Plan, read_constraints
 
 FULL = os.environ.get("ELFAIR_GUARANTEES") == "full"
 DELTA = 0.1

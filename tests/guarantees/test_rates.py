@@ -15,8 +15,8 @@ import pytest
 
 from elfair import LoggedData
 from elfair.bounds import Sample, get_bound
-from elfair.constraints import Plan, read_constraints
 from elfair.statistics import Baselines, Estimation
+from elfair.statistics.plan import Plan, read_constraints
 
 N, DELTA = 150, 0.1
 DRAWS = 20_000 if os.environ.get("ELFAIR_GUARANTEES") == "full" else 1_500

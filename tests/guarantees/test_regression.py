@@ -13,15 +13,15 @@ import pytest
 
 from elfair import ELFRegressor
 from elfair.bounds import get_bound
-from elfair.constraints import Plan, read_constraints
-from elfair.continuous import ContinuousData
-from elfair.experiments import Dosage, LinearPolicy
-from elfair.fairness_test import learn_from, run_on_sealed
-from elfair.partition import SealedHalf
+from elfair.data import ContinuousData
+from elfair.data.split import SealedHalf
+from elfair.fairness_test.sealed import learn_from, run_on_sealed
 from elfair.policies import GaussianPolicy
 from elfair.policies.gaussian import normal_density
+from elfair.populations import Dosage, LinearPolicy
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.decisions import thresholds_of
+from elfair.statistics.plan import Plan, read_constraints
 
 FULL = os.environ.get("ELFAIR_GUARANTEES") == "full"
 DELTA = 0.1

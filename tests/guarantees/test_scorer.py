@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from elfair import ELFClassifier
 from elfair.policies.scored import log_odds
-from elfair.search.scoring import ScoredFamily
+from elfair.search.families import ScoredFamily
 from nonlinear import CONSTRAINTS, TRUTH, sample, small_network, truth
 
 FULL = os.environ.get("ELFAIR_GUARANTEES") == "full"

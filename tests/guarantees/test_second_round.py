@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from elfair import ELFClassifier
-from elfair.experiments import FosterCare
+from elfair.populations import FosterCare
 
 FULL = os.environ.get("ELFAIR_GUARANTEES") == "full"
 RUNS, ROWS, DELTA = 1_000 if FULL else 30, 1_000, 0.1

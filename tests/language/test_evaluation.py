@@ -11,18 +11,7 @@ import pandas as pd
 import pytest
 
 from elfair.errors import ConstraintError
-from elfair.language import (
-    FNR,
-    TPR,
-    Condition,
-    Mean,
-    accuracy,
-    col,
-    decision,
-    holds,
-    label,
-    parse,
-)
+from elfair.language import FNR, TPR, Condition, Mean, accuracy, col, decision, holds, label, parse
 from elfair.language.tree import walk
 
 

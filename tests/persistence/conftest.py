@@ -22,8 +22,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from elfair import CertificateWarning, E, E_logged, ELFClassifier, ELFRegressor, col, no_worse
-from elfair.experiments import Dosage, FosterCare
-from elfair.persistence.container import members_of, pack
+from elfair.persistence.contents import members_of, pack
+from elfair.populations import Dosage, FosterCare
 
 TREE = "sklearn.tree._tree.Tree"
 ROWS = 800

@@ -15,8 +15,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from elfair import ELFClassifier
-from elfair.persistence.container import members_of
-from elfair.persistence.saving import to_bytes
+from elfair.persistence.contents import members_of
+from elfair.persistence.model_file import to_bytes
 
 
 def fingerprints() -> list[str]:

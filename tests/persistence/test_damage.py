@@ -16,9 +16,8 @@ import pytest
 
 import elfair
 from elfair import ElfairError, InputError
-from elfair.persistence.container import members_of, pack
-from elfair.persistence.loading import from_bytes
-from elfair.persistence.saving import to_bytes
+from elfair.persistence.contents import members_of, pack
+from elfair.persistence.model_file import from_bytes, to_bytes
 
 KINDS = ["line of models", "second round", "pipeline", "regressor folds", "no solution"]
 

@@ -11,8 +11,8 @@ import pytest
 
 import elfair
 from elfair import InputError
-from elfair.persistence.container import members_of, pack
-from elfair.persistence.saving import to_bytes
+from elfair.persistence.contents import members_of, pack
+from elfair.persistence.model_file import to_bytes
 
 SOURCE = """
 from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 from elfair import InputError, parity
-from elfair.persistence.plain import NotSaved, decode, encode
+from elfair.persistence.contents import NotSaved, decode, encode
 
 VALUES = [
     None, True, 0, -(10**25), 0.1, float("inf"), -0.0, "", "ä\n", [], (), {}, [1, (2, [3])],

@@ -20,7 +20,7 @@ from elfair import (
     MissingPackageError,
     NoSolutionFoundError,
 )
-from elfair.persistence.saving import to_bytes
+from elfair.persistence.model_file import to_bytes
 
 
 def test_the_same_decisions(kind, made, needs, people, tmp_path):

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from elfair.planning.answer import find_rows, points
 from elfair.planning.curve import Ceiling, ceiling_of, fit_curves
+from elfair.planning.plan import find_rows, points
 from elfair.planning.trials import Size, Trial
-from elfair.targets import Target
+from elfair.search.targets import Target
 
 PILOT = 3_000
 CEILING = Ceiling(2.1, 0.0)

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from elfair import ELFClassifier, ELFRegressor, InputError, LoggedData
-from elfair.continuous import ContinuousData
+from elfair.data import ContinuousData
+from elfair.data.split import partition
 from elfair.errors import ConstraintError, DataError
-from elfair.experiments import FosterCare
-from elfair.experiments.dosage import Dosage
-from elfair.partition import partition
 from elfair.planning import plan_rows
+from elfair.populations import Dosage, FosterCare
 
 POPULATION = FosterCare(alpha=0.9)
 

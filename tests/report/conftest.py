@@ -13,7 +13,7 @@ import pytest
 
 from elfair import Certificate, ELFClassifier, ELFRegressor, LoggedData, certify
 from elfair.certificate import GroupCount, LeftOut, Provenance
-from elfair.experiments import Dosage, FosterCare
+from elfair.populations import Dosage, FosterCare
 
 #: What a user may write anywhere, and no reader's browser may run.
 HOSTILE = """<script>alert("1")</script> & 'so' | `x` <b>*_"""

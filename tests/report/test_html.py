@@ -141,7 +141,7 @@ def test_every_statement_is_there_with_all_that_is_known(certificate, page):
 
 def test_every_assumption_is_explained(certificate, page):
     shown = flat(page.text)
-    from elfair.report.glossary import IN_PLAIN_WORDS
+    from elfair.report.account import IN_PLAIN_WORDS
 
     for each in certificate.assumptions:
         assert IN_PLAIN_WORDS[each.name] in shown

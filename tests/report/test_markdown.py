@@ -7,7 +7,7 @@ from markdown_it import MarkdownIt
 
 from elfair.report import Report
 from elfair.report.blocks import Alarm, Bullets, Code, Document, Paragraph, Section, Table, Verbatim
-from elfair.report.markdown import markdown
+from elfair.report.formats import markdown
 from elfair.report.words import number, verdict
 
 

@@ -10,9 +10,9 @@ from sklearn.exceptions import NotFittedError
 
 from elfair import ELFClassifier
 from elfair.errors import InputError
-from elfair.experiments import FosterCare
+from elfair.populations import FosterCare
 from elfair.report import Report
-from elfair.report.glossary import IN_PLAIN_WORDS
+from elfair.report.account import IN_PLAIN_WORDS
 from elfair.report.terminal import explain
 
 

@@ -10,14 +10,14 @@ import pytest
 
 from elfair import LoggedData
 from elfair.bounds import get_bound
-from elfair.constraints import Plan, read_constraints
-from elfair.experiments import FosterCare
 from elfair.policies import SoftmaxPolicy
-from elfair.requirements import Requirement
+from elfair.populations import FosterCare
 from elfair.search import Problem
 from elfair.search.loss import make_loss
+from elfair.search.prediction import Requirement
+from elfair.search.targets import Target
 from elfair.statistics import Baselines, Estimation
-from elfair.targets import Target
+from elfair.statistics.plan import Plan, read_constraints
 
 
 @pytest.fixture

@@ -6,18 +6,17 @@ import numpy as np
 import pytest
 
 from elfair.bounds import get_bound
-from elfair.constraints import Plan
-from elfair.continuous import ContinuousData
+from elfair.data import ContinuousData
 from elfair.errors import ConstraintError, DataError, InputError
-from elfair.experiments import Dosage
 from elfair.language import E, mse
 from elfair.policies.gaussian import FINENESS
-from elfair.requirements import Target
+from elfair.populations import Dosage
 from elfair.search import Problem, Selection
-from elfair.search.dosing import Dosing, Reach, task_of
-from elfair.search.regression import Regression
+from elfair.search.regression import Dosing, Reach, Regression, task_of
+from elfair.search.targets import Target
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.decisions import thresholds_of
+from elfair.statistics.plan import Plan
 
 SPREAD = (0.2, 0.9)
 REACH = 1.96  # beyond it lies one in forty of a normal distribution

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from elfair.requirements import Target
 from elfair.search import evolution
 from elfair.search.evolution import cmaes_search, paper_cost
-from elfair.search.gradient import gradient_search
-from elfair.search.starts import fit_log_loss
+from elfair.search.gradient import fit_log_loss, gradient_search
+from elfair.search.targets import Target
 from elfair.statistics import Estimation
 
 PAPER = Target(inflation=2.0)

@@ -8,10 +8,10 @@ from scipy.special import expit
 
 from elfair import LoggedData
 from elfair.bounds import get_bound
-from elfair.constraints import Plan, read_constraints
-from elfair.requirements import Belief
 from elfair.search.forecast import forecast
+from elfair.search.prediction import Belief
 from elfair.statistics import Baselines, Estimation, Impact
+from elfair.statistics.plan import Plan, read_constraints
 
 TEXT = "E[impact | T == 1] >= E_logged[impact | T == 1]"
 

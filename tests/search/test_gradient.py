@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from elfair.requirements import Target
 from elfair.search import gradient
-from elfair.search.gradient import MOST_EVALUATIONS, gradient_search
-from elfair.search.starts import fit_log_loss
+from elfair.search.gradient import MOST_EVALUATIONS, fit_log_loss, gradient_search
+from elfair.search.targets import Target
 
 NO_WORSE = [f"E[impact | T == {t}] >= E_logged[impact | T == {t}]" for t in (0, 1)]
 

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from elfair import ELFClassifier
-from elfair.experiments import FosterCare
-from elfair.search.lineup import Found, Lineup, in_order
+from elfair.populations import FosterCare
 from elfair.search.problem import Candidate
-from elfair.search.selection import Selection
+from elfair.search.selection import Found, Lineup, Selection, in_order
+from elfair.search.targets import DARING, Target
 from elfair.search.task import Classification, PredictLabel
-from elfair.targets import DARING, Target
 
 DEFAULT = Selection("gradient", Classification(PredictLabel("accuracy")), Target(power=0.95), 0)
 
@@ -83,7 +82,7 @@ def fitted(seed, **parameters):
 
 
 def test_the_let_out_model_is_the_last_that_passed(monkeypatch):
-    monkeypatch.setattr("elfair.partition._openings", Counter())  # whatever else was tested here
+    monkeypatch.setattr("elfair.data.split._openings", Counter())  # whatever else was tested here
     places = []
     for seed in range(6):
         clf, _ = fitted(seed)

@@ -9,11 +9,11 @@ import elfair
 from elfair import LoggedData
 from elfair.errors import DataError
 from elfair.policies import SoftmaxPolicy
-from elfair.requirements import Target
 from elfair.search import Selection, tuning
 from elfair.search.forecast import DOUBTED_ROWS, forecast_means
-from elfair.search.maximisation import Maximise, goal_of
+from elfair.search.goals import Maximise, goal_of
 from elfair.search.objective import averages
+from elfair.search.targets import Target
 from elfair.search.task import Classification, PredictLabel
 from elfair.search.tuning import tune
 from elfair.statistics import Baselines, Estimation, mean_part
@@ -92,7 +92,7 @@ def test_a_start_where_no_row_matters(outreach):
 
 def no_plan(data, constraints=()):
     from elfair.bounds import get_bound
-    from elfair.constraints import Plan, read_constraints
+    from elfair.statistics.plan import Plan, read_constraints
 
     claims = read_constraints(list(constraints), 0.1)
     return Plan.make(claims, get_bound("ttest"), Baselines(Estimation(), data), data)

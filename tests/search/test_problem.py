@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from elfair.requirements import Target
+from elfair.search.targets import Target
 
 CONSTRAINTS = [
     "E[impact | T == 1] >= E_logged[impact | T == 1]",

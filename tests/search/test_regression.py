@@ -7,16 +7,17 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from elfair.bounds import get_bound
-from elfair.constraints import Plan, read_constraints
-from elfair.continuous import ContinuousData
+from elfair.data import ContinuousData
 from elfair.errors import DataError, InputError
-from elfair.experiments import Dosage
-from elfair.requirements import Requirement, Target
+from elfair.populations import Dosage
 from elfair.search import Problem
 from elfair.search.forecast import forecast
+from elfair.search.prediction import Requirement
 from elfair.search.regression import Regression, SquaredLoss
+from elfair.search.targets import Target
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.decisions import thresholds_of
+from elfair.statistics.plan import Plan, read_constraints
 
 TASK = Regression("mse", (0.1, 0.9))
 CONSTRAINTS = (

@@ -17,11 +17,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from elfair import ELFClassifier, LoggedData
+from elfair.data.split import cross_partition, partition
 from elfair.errors import DataError, InputError
-from elfair.partition import cross_partition, partition
 from elfair.policies.scored import SMALLEST_PROBABILITY
 from elfair.search import selection
-from elfair.search.scoring import FOLDS, ScoredFamily, is_fitted
+from elfair.search.families import FOLDS, ScoredFamily, is_fitted
 
 CERTAIN = -np.log(SMALLEST_PROBABILITY)
 LOG: list[tuple[str, frozenset[float]]] = []

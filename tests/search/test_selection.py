@@ -9,8 +9,8 @@ from elfair import LoggedData
 from elfair.errors import DataError, InputError
 from elfair.policies import SoftmaxPolicy
 from elfair.search import Selection, selection
+from elfair.search.targets import Target
 from elfair.search.task import Classification, PredictLabel
-from elfair.targets import Target
 
 NO_WORSE = [f"E[impact | T == {t}] >= E_logged[impact | T == {t}]" for t in (0, 1)]
 DEFAULT = Selection("gradient", Classification(PredictLabel("accuracy")), Target(power=0.95), 0)

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 from elfair.policies import SoftmaxPolicy
-from elfair.search.starts import fit_log_loss
+from elfair.search.gradient import fit_log_loss
 
 
 def make(n_classes, n, seed=0):

@@ -11,12 +11,12 @@ from torch import nn
 
 from elfair import ELFClassifier, LoggedData
 from elfair.errors import InputError
-from elfair.experiments import FosterCare
 from elfair.policies.torch_module import TorchPolicy
-from elfair.requirements import Target
+from elfair.populations import FosterCare
 from elfair.search import Selection, steps
-from elfair.search.module import MOST_EVOLVED, ModuleFamily, is_module, search_for_module
+from elfair.search.families import MOST_EVOLVED, ModuleFamily, is_module, search_for_module
 from elfair.search.steps import Steps, fit_by_steps
+from elfair.search.targets import Target
 from elfair.search.task import Classification, PredictLabel
 
 TARGET = Target(power=0.95)

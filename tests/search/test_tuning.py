@@ -7,11 +7,11 @@ import pytest
 from scipy.special import ndtr
 
 from elfair.errors import InputError
-from elfair.requirements import Requirement
 from elfair.search import Selection
+from elfair.search.prediction import Requirement
+from elfair.search.targets import Target
 from elfair.search.task import Classification, PredictLabel
 from elfair.search.tuning import FOLDS, TUNABLE, tune
-from elfair.targets import Target
 
 
 def maker(make_plan, seen):

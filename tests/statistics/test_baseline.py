@@ -13,7 +13,7 @@ from elfair import LoggedData
 from elfair.errors import InputError
 from elfair.language import col
 from elfair.statistics import Baselines, Estimation
-from elfair.statistics.baseline import MOST_GROUPS, Encoding, Ridge
+from elfair.statistics.estimators import MOST_GROUPS, Encoding, Ridge
 from elfair.statistics.impacts import Impact
 
 N = 90

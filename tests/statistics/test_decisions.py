@@ -7,7 +7,7 @@ import pytest
 from scipy.special import ndtr
 
 from elfair import LoggedData
-from elfair.continuous import ContinuousData
+from elfair.data import ContinuousData
 from elfair.errors import ConstraintError, InputError
 from elfair.language import conjuncts
 from elfair.statistics import Baselines, Estimation, compile_form, logged_average

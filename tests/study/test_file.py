@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from elfair import ELFClassifier, ELFRegressor, LoggedData, no_worse
 from elfair.certificate import GroupCount
-from elfair.constraints import read_constraints
 from elfair.errors import DataError, ElfairError, InputError
-from elfair.experiments import Dosage, FosterCare
 from elfair.language import Column, holds
-from elfair.recipes import _RECIPES
+from elfair.language.recipes import _RECIPES
+from elfair.populations import Dosage, FosterCare
+from elfair.statistics.plan import read_constraints
 from elfair.study import StudyFile
 from elfair.study.drafting import _toml
 from elfair.study.parts import RECIPES

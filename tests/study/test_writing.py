@@ -150,7 +150,7 @@ def test_a_table_of_no_known_format_is_refused(tmp_path):
 
 
 def test_a_model_that_was_not_made_from_a_study_says_so(people):
-    from elfair.experiments import FosterCare
+    from elfair.populations import FosterCare
 
     draw = FosterCare().sample(500, seed=0)
     plain = elfair.ELFClassifier().fit(draw.features, draw.label)

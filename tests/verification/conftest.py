@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from elfair import Certificate, ELFClassifier, ELFRegressor, LoggedData, certify
-from elfair.continuous import ContinuousData
+from elfair.data import ContinuousData
 from elfair.errors import CertificateWarning
-from elfair.experiments import Dosage, FosterCare
+from elfair.populations import Dosage, FosterCare
 
 
 class Case(NamedTuple):

@@ -14,7 +14,7 @@ import pytest
 from elfair import verify
 from elfair.bounds import get_bound
 from elfair.certificate import Certificate, Histogram
-from elfair.certification import BEHAVIOR_MODEL
+from elfair.fairness_test.issue import BEHAVIOR_MODEL
 from elfair.verification.arithmetic import upper_of
 
 DOCS = Path(__file__).parents[2] / "docs" / "verification.md"
@@ -164,7 +164,7 @@ def resealed(text):
     """The record of a changed text, whatever digests it says."""
     import json
 
-    from elfair.records import from_plain
+    from elfair.records.json import from_plain
 
     predicate = json.loads(text)["predicate"]
     del predicate["digest"], predicate["how_to_verify"]

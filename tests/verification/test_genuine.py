@@ -14,8 +14,8 @@ import pytest
 import elfair
 from elfair import ELFClassifier, LoggedData, certify, load, verify
 from elfair.certificate import GroupCount, LeftOut, Provenance, Version
+from elfair.data.split import SealedHalf
 from elfair.errors import InputError
-from elfair.partition import SealedHalf
 from elfair.verification.recomputation import recomputed
 
 ALWAYS = {"source file", "search", "openings"}
@@ -236,8 +236,8 @@ def test_nothing_but_verification_looks_again():
         if name in path.read_text(encoding="utf-8")
     }
     assert {name for name in callers if not name.startswith("verification")} == {
-        "partition.py",
-        "fairness_test.py",
+        "data/split.py",
+        "fairness_test/sealed.py",
     }
 
 

@@ -14,7 +14,7 @@ import pytest
 from elfair import verify
 from elfair.certificate import Certificate
 from elfair.errors import InputError
-from elfair.records import from_plain, to_plain
+from elfair.records.json import from_plain, to_plain
 
 #: What no level sees without fitting again, or at all; and what may change nothing.
 UNSEEN = re.compile(

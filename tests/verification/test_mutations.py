@@ -17,7 +17,7 @@ import pytest
 from elfair import ELFClassifier, LoggedData, load, verify
 from elfair.certificate import Provenance
 from elfair.errors import ElfairError
-from elfair.experiments import FosterCare
+from elfair.populations import FosterCare
 
 COUNT = int(os.environ.get("ELFAIR_MUTATIONS", "50"))
 EACH = pytest.mark.parametrize("seed", range(COUNT))

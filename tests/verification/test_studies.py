@@ -11,8 +11,8 @@ import pytest
 from elfair import Certificate, load, verify
 from elfair.certificate import GroupCount, LeftOut
 from elfair.certificate.record import left_out_alike
+from elfair.policies.models import digests
 from elfair.study import StudyFile, fit_study
-from elfair.training import digests
 from elfair.verification import verify_files
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))

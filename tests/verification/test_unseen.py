@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from elfair import LoggedData, certify, verify
-from elfair.partition import row_keys
+from elfair.data.split import row_keys
 
 
 @pytest.fixture(scope="module")

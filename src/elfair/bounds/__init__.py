@@ -5,11 +5,9 @@ Each file holds one bound; `get_bound` finds it by the name that a user writes.
 
 from __future__ import annotations
 
-from elfair.bounds.anderson import Anderson
 from elfair.bounds.base import Bound, Moments, Sample
-from elfair.bounds.bernstein import EmpiricalBernstein
 from elfair.bounds.betting import Betting, wealth_exceeds
-from elfair.bounds.hoeffding import Hoeffding
+from elfair.bounds.finite_sample import Anderson, EmpiricalBernstein, Hoeffding
 from elfair.bounds.student import StudentT
 from elfair.errors import InputError, did_you_mean
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elfair.bounds.base import Array, Sample, dot, require_delta
-from elfair.bounds.finite import FiniteSampleBound, require_inside
+from elfair.bounds.finite_sample import FiniteSampleBound, require_inside
 
 # The largest share of the wealth that one row may lose. Any number in (0, 1) is valid. Measured on
 # five kinds of rows: it matters at n = 10 (uniform rows, delta = .1: lower bound .62 / .67 / .69 of

@@ -21,25 +21,23 @@ from elfair.certificate.record import (
     violation,
 )
 from elfair.certificate.results import (
-    ConstraintResult,
-    GroupRecord,
-    Kind,
-    PartRecord,
-    TailRecord,
-)
-from elfair.certificate.statement import PREDICATE, STATEMENT
-from elfair.certificate.terms import (
     NOT_STATED,
     ClaimRecord,
+    ConstraintResult,
     Digests,
     GroupCount,
+    GroupRecord,
+    Kind,
     LeftOut,
+    PartRecord,
     Provenance,
     RangeRecord,
     Roles,
+    TailRecord,
     Terms,
     Version,
 )
+from elfair.certificate.statement import PREDICATE, STATEMENT
 
 __all__ = [
     "NOT_STATED",

@@ -9,19 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from elfair.certificate.pictures import GroupPicture, TradeOff
-from elfair.certificate.results import ConstraintResult
-from elfair.certificate.statement import from_statement, to_statement
-from elfair.certificate.terms import (
+from elfair.certificate.results import (
     NOT_STATED,
+    ConstraintResult,
     Digests,
     Provenance,
     Roles,
     Terms,
     Version,
 )
+from elfair.certificate.statement import from_statement, to_statement
 from elfair.errors import InputError, did_you_mean
-from elfair.reading import decoded, unreadable
-from elfair.writing import write_whole
+from elfair.records.files import decoded, unreadable, write_whole
 
 if TYPE_CHECKING:
     from elfair.report import Report
@@ -205,7 +204,7 @@ class Certificate:
         >>> model["type"], model["hashes"][0]["content"] == certificate.digests.model
         ('machine-learning-model', True)
         """
-        from elfair.certificate.cyclonedx import to_cyclonedx
+        from elfair.certificate.formats import to_cyclonedx
 
         return to_cyclonedx(self)
 

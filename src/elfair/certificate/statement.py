@@ -13,7 +13,7 @@ import json
 from typing import Any, TypeVar
 
 from elfair.errors import InputError
-from elfair.records import from_plain, parse, to_plain
+from elfair.records.json import from_plain, parse, to_plain
 
 STATEMENT = "https://in-toto.io/Statement/v1"
 #: The type of the predicate; its last part is the version of the record.

@@ -11,13 +11,11 @@ from typing import Any
 
 import click
 
-from elfair.cli.certificates import explain, verify
-from elfair.cli.demonstration import demo
 from elfair.cli.experiment import experiment
-from elfair.cli.models import decide, predict
-from elfair.cli.studies import check, fit, init, plan
+from elfair.cli.results import decide, explain, predict, verify
+from elfair.cli.studies import check, demo, fit, init, plan
 from elfair.errors import ElfairError
-from elfair.visible import visible
+from elfair.records.text import visible
 
 
 class _Main(click.Group):

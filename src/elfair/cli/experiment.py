@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from elfair.cli.delivery import deliver
+from elfair.cli.results import deliver
 
 if TYPE_CHECKING:
     from elfair.experiments.study import Study
@@ -139,9 +139,9 @@ def list_() -> None:
     """List ready studies, populations and methods."""
     from inspect import signature
 
-    from elfair.baselines import METHODS
-    from elfair.experiments.populations import POPULATIONS
+    from elfair.experiments.baselines.registry import METHODS
     from elfair.experiments.study import ready_studies
+    from elfair.populations import POPULATIONS
 
     _section("Studies", ready_studies())
     settings = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from elfair.visible import visible
+from elfair.records.text import visible
 
 #: What `fit` says where there is no solution.
 NO_SOLUTION = 3
@@ -31,8 +31,8 @@ def init(source: str, query: str | None, output: Path) -> None:
     are marked in the file: read it, and correct them.
     """
     from elfair.errors import InputError
+    from elfair.records.files import write_whole
     from elfair.study import draft_study
-    from elfair.writing import write_whole
 
     if output.exists():
         raise InputError(
@@ -60,7 +60,7 @@ def check(study: Path, as_json: bool) -> None:
     Sizes and weights by group, missing impact, what each constraint could at best achieve. Impacts
     of held-out rows are not looked at.
     """
-    from elfair.checking import check as look
+    from elfair.planning import check as look
     from elfair.study import StudyFile
 
     loaded = StudyFile.load(study)
@@ -97,8 +97,8 @@ def plan(study: Path, share: float, improvement: float | None, output: Path | No
     From the candidate half alone: impacts of held-out rows are not looked at.
     """
     from elfair.planning import plan_rows
+    from elfair.records.files import write_whole
     from elfair.study import StudyFile
-    from elfair.writing import write_whole
 
     loaded = StudyFile.load(study)
     planned = plan_rows(
@@ -152,3 +152,21 @@ def fit(study: Path, output: Path | None, overwrite: bool) -> None:
     click.echo("\nWritten: " + ", ".join(visible(str(path)) for path in written))
     if not certificate.passed:
         click.get_current_context().exit(NO_SOLUTION)
+
+
+@click.command(short_help="Fit a built-in population.")
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("demo"),
+    show_default=True,
+    help="The folder of the results.",
+)
+def demo(output: Path) -> None:
+    """Fit a built-in population twice, and write the reports.
+
+    The first fit finds a model; the second asks for more than its data can show.
+    """
+    from elfair.cli.demo import main
+
+    main(output)

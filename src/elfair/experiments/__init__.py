@@ -1,20 +1,12 @@
-"""Populations with known truth, on which every claim of the library can be checked; studies."""
+"""Studies: many fits of many methods on populations whose truth is known."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from elfair.experiments.credit_scores import CreditTable, credit_clusters, read_fico
-from elfair.experiments.dosage import Dosage, DosageDraw, LinearPolicy
-from elfair.experiments.draw import Draw
-from elfair.experiments.foster_care import FosterCare
-from elfair.experiments.lending import Lending
 from elfair.experiments.nytd import YouthRecords, load_nytd
-from elfair.experiments.population import Population, Truth
-from elfair.experiments.populations import POPULATIONS, make_population
-from elfair.experiments.records import TrialRecord
-from elfair.experiments.rules import BehaviorModel, LinearRule, Mixture
+from elfair.experiments.trial import TrialRecord
 
 if TYPE_CHECKING:
     from elfair.experiments.runner import run
@@ -23,27 +15,11 @@ if TYPE_CHECKING:
     from elfair.experiments.summary import summarize
 
 __all__ = [
-    "POPULATIONS",
-    "BehaviorModel",
-    "CreditTable",
-    "Dosage",
-    "DosageDraw",
-    "Draw",
-    "FosterCare",
-    "Lending",
-    "LinearPolicy",
-    "LinearRule",
-    "Mixture",
-    "Population",
     "Store",
     "Study",
     "TrialRecord",
-    "Truth",
     "YouthRecords",
-    "credit_clusters",
     "load_nytd",
-    "make_population",
-    "read_fico",
     "run",
     "summarize",
 ]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from elfair.errors import InputError
-from elfair.experiments.records import TrialRecord
+from elfair.experiments.trial import TrialRecord
 
 #: A violation up to here is rounding in the truth, not a group that is worse off.
 ROUNDING = 1e-9

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elfair.errors import InputError
-from elfair.experiments.records import TrialRecord
+from elfair.experiments.trial import TrialRecord
 
-FloatArray = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 RESAMPLES = 2_000
 #: With fewer seeds than this at a size, a bootstrap over seeds is far too sure of itself.
@@ -258,7 +258,7 @@ def _at(records: Iterable[TrialRecord], question: Question) -> tuple[str, list[T
 
 def _by_seed(
     trials: list[TrialRecord], cells: list[tuple[str, int]]
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+) -> tuple[Floats, Floats, Floats]:
     """One row for each seed, one column for each cell: trials, models, and their accuracy."""
     column = {cell: index for index, cell in enumerate(cells)}
     seeds = sorted({record.seed for record in trials})
@@ -275,7 +275,7 @@ def _by_seed(
     return present, returned, accuracy
 
 
-def _weights(present: FloatArray, resamples: int, random: np.random.Generator) -> FloatArray:
+def _weights(present: Floats, resamples: int, random: np.random.Generator) -> Floats:
     """How often each resample draws each seed."""
     weights = np.empty((resamples, len(present)))
     _, pattern = np.unique(present, axis=0, return_inverse=True)
@@ -287,12 +287,12 @@ def _weights(present: FloatArray, resamples: int, random: np.random.Generator) -
 
 
 def _log_rows(
-    weights: FloatArray,
-    present: FloatArray,
-    returned: FloatArray,
-    accuracy: FloatArray,
-    log_n: FloatArray,
-) -> FloatArray:
+    weights: Floats,
+    present: Floats,
+    returned: Floats,
+    accuracy: Floats,
+    log_n: Floats,
+) -> Floats:
     """Log of the rows needed for the rate and for the accuracy, a row for each row of weights.
 
     The first cell is the target, the others are the sizes of the method.
@@ -307,7 +307,7 @@ def _log_rows(
     return np.column_stack([enough, _crossing(log_n, curve, mean[:, 0])])
 
 
-def _increasing(values: FloatArray, weights: FloatArray) -> FloatArray:
+def _increasing(values: Floats, weights: Floats) -> Floats:
     """Isotonic regression of each row.
 
     By its min-max form, fit_j = max over a <= j of min over b >= j of the average of a..b
@@ -323,7 +323,7 @@ def _increasing(values: FloatArray, weights: FloatArray) -> FloatArray:
     return fit
 
 
-def _crossing(x: FloatArray, curves: FloatArray, targets: FloatArray) -> FloatArray:
+def _crossing(x: Floats, curves: Floats, targets: Floats) -> Floats:
     """Where each increasing curve first reaches its target; infinite where it never does."""
     there = curves >= targets[:, None] - _ROUNDING
     first = there.argmax(axis=1)

@@ -10,8 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from elfair.errors import InputError, MissingPackageError, did_you_mean
-from elfair.experiments.looks import method_looks, setting_looks
-from elfair.experiments.panels import ACCURACY, ANY, RETURNED, Line, Row, failure_panel, grid
+from elfair.experiments.panels import (
+    ACCURACY,
+    ANY,
+    RETURNED,
+    Line,
+    Row,
+    failure_panel,
+    grid,
+    method_looks,
+    setting_looks,
+)
 from elfair.experiments.summary import GUARANTEED, PAPER, Summary
 
 if TYPE_CHECKING:
@@ -78,7 +87,7 @@ def draw(study: DrawnStudy, summary: Summary, folder: Path) -> list[Path]:
     Examples
     --------
     >>> import tempfile
-    >>> from elfair.experiments.records import TrialRecord
+    >>> from elfair.experiments.trial import TrialRecord
     >>> from elfair.experiments.study import Study
     >>> from elfair.experiments.summary import summarize
     >>> study = Study.parse('''

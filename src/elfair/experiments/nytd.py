@@ -34,13 +34,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from elfair.columns import listed
+from elfair.data.columns import listed
 from elfair.errors import DataError, InputError, did_you_mean
-from elfair.experiments import foster_care_law as law
-from elfair.experiments.draw import Draw, FloatArray, IntArray
 from elfair.experiments.nytd_codes import ATTRIBUTES, read_answers
-from elfair.experiments.population import check_alpha, check_seed
-from elfair.experiments.rules import BehaviorModel
+from elfair.populations import BehaviorModel, Draw
+from elfair.populations import foster_care as law
+from elfair.populations.base import check_alpha, check_seed
+from elfair.types import Floats, Integers
 
 FEATURES = ("CURRFTE", "CURRPTE", "EMPLYSKLLS", "HIGHEDCERT", "CURRENROLL")
 
@@ -102,10 +102,10 @@ class YouthRecords:
         Who was left out and why.
     """
 
-    features: FloatArray
+    features: Floats
     feature_names: tuple[str, ...]
-    group: IntArray
-    label: IntArray
+    group: Integers
+    label: Integers
     account: Account
 
     def draw(
@@ -264,7 +264,7 @@ def _chosen(features: Sequence[str]) -> tuple[str, ...]:
     return chosen
 
 
-def _logistic(features: FloatArray, label: IntArray, who: str) -> BehaviorModel:
+def _logistic(features: Floats, label: Integers, who: str) -> BehaviorModel:
     """A logistic regression, with scikit-learn's usual penalty."""
     from sklearn.linear_model import LogisticRegression
 

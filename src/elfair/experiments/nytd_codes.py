@@ -13,9 +13,9 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from elfair.columns import Array, Columns, is_missing, listed, table_columns
+from elfair.data.columns import Array, Columns, is_missing, listed, table_columns
 from elfair.errors import DataError, MissingPackageError, did_you_mean
-from elfair.experiments.draw import FloatArray, IntArray
+from elfair.types import Floats, Integers
 
 WAVES = (1, 2, 3)
 DECLINED, BLANK, INVALID = "declined", "blank", "invalid or missing"
@@ -61,8 +61,8 @@ class Answers:
         How many rows there are, and how many say again what another one says.
     """
 
-    codes: dict[str, IntArray]
-    row: IntArray
+    codes: dict[str, Integers]
+    row: Integers
     contradicted: NDArray[np.bool_]
     rows: int
     repeated_rows: int
@@ -79,7 +79,7 @@ class Answers:
         there: NDArray[np.bool_] = self.row[:, wave - 1] >= 0
         return there
 
-    def value(self, question: str, wave: int) -> FloatArray:
+    def value(self, question: str, wave: int) -> Floats:
         """The answer of each person at a wave; NaN where there is none."""
         numbers = {k: v for k, v in _CODES[question].items() if isinstance(v, float)}
         value = np.full(self.people, np.nan)
@@ -242,7 +242,7 @@ def _trimmed(column: Array) -> Array:
     return np.fromiter(cells, dtype=object, count=len(cells))
 
 
-def _checked(column: Array, name: str, allowed: Mapping[int, float | str]) -> IntArray:
+def _checked(column: Array, name: str, allowed: Mapping[int, float | str]) -> Integers:
     """The codes in a column, if all of them are known."""
     missing = is_missing(column)
     try:

@@ -9,7 +9,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, Self
 
-from elfair.experiments.records import TrialRecord
+from elfair.experiments.trial import TrialRecord
 
 #: A method and a size: trials of a cell take about the same time.
 Cell = tuple[str, int]

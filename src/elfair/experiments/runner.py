@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from elfair.errors import ElfairError, InputError, MissingPackageError
-from elfair.experiments import study_mistakes
 from elfair.experiments.progress import Progress, Timing
 from elfair.experiments.store import Key, Store
-from elfair.experiments.study import Study
+from elfair.experiments.study import Study, of_meaning
 from elfair.experiments.trial import Task, perform_elsewhere
-from elfair.toml_mistakes import together
+from elfair.records.toml import together
 
 
 class RunStoppedError(ElfairError, RuntimeError):
@@ -165,7 +164,7 @@ def tasks_of(
 
 def _check(study: Study) -> dict[str, bool]:
     """Whether each method looks at the impact, once the study is known to make sense."""
-    from elfair.baselines import get_method
+    from elfair.experiments.baselines.registry import get_method
 
     if not isinstance(study, Study):
         raise InputError(
@@ -175,7 +174,7 @@ def _check(study: Study) -> dict[str, bool]:
             else "Study.load reads one from its file or by its name.",
         )
     # Again, as one made in Python was not read from a file.
-    mistakes = study_mistakes.of_meaning(study.model_dump(mode="json"))
+    mistakes = of_meaning(study.model_dump(mode="json"))
     impactful = {}
     for name in study.methods:
         try:

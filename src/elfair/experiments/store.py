@@ -20,8 +20,8 @@ from typing import Any, Self
 
 from elfair._version import __version__
 from elfair.errors import InputError
-from elfair.experiments.records import TrialRecord
 from elfair.experiments.study import Study
+from elfair.experiments.trial import TrialRecord
 
 #: The version of the layout below.
 FORMAT = 1

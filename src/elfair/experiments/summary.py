@@ -13,8 +13,8 @@ from typing import Protocol
 from elfair.errors import InputError
 from elfair.experiments.cells import Cell, Rate, check_records, count_cell, in_words
 from elfair.experiments.efficiency import Efficiency, Question, data_efficiency
-from elfair.experiments.records import TrialRecord
-from elfair.experiments.unfinished import Planned, unfinished
+from elfair.experiments.status import Planned, unfinished
+from elfair.experiments.trial import TrialRecord
 
 #: Methods whose failure rate is promised to be at most delta for each group.
 GUARANTEED = ("elfair", "elfair-dr", "elfair-crossfit")
@@ -273,7 +273,7 @@ def summarize(
     order = sorted(by_cell, key=lambda key: (_by_value(key[0]), place[key[1]], key[2]))
     cells = tuple(count_cell(*key, by_cell[key], groups) for key in order)
     if labels is None:
-        from elfair.baselines.registry import label_of
+        from elfair.experiments.baselines.registry import label_of
 
         labels = {name: label_of(name) for name in study.methods}
     warnings = list(unfinished(study, cells, labels))

@@ -1,4 +1,6 @@
-"""One trial: draw logged decisions, fit a method, ask the population for the truth.
+"""What one trial of a study came to.
+
+One trial: draw logged decisions, fit a method, ask the population for the truth.
 
 A trial depends on nothing but the population, its settings, the method, n and the seed: the data
 are ``population.sample(n, seed)``, and the method is told the same seed. So all methods and all
@@ -23,13 +25,33 @@ from typing import Any
 
 import numpy as np
 
-from elfair.baselines import get_method
-from elfair.baselines.base import Method
 from elfair.errors import InputError
-from elfair.experiments.draw import Draw
-from elfair.experiments.population import Population
-from elfair.experiments.populations import make_population
-from elfair.experiments.records import TrialRecord
+from elfair.experiments.baselines.methods import Method
+from elfair.experiments.baselines.registry import get_method
+from elfair.populations import Draw, Population, make_population
+
+
+@dataclass(frozen=True)
+class TrialRecord:
+    """What one trial came to: a method, fitted to one draw from a population.
+
+    Examples
+    --------
+    >>> trial = TrialRecord("elfair", '{"alpha": 0.9}', 256, 0, "no solution", None, {}, 0.01, None)
+    >>> trial.outcome
+    'no solution'
+    """
+
+    method: str
+    settings: str
+    n: int
+    seed: int
+    outcome: str
+    accuracy: float | None
+    violations: dict[str, float]
+    seconds: float
+    error: str | None
+
 
 #: How many frames of a crash are kept: the outermost, in the method itself, and the innermost.
 OUTER, INNER = 2, 3

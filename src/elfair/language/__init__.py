@@ -49,9 +49,8 @@ from elfair.language.conditions import (
 )
 from elfair.language.conjunction import Conjunct, Linear, conjuncts, linear_form
 from elfair.language.derived import Deficit, Derived, LowerTail, Squared, Threshold
-from elfair.language.disjoint import are_disjoint
 from elfair.language.distribution import ConditionalValueAtRisk, Quantile, Variance
-from elfair.language.evaluation import Table, holds
+from elfair.language.evaluation import Table, are_disjoint, holds
 from elfair.language.expressions import (
     Abs,
     Expression,
@@ -65,13 +64,18 @@ from elfair.language.expressions import (
     Statistic,
     Sum,
 )
-from elfair.language.names import columns_used, impacts_used, uses_decision, uses_label
 from elfair.language.parsing import parse, parse_expression
 from elfair.language.rates import SquaredError
-from elfair.language.signs import sign_of
 from elfair.language.statements import All, AnyOf, AtMost, Statement
-from elfair.language.substitution import substitute
 from elfair.language.tree import Node, Span, find, point_at
+from elfair.language.walks import (
+    columns_used,
+    impacts_used,
+    sign_of,
+    substitute,
+    uses_decision,
+    uses_label,
+)
 
 __all__ = [
     "EVERYONE",

@@ -26,9 +26,9 @@ from elfair.language.expressions import (
     Sum,
 )
 from elfair.language.parsing import parse
-from elfair.language.signs import sign_of
 from elfair.language.statements import All, AnyOf, AtMost, Statement
 from elfair.language.tree import Span, number_text, point_at
+from elfair.language.walks import sign_of
 
 _MOST = 1_000  # statements from one inequality
 

@@ -17,7 +17,7 @@ from elfair.language.derived import Derived, Threshold
 from elfair.language.rates import SquaredError, short_text
 from elfair.language.tree import Node, Span, covering, number_text, point_at, walk
 
-if TYPE_CHECKING:  # statements are made of expressions, so that they import this module
+if TYPE_CHECKING:
     from elfair.language.statements import AtMost
 
 

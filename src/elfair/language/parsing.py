@@ -13,7 +13,7 @@ from elfair.language.reading import Reader
 from elfair.language.statements import Statement
 from elfair.language.tree import Span, point_at
 
-if TYPE_CHECKING:  # lark itself is imported when the first text is read
+if TYPE_CHECKING:
     from lark import Lark
     from lark.exceptions import UnexpectedInput
 

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elfair.errors import InputError
-from elfair.reading import unreadable
-from elfair.writing import write_whole
+from elfair.records.files import unreadable, write_whole
 
 if TYPE_CHECKING:
-    from elfair.classifier import ELFClassifier
-    from elfair.estimator import ELFEstimator
-    from elfair.regressor import ELFRegressor
+    from elfair.estimators.base import ELFEstimator
+    from elfair.estimators.classifier import ELFClassifier
+    from elfair.estimators.regressor import ELFRegressor
 
 __all__ = ["load", "save"]
 
@@ -33,7 +32,7 @@ def save(
     encoding: Mapping[str, Any] | None = None,
 ) -> None:
     """Write a fitted estimator to a file; `ELFEstimator.save` is its public name."""
-    from elfair.persistence.saving import to_bytes
+    from elfair.persistence.model_file import to_bytes
 
     if Path(path).suffix != SUFFIX:
         raise InputError(
@@ -80,7 +79,7 @@ def load(
     >>> (loaded.predict_proba([[2.5]]) == clf.predict_proba([[2.5]])).all()
     np.True_
     """
-    from elfair.persistence.loading import from_bytes
+    from elfair.persistence.model_file import from_bytes
 
     if isinstance(trusted, str):
         raise InputError(

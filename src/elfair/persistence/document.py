@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from elfair.errors import InputError
-from elfair.records import from_json, to_json
+from elfair.records.json import from_json, to_json
 
 FORMAT = "elfair.model/1"
 _FAMILY = "elfair.model/"

@@ -12,10 +12,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from elfair.contents import content_digest
+from elfair.data.digests import content_digest
 from elfair.errors import InputError, MissingPackageError
-from elfair.persistence.arrays import from_npy, to_npy
-from elfair.persistence.container import check_written, members_of, pack
+from elfair.persistence.contents import check_written, from_npy, members_of, pack, to_npy
 
 _SCHEMA = "schema.json"
 

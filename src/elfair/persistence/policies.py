@@ -8,18 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from elfair.columns import Array, listed
+from elfair.data.columns import Array, listed
 from elfair.errors import InputError
-from elfair.persistence.arrays import from_npy, to_npy
+from elfair.persistence.contents import from_npy, to_npy
 from elfair.persistence.document import PolicyRecord, TensorRecord
 from elfair.persistence.objects import from_skops, to_skops
 from elfair.policies import GaussianPolicy, SoftmaxPolicy
 from elfair.policies.scored import ScoredPolicy
 from elfair.policies.torch_module import TorchPolicy, load_torch
+from elfair.types import Floats
 
-Floats = NDArray[np.float64]
 Members = dict[str, bytes]
 
 

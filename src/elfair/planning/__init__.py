@@ -1,6 +1,8 @@
-"""How many rows a fit would need, told from a pilot."""
+"""Before anything is spent: what a log can show, and how many rows a fit would need."""
 
+from elfair.planning.check import check
+from elfair.planning.check_report import CheckReport
 from elfair.planning.plan import plan_rows
-from elfair.planning.record import CurvePoint, RowPlan
+from elfair.planning.row_plan import CurvePoint, RowPlan
 
-__all__ = ["CurvePoint", "RowPlan", "plan_rows"]
+__all__ = ["CheckReport", "CurvePoint", "RowPlan", "check", "plan_rows"]

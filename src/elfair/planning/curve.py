@@ -19,14 +19,12 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import least_squares
 from scipy.special import ndtr
 
 from elfair.planning.trials import Size
-from elfair.targets import Target
-
-Floats = NDArray[np.float64]
+from elfair.search.targets import Target
+from elfair.types import Floats
 
 #: What the search and several statements take off a score, beside the width of the bound, and how
 #: far that may be off; and how far off the ceiling is from what the target asks for (measured on

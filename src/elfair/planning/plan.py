@@ -1,4 +1,7 @@
-"""plan_rows: how many rows a fit would need, told from the candidate half of a pilot."""
+"""What curves say: the number of rows, how sure that is, and what a reader must know of it.
+
+plan_rows: how many rows a fit would need, told from the candidate half of a pilot.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +9,142 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil, isfinite, sqrt
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from elfair.constraints import Claim, conditions_of
 from elfair.data import LoggedData
+from elfair.data.propensities import misfit
+from elfair.data.split import partition
 from elfair.errors import DataError, InputError
-from elfair.estimator import ELFEstimator
+from elfair.estimators.base import ELFEstimator
+from elfair.fairness_test.diagnostics import FEW_ROWS
 from elfair.language import EVERYONE, holds, uses_label, who
-from elfair.lookahead import require_foreseeable
-from elfair.partition import partition
-from elfair.planning.answer import find_rows, notes_on, points
-from elfair.planning.curve import ceiling_of, fit_curves
-from elfair.planning.record import RowPlan
-from elfair.planning.trials import FEWEST_ROWS, STEP, binding, grow
-from elfair.remarks import FEW_ROWS
+from elfair.planning.candidates import require_foreseeable
+from elfair.planning.curve import Curves, ceiling_of, fit_curves
+from elfair.planning.row_plan import CurvePoint, RowPlan, Verdict
+from elfair.planning.trials import FEWEST_ROWS, STEP, Size, binding, grow
+from elfair.records.text import floored, raised
+from elfair.search.targets import Target
 from elfair.statistics import impact_of
-from elfair.support import misfit
-from elfair.targets import Target
+from elfair.statistics.plan import Claim, conditions_of
+
+#: The ends of intervals: 80 % lie between.
+ENDS = (0.1, 0.9)
+#: Numbers of rows that are looked at, up to the horizon: 3 % apart.
+APART = 1.03
+#: An interval that is wider than this is worth a note.
+WIDE = 4.0
+
+
+class Answer(NamedTuple):
+    """The number of rows; see `RowPlan`."""
+
+    verdict: Verdict
+    rows: int | None
+    low: int | None
+    high: int | None
+
+
+def find_rows(curves: Curves, sizes: Sequence[Size], share: float, horizon: int) -> Answer:
+    """The least number of rows at which the probability of a solution is the wanted share.
+
+    Parameters
+    ----------
+    curves : Curves
+        What is possible.
+    sizes : sequence of Size
+        What was tried.
+    share : float
+        The wanted probability.
+    horizon : int
+        The largest number of rows that is looked at.
+    """
+    count = ceil(np.log(horizon / sizes[0].rows) / np.log(APART)) + 1
+    grid = np.geomspace(sizes[0].rows, horizon, count)
+    chances = curves.chances(grid)
+    reached = np.vstack([chances.mean(axis=0), curves.best_chance(grid), chances]) >= share
+    least = np.where(reached.any(axis=1), grid[reached.argmax(axis=1)], np.inf)
+    mean, best = least[:2]
+    low, high = np.quantile(least[2:], ENDS, method="nearest")
+    ends = floored(low) if isfinite(low) else None, raised(high) if isfinite(high) else None
+    if isfinite(mean):
+        beyond = mean > sizes[-1].rows
+        return Answer("extrapolated" if beyond else "measured", raised(mean), *ends)
+    possible = isfinite(best) or (curves.best[0] > 0 and curves.most(horizon) >= share)
+    return Answer("too uncertain" if possible else "infeasible", None, *ends)
+
+
+def points(curves: Curves, sizes: Sequence[Size], end: int) -> tuple[CurvePoint, ...]:
+    """The curve at the sizes that were tried, and beyond them.
+
+    Parameters
+    ----------
+    curves : Curves
+        What is possible.
+    sizes : sequence of Size
+        What was tried.
+    end : int
+        How far the curve goes at least.
+    """
+    tried = {size.rows: (len(size.trials), size.solutions) for size in sizes}
+    rows = list(tried)
+    while rows[-1] < end:
+        rows.append(round(rows[-1] * STEP))
+    chances = curves.chances(np.array(rows, dtype=float))
+    lows, highs = np.quantile(chances, ENDS, axis=0)
+    columns = zip(rows, chances.mean(axis=0).tolist(), lows.tolist(), highs.tolist(), strict=True)
+    return tuple(
+        CurvePoint(n, chance, low, high, *tried.get(n, (0, 0))) for n, chance, low, high in columns
+    )
+
+
+def notes_on(
+    answer: Answer, curves: Curves, sizes: Sequence[Size], share: float, pilot: int
+) -> list[str]:
+    """What a reader of the answer must not overlook.
+
+    Parameters
+    ----------
+    answer : Answer
+        The answer.
+    curves, sizes, share
+        See `find_rows`.
+    pilot : int
+        The rows at hand.
+    """
+    tried, (verdict, rows, low, high) = sizes[-1].rows, answer
+    notes = []
+    if verdict == "infeasible" and curves.best[0] <= 0:
+        notes.append(
+            "as far as the candidate rows can tell, no model is on the right side of all "
+            "constraints: more rows would show that more clearly"
+        )
+    elif verdict == "too uncertain":
+        notes.append(
+            f"the {pilot:,} rows at hand show too small an effect to be sure of it; plan again "
+            "with more of them"
+        )
+    elif verdict == "extrapolated":
+        notes.append(
+            f"an extrapolation: no part of the candidate half has more than {tried:,} rows, and "
+            "beyond them the effect is taken to stay as it is"
+        )
+    elif rows is not None and rows <= raised(sizes[0].rows):
+        notes.append(f"fewer rows may do: no part of fewer than {sizes[0].rows:,} was tried")
+    if curves.best[0] > 0 and curves.most(tried) < share:
+        notes.append(
+            f"with the margin that the search keeps, about {curves.most(tried):.2f} of all fits "
+            f"pass, and hardly more with more rows: raise power (or inflation) for {share:g}"
+        )
+    if rows is not None and (high is None or low is None or high > WIDE * low):
+        notes.append("very uncertain: take the interval for the answer, or plan with more rows")
+    small = sum(not trial.statement for size in sizes for trial in size.trials)
+    if small:
+        fits = sum(len(size.trials) for size in sizes)
+        notes.append(f"in {small} of {fits} fits a group was too small to be tested")
+    return notes
+
 
 #: No number of rows is named beyond so many times those at hand.
 HORIZON = 100
@@ -83,7 +203,7 @@ def plan_rows(
     Examples
     --------
     >>> from elfair import ELFClassifier
-    >>> from elfair.experiments import FosterCare
+    >>> from elfair.populations import FosterCare
     >>> population = FosterCare(alpha=0.9)
     >>> draw = population.sample(2000, seed=1)
     >>> data = LoggedData(draw.features, draw.label, **draw.logged)

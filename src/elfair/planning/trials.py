@@ -14,16 +14,13 @@ from math import isfinite, sqrt
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from elfair.certificate import ConstraintResult
 from elfair.data import LoggedData
 from elfair.errors import DataError
-from elfair.fitting import Fitting
-from elfair.training import train
-
-Floats = NDArray[np.float64]
+from elfair.estimators.training import Fitting, train
+from elfair.types import Floats
 
 #: A score further out says nothing more: the test passes always, or never.
 FURTHEST = 5.0

@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from math import log, pi, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from elfair.continuous import ContinuousData
-from elfair.data import LoggedData
+from elfair.data import ContinuousData, LoggedData
 from elfair.statistics.decisions import DENSITY, FIRST_THRESHOLD, MEAN, SQUARE
-
-Floats = NDArray[np.float64]
+from elfair.types import Floats
 
 #: This much of a parameter makes one standard deviation of the label, or the whole way of the
 #: spread: the curvature of the squared error is then the one that the gradient search begins with.

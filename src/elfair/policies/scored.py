@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from elfair.columns import Array, listed, one_column, positions
 from elfair.data import LoggedData
+from elfair.data.columns import Array, listed, one_column, positions
 from elfair.errors import InputError
 from elfair.policies.softmax import PolicyInputs, SoftmaxPolicy
-
-Floats = NDArray[np.float64]
+from elfair.types import Floats
 
 #: A probability below this counts as this: more certainty than that no scorer has earned, and a
 #: single leaf of a tree would otherwise be the largest number in the table.

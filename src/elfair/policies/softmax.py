@@ -11,8 +11,7 @@ from scipy.special import expit
 
 from elfair.data import LoggedData
 from elfair.errors import InputError
-
-Floats = NDArray[np.float64]
+from elfair.types import Floats
 
 #: Parameters stay within this box: beyond it a softmax of standardised features is a step function.
 LARGEST_PARAMETER = 50.0

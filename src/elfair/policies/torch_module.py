@@ -13,12 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from elfair.errors import InputError, MissingPackageError
 from elfair.policies.softmax import PolicyInputs, SoftmaxPolicy
-
-Floats = NDArray[np.float64]
+from elfair.types import Floats
 
 #: How many rows a module is tried on before it is used.
 TRIED_ROWS = 100

@@ -7,7 +7,7 @@ from math import isfinite, isinf
 
 from elfair.certificate import Fate, GroupPicture, ModelPicture, SeriesPicture
 from elfair.report.blocks import Code, Key, Panels
-from elfair.report.marks import CROSS, bars, dot, group_name, label, ruler, sign
+from elfair.report.strips import CROSS, bars, dot, group_name, label, ruler, sign
 from elfair.report.svg import Scale, Svg, drawing, element, joined, mark, of_kind
 from elfair.report.words import number
 

@@ -1,4 +1,7 @@
-"""A report: everything about a result that people read."""
+"""A certificate as a document: which parts, and in which order.
+
+A report: everything about a result that people read.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,49 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from elfair.certificate import Certificate
+from elfair.records.files import write_whole
+from elfair.records.text import visible
+from elfair.report import account, sections
 from elfair.report.blocks import Alarm, Block, Document
-from elfair.report.document import document
 from elfair.report.terminal import explain
-from elfair.visible import visible
-from elfair.writing import write_whole
+from elfair.report.words import verdict
+
+SECTIONS = (
+    sections.at_a_glance,
+    sections.impact_by_group,
+    sections.decisions_by_group,
+    sections.weights_by_group,
+    sections.trade_off,
+    sections.what_next,
+    account.data,
+    sections.how_found,
+    account.statements,
+    account.moments,
+    account.assumptions,
+    account.multiplicity,
+    account.glossary,
+    account.reproduction,
+)
+
+
+def document(certificate: Certificate) -> Document:
+    """The whole report; sections that have nothing to say are left out.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        The result.
+    """
+    written = [section(certificate) for section in SECTIONS]
+    return Document(
+        title=sections.title(certificate),
+        about=sections.about(certificate),
+        verdict=verdict(certificate),
+        tone=sections.tone(certificate),
+        opening=sections.opening(certificate),
+        facts=sections.facts(certificate),
+        sections=tuple(section for section in written if section is not None),
+    )
 
 
 @dataclass(frozen=True)
@@ -38,13 +79,13 @@ class Report:
 
     def html(self) -> str:
         """One HTML page: no script, nothing to load, light and dark, and fit for paper."""
-        from elfair.report.html import page
+        from elfair.report.formats import page
 
         return visible(page(self._document))
 
     def markdown(self) -> str:
         """The same in Markdown; tables in the place of pictures."""
-        from elfair.report.markdown import markdown
+        from elfair.report.formats import markdown
 
         return visible(markdown(self._document))
 
@@ -76,7 +117,7 @@ class Report:
         write_whole(path, self.markdown())
 
     def _repr_html_(self) -> str:
-        from elfair.report.html import fragment
+        from elfair.report.formats import fragment
 
         return visible(fragment(self._document, self._in_short))
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from elfair.certificate import Certificate, ConstraintResult
+from elfair.records.text import visible
 from elfair.report.words import failed, number, outlook, pass_or_fail, seen, sizes, verdict
-from elfair.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Group
-
 
 #: A longer statement would be broken into many short lines of a table.
 LONGEST_IN_TABLE = 48

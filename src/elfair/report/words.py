@@ -7,7 +7,7 @@ from math import inf, isinf, isnan
 
 from elfair.certificate import Certificate, ConstraintResult, GroupRecord
 from elfair.language import EVERYONE
-from elfair.rounding import raised
+from elfair.records.text import raised
 
 
 def number(value: float) -> str:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from elfair.search.problem import Candidate, Problem
-
-Floats = NDArray[np.float64]
+from elfair.types import Floats
 
 #: The first step, as a share of the largest parameter (0.3 for a softmax), and when to stop.
 FIRST_STEP = 0.006

@@ -12,18 +12,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from elfair.constraints import CompiledClaim, Plan
-from elfair.continuous import ContinuousData
-from elfair.data import LoggedData
+from elfair.data import ContinuousData, LoggedData
 from elfair.language import Mean
-from elfair.requirements import Belief
+from elfair.search.prediction import Belief
 from elfair.statistics import Baselines, Estimation, Impact, Part, Rows, compile_form, mean_part
-from elfair.statistics.baseline import OutcomeModel, QuadraticModel
 from elfair.statistics.decisions import MEAN, SQUARE
-
-Floats = NDArray[np.float64]
+from elfair.statistics.estimators import OutcomeModel, QuadraticModel
+from elfair.statistics.plan import CompiledClaim, Plan
+from elfair.types import Floats
 
 #: At this many rows an objective believes weighted rows and outcome model alike, at least.
 DOUBTED_ROWS = 4_000

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elfair.errors import InputError
-
-Floats = NDArray[np.float64]
+from elfair.types import Floats
 
 #: Log loss counts a probability below this as this: a bounded loss has a known maximum.
 SMALLEST_PROBABILITY = 1e-6

@@ -1,4 +1,11 @@
-"""An expression as the objective: a function of averages, with its derivative by the chain rule.
+"""Statistics beyond the mean as an objective: what they are to first order at a policy.
+
+At the policy that is looked at, CVaR and variance are averages at their best point (by the envelope
+theorem the point's own change does not matter), and a quantile moves as the distribution function
+does, divided by the density. A search for such averages, repeated from where it ended, climbs the
+statistic itself.
+
+An expression as the objective: a function of averages, with its derivative by the chain rule.
 
 Each average of the expression is an average of affine rows, so that the value and the derivative of
 the whole follow from those of its nodes. What a node does to values, derivatives and ends stands in
@@ -12,32 +19,83 @@ from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from elfair.data import LoggedData
 from elfair.errors import ConstraintError, InputError, did_you_mean
 from elfair.language import (
     Abs,
+    ConditionalValueAtRisk,
+    Deficit,
     Expression,
     Max,
     Mean,
     Min,
     Number,
     Product,
+    Quantile,
     Quotient,
     Scaled,
+    Squared,
     Statement,
     Statistic,
     Sum,
+    Threshold,
+    find,
     parse_expression,
     point_at,
+    substitute,
 )
 from elfair.language.expressions import as_expression
 from elfair.language.rates import RATES
-from elfair.language.tree import find
 from elfair.search.loss import OBJECTIVES
 from elfair.statistics import Rows
+from elfair.statistics.beyond_the_mean import in_order
+from elfair.types import Floats
 
-Floats = NDArray[np.float64]
+#: The largest share of people on either side of a quantile from which its density is estimated.
+WINDOW = 0.1
+
+
+def linearised(expression: Expression, data: LoggedData, free: Floats | None) -> Expression:
+    """The expression with each statistic replaced by averages.
+
+    Parameters
+    ----------
+    expression : Expression
+        What is to be made large.
+    data : LoggedData
+        Candidate rows.
+    free : ndarray of shape (channels, n), optional
+        The policy to which the averages belong; the behaviour model where it is None.
+    """
+    found = find(expression, Statistic)
+    if not found:
+        return expression
+    return substitute(expression, {each: _averages(each, data, free) for each in found})
+
+
+def _averages(statistic: Statistic, data: LoggedData, free: Floats | None) -> Expression:
+    of, given = statistic.of, statistic.given
+    values, weights = in_order(statistic, data, free)
+    reached = np.cumsum(weights) / (float(weights.sum()) or 1.0)
+
+    def at(share: float) -> float:
+        return float(values[min(int(np.searchsorted(reached, share)), values.size - 1)])
+
+    match statistic:
+        case Quantile(share=share):
+            half = min(WINDOW, share / 2, (1 - share) / 2)
+            point, width = at(share), at(share + half) - at(share - half)
+            # Where many impacts are equal, the quantile does not move at all: any direction counts.
+            slope = width / (2 * half) or 1.0
+            return point - slope * (Mean(Threshold(of, point, "<"), given) - share)
+        case ConditionalValueAtRisk(share=share):
+            point = at(share)
+            return point - Mean(Deficit(of, point), given) / share
+    mean = float(values @ weights) / (float(weights.sum()) or 1.0)
+    return Mean(Squared(of, mean), given)
+
+
 Ends = tuple[float, float]
 
 #: Over what share of an objective's range the search rounds off the kinks of min, max and abs.

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
 from elfair.policies import Policy
-from elfair.requirements import Prediction, Requirement
 from elfair.search.loss import Loss
-from elfair.targets import Target
-
-Floats = NDArray[np.float64]
+from elfair.search.prediction import Prediction, Requirement
+from elfair.search.targets import Target
+from elfair.types import Floats
 
 #: By how much an excess may be above 0, in spreads of a row.
 TOLERANCE = 1e-9

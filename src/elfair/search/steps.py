@@ -13,23 +13,19 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from elfair.constraints import Plan
 from elfair.data import LoggedData
 from elfair.policies import Policy
 from elfair.policies.torch_module import TorchPolicy
-from elfair.requirements import Requirement
 from elfair.search.forecast import forecast
-from elfair.search.lineup import Found
 from elfair.search.loss import LogLoss
+from elfair.search.prediction import Requirement
 from elfair.search.problem import Candidate, Problem
-from elfair.search.selection import Method, Selection
+from elfair.search.selection import Found, Method, Selection
+from elfair.search.targets import Target
 from elfair.search.task import Classification, Goal, Wanted
-from elfair.targets import Target
-
-Floats = NDArray[np.float64]
-Index = NDArray[np.intp]
+from elfair.statistics.plan import Plan
+from elfair.types import Floats, Index
 
 #: The share of candidate rows that judge.
 JUDGING_SHARE = 0.4

@@ -7,18 +7,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from elfair.certificate import Assumption
 from elfair.data import LoggedData
 from elfair.errors import DataError
 from elfair.policies import Policy, SoftmaxPolicy
 from elfair.policies.softmax import EXPLORATION
+from elfair.search.gradient import fit_log_loss
 from elfair.search.loss import Loss, make_loss
-from elfair.search.starts import fit_log_loss
-
-Floats = NDArray[np.float64]
-Index = NDArray[np.intp]
+from elfair.types import Floats, Index
 
 
 class Task(Protocol):

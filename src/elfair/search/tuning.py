@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from elfair.constraints import Plan
 from elfair.data import LoggedData
 from elfair.errors import InputError
-from elfair.points import settle
-from elfair.requirements import Requirement
+from elfair.search.prediction import Requirement
 from elfair.search.problem import Problem
 from elfair.search.selection import Selection
+from elfair.statistics.beyond_the_mean import settle
+from elfair.statistics.plan import Plan
 
 #: What can be tuned: everything that acts in the candidate half alone.
 TUNABLE = (

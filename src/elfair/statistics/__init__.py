@@ -1,6 +1,5 @@
 """Leaves of an expression, compiled to rows that are affine in the policy."""
 
-from elfair.statistics.baseline import Baselines, Estimation, Estimator
 from elfair.statistics.compiled import (
     Part,
     compile_form,
@@ -9,6 +8,7 @@ from elfair.statistics.compiled import (
     require_rows,
     values_of,
 )
+from elfair.statistics.estimators import Baselines, Estimation, Estimator
 from elfair.statistics.impacts import Impact, asks_for_cost, impact_of, is_decided
 from elfair.statistics.rows import Rows
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from elfair.data import LoggedData
 from elfair.errors import DataError
@@ -23,12 +22,11 @@ from elfair.language import (
     uses_decision,
     who,
 )
-from elfair.statistics.baseline import Baselines, Estimation
 from elfair.statistics.decisions import LoggedDecisions, decisions_of
+from elfair.statistics.estimators import Baselines, Estimation
 from elfair.statistics.impacts import Impact, asks_for_cost, impact_of
 from elfair.statistics.rows import Rows
-
-Floats = NDArray[np.float64]
+from elfair.types import Floats
 
 
 @dataclass(frozen=True)

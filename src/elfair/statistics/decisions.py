@@ -14,9 +14,8 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from elfair.columns import Array, listed
-from elfair.continuous import ContinuousData
-from elfair.data import LoggedData
+from elfair.data import ContinuousData, LoggedData
+from elfair.data.columns import Array, listed
 from elfair.errors import ConstraintError, DataError
 from elfair.language import (
     Compare,
@@ -35,8 +34,7 @@ from elfair.language import (
 from elfair.language.tree import walk
 from elfair.statistics.impacts import asks_for_cost
 from elfair.statistics.rows import Rows
-
-Floats = NDArray[np.float64]
+from elfair.types import Floats
 
 #: The slots of a decision that is a number; those of thresholds come after them.
 DENSITY, MEAN, SQUARE, FIRST_THRESHOLD = range(4)

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from elfair.costs import COST
 from elfair.data import LoggedData
+from elfair.data.costs import COST
 from elfair.errors import did_you_mean
 from elfair.language import (
     Column,
@@ -23,8 +22,7 @@ from elfair.language import (
     uses_decision,
 )
 from elfair.language.tree import walk
-
-Floats = NDArray[np.float64]
+from elfair.types import Floats
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from elfair.types import Floats
 
 #: A row that is smaller than this share of the terms it is the sum of is 0, and the rest rounding.
 ROUNDING = 64 * float(np.finfo(np.float64).eps)

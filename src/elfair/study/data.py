@@ -12,9 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elfair.certificate import GroupCount, LeftOut
-from elfair.columns import Array, Columns, distinct, is_missing, listed, one_column, table_columns
-from elfair.continuous import ContinuousData
-from elfair.data import LoggedData
+from elfair.data import ContinuousData, LoggedData
+from elfair.data.columns import (
+    Array,
+    Columns,
+    distinct,
+    is_missing,
+    listed,
+    one_column,
+    table_columns,
+)
 from elfair.errors import DataError
 from elfair.study.delimited import POINTS, has_decimal_comma
 from elfair.study.encoding import TableEncoding

@@ -10,8 +10,7 @@ from typing import Any
 
 from elfair.language import Column
 from elfair.study.file import TODO
-from elfair.study.guessing import Roles, guess_roles
-from elfair.study.looks import Look
+from elfair.study.guessing import Look, Roles, guess_roles
 from elfair.study.secrets import with_variables
 from elfair.study.sources import is_address, read_table
 

@@ -9,8 +9,8 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from elfair.behavior import text_or_numbers
-from elfair.columns import Array, Columns, as_floats, is_missing, listed, table_columns
+from elfair.data.behavior import text_or_numbers
+from elfair.data.columns import Array, Columns, as_floats, is_missing, listed, table_columns
 from elfair.errors import DataError, did_you_mean
 from elfair.study.delimited import POINTS, has_decimal_comma
 

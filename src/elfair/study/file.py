@@ -14,8 +14,9 @@ from pydantic import Field, PrivateAttr, ValidationError
 
 from elfair.errors import InputError
 from elfair.language import columns_used, parse, parse_expression
-from elfair.reading import decoded, unreadable
-from elfair.recipes import Recipe
+from elfair.language.recipes import Recipe
+from elfair.records.files import decoded, unreadable
+from elfair.records.toml import malformed, of_shape, together
 from elfair.search.loss import OBJECTIVES
 from elfair.study.data import StudyData, study_data
 from elfair.study.encoding import Feature, TableEncoding
@@ -31,12 +32,11 @@ from elfair.study.parts import (
 )
 from elfair.study.secrets import without_secrets
 from elfair.study.sources import check_query, is_address, nearest_file, read_table
-from elfair.toml_mistakes import malformed, of_shape, together
 
 if TYPE_CHECKING:
-    from elfair.classifier import ELFClassifier
     from elfair.data import LoggedData
-    from elfair.regressor import ELFRegressor
+    from elfair.estimators.classifier import ELFClassifier
+    from elfair.estimators.regressor import ELFRegressor
 
 #: A value that `elfair init` leaves to the user.
 TODO = "TODO"
@@ -276,8 +276,8 @@ class StudyFile(Part):
 
     def estimator(self) -> ELFClassifier | ELFRegressor:
         """An estimator with the parameters of the file; what it does not say is the default."""
-        from elfair.classifier import ELFClassifier
-        from elfair.regressor import ELFRegressor
+        from elfair.estimators.classifier import ELFClassifier
+        from elfair.estimators.regressor import ELFRegressor
 
         kind = ELFRegressor if self.model.kind == "regressor" else ELFClassifier
         return kind(

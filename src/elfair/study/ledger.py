@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 
 from elfair.certificate import NOT_STATED, Certificate
-from elfair.contents import content_digest
 from elfair.data import LoggedData
+from elfair.data.digests import content_digest, rows_digest
 from elfair.errors import InputError
-from elfair.hashing import rows_digest
-from elfair.records import from_json, to_json
+from elfair.records.json import from_json, to_json
 from elfair.study.writing import lock
 
 #: What the list is called: one for all studies of a folder, or else the copy of a study would begin

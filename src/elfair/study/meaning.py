@@ -6,18 +6,17 @@ import inspect
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from elfair import fairness
-from elfair.columns import listed
-from elfair.constraints import read_constraints
+from elfair.data.columns import listed
 from elfair.errors import ElfairError, InputError, did_you_mean
-from elfair.language import columns_used, impacts_used, parse, uses_label
+from elfair.language import columns_used, fairness, impacts_used, parse, uses_label
+from elfair.language.recipes import Recipe
 from elfair.language.tree import Node
-from elfair.recipes import Recipe
-from elfair.search.dosing import task_of
-from elfair.search.maximisation import goal_of
+from elfair.records.toml import repeated
+from elfair.search.goals import goal_of
+from elfair.search.regression import task_of
+from elfair.statistics.plan import read_constraints
 from elfair.study.parts import RECIPE_KEYS, RECIPES, ConstraintPart
 from elfair.study.sources import FORMATS, check_query, is_address
-from elfair.toml_mistakes import repeated
 
 _REGRESSORS_ALONE = {"columns": ("behavior_spread",), "model": ("spread",)}
 _CLASSIFIERS_ALONE = {

@@ -9,15 +9,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from elfair.assumptions import PROPENSITIES_FIT
 from elfair.certificate import Certificate, Provenance
-from elfair.classifier import ELFClassifier
+from elfair.data.propensities import does_not_fit
 from elfair.errors import InputError
-from elfair.regressor import ELFRegressor
+from elfair.estimators.classifier import ELFClassifier
+from elfair.estimators.regressor import ELFRegressor
+from elfair.fairness_test.assumptions import PROPENSITIES_FIT
 from elfair.study.data import StudyData
 from elfair.study.file import StudyFile
 from elfair.study.ledger import Ledger
-from elfair.support import does_not_fit
 
 #: What a model's file is called after "no solution found": nobody takes it for one to be used.
 MODEL, REJECTED = "model.elfair", "rejected.elfair"

@@ -345,7 +345,7 @@ class ConstraintPart(Part):
     why: str = Field(default="", description="text", examples=["why = 'the 80 % rule'"])
 
 
-#: The keys of a constraint that are functions of `elfair.fairness`, and what these can be given.
+#: The keys of a constraint that are functions of `elfair.language.fairness`.
 RECIPES: Sequence[str] = (
     "no_worse", "improvement", "decline", "stagnation", "parity", "equalized_odds",
     "equal_opportunity", "predictive_equality", "accuracy_parity", "disparate_impact",

@@ -9,10 +9,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from elfair.columns import listed
+from elfair.data.columns import listed
+from elfair.data.digests import file_digest
 from elfair.errors import DataError, InputError, did_you_mean
-from elfair.hashing import file_digest
-from elfair.reading import unreadable
+from elfair.records.files import unreadable
 from elfair.study.delimited import DelimitedText
 from elfair.study.secrets import filled_in, without_secrets
 from elfair.study.sql import Opened, is_known, query_duckdb, query_sqlalchemy

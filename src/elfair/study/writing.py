@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from elfair.errors import DataError, InputError
-from elfair.estimator import ELFEstimator
+from elfair.estimators.base import ELFEstimator
+from elfair.records.files import write_whole
 from elfair.study.data import class_text
 from elfair.study.encoding import TableEncoding
 from elfair.study.sources import FORMATS
-from elfair.writing import write_whole
 
 #: What `decide` adds to the columns that it is given.
 DECISION, PROPENSITY, TIME, MODEL = "decision", "propensity", "decided_at", "model"

@@ -127,7 +127,7 @@ def verify_files(
     Verification
         A table or a model that cannot be read is a check that failed.
     """
-    from elfair.verification.files import read_model, read_rows
+    from elfair.verification.studies import read_model, read_rows
 
     if not Path(certificate).is_file():
         raise InputError(

@@ -8,18 +8,23 @@ from math import inf, isfinite, sqrt
 
 from elfair.bounds import Bound, Moments, get_bound
 from elfair.certificate import Certificate, ConstraintResult, PartRecord, TailRecord
-from elfair.constraints import Claim
-from elfair.evidence import widened
-from elfair.fairness_test import SHARED_ROWS
-from elfair.intervals import Formula
+from elfair.fairness_test.diagnostics import hidden_variance, is_unseen
+from elfair.fairness_test.evidence import widened
+from elfair.fairness_test.sealed import SHARED_ROWS
 from elfair.language import are_disjoint
+from elfair.language.intervals import Formula
 from elfair.report.words import plural
-from elfair.unseen import hidden_variance, is_unseen
+from elfair.statistics.plan import Claim
 from elfair.verification.bookkeeping import bookkeeping_checks
-from elfair.verification.checks import Check, SkippedError, make, require
-from elfair.verification.claims import check_answers, claims_of, condition_of, form_of
-from elfair.verification.comparing import RELATIVE, close
-from elfair.verification.premises import knows_behavior, premise_checks
+from elfair.verification.checks import RELATIVE, Check, SkippedError, close, make, require
+from elfair.verification.premises import (
+    check_answers,
+    claims_of,
+    condition_of,
+    form_of,
+    knows_behavior,
+    premise_checks,
+)
 
 
 def arithmetic_checks(record: Certificate) -> list[Check]:

@@ -8,15 +8,14 @@ from math import inf, isfinite
 
 from elfair.bounds import get_bound
 from elfair.certificate import Certificate, ConstraintResult, GroupPicture
-from elfair.certification import joint_delta, joint_statement
-from elfair.constraints import conditions_of
-from elfair.evidence import badness
+from elfair.fairness_test.evidence import badness
+from elfair.fairness_test.issue import joint_delta, joint_statement
+from elfair.fairness_test.ladder import fate_of
 from elfair.language import EVERYONE, are_disjoint, who
-from elfair.line import fate_of
 from elfair.report.words import plural
-from elfair.verification.checks import Check, make, require
-from elfair.verification.claims import claims_of, condition_of
-from elfair.verification.comparing import RELATIVE, close
+from elfair.statistics.plan import conditions_of
+from elfair.verification.checks import RELATIVE, Check, close, make, require
+from elfair.verification.premises import claims_of, condition_of
 
 
 def bookkeeping_checks(record: Certificate) -> list[Check]:

@@ -1,4 +1,7 @@
-"""Level 3: the test made again, and every number compared."""
+"""The search made again: the only check of how the line of models came about.
+
+Level 3: the test made again, and every number compared.
+"""
 
 from __future__ import annotations
 
@@ -11,29 +14,85 @@ import numpy as np
 
 from elfair.bounds import get_bound
 from elfair.certificate import Assumption, Certificate
-from elfair.certification import (
+from elfair.data import LoggedData
+from elfair.data.split import looking_again
+from elfair.estimators.certify import certified, free_probabilities
+from elfair.estimators.training import train
+from elfair.fairness_test.issue import (
     Circumstances,
     declared_estimation,
     issue_certificate,
+    this_version,
 )
-from elfair.constraints import Plan
-from elfair.data import LoggedData
-from elfair.fairness_test import Outcome, Trial, learn_from, run_in_turn, run_on_folds
-from elfair.foreign import certified, free_probabilities
-from elfair.line import Line
-from elfair.models import Model, digests, mixture_digest
-from elfair.partition import looking_again
+from elfair.fairness_test.ladder import Line
+from elfair.fairness_test.sealed import Outcome, Trial, learn_from, run_in_turn, run_on_folds
+from elfair.policies.models import Model, Trained, digests, mixture_digest
 from elfair.policies.scored import ScoredPolicy
-from elfair.search.module import ModuleFamily
-from elfair.search.scoring import ScoredFamily, scorer_assumption
+from elfair.search.families import ModuleFamily, ScoredFamily, scorer_assumption
 from elfair.search.task import Family, LinearFamily
 from elfair.statistics import Baselines, Estimation
-from elfair.verification.checks import Check, SkippedError, make, require, require_none
-from elfair.verification.claims import claims_of
-from elfair.verification.comparing import differences
-from elfair.verification.digests import check_what_decides, lineup_of
-from elfair.verification.halves import Halves, halves_of
-from elfair.verification.refitting import check_search
+from elfair.statistics.plan import Plan
+from elfair.verification.checks import Check, SkippedError, differences, make, require, require_none
+from elfair.verification.digests import Halves, check_what_decides, halves_of, lineup_of
+from elfair.verification.premises import claims_of
+
+
+def check_search(record: Certificate, data: Any, model: Any, refit: bool) -> str:
+    """Fit again, and compare the models that are found, and what was said of them.
+
+    Parameters
+    ----------
+    record : Certificate
+        What is checked.
+    data, model, refit
+        See `elfair.verify`.
+    """
+    if not refit:
+        raise SkippedError(
+            "how the line of models came about, with losses and chances to pass, is seen only by "
+            "fitting again (refit)"
+        )
+    if model is None:
+        raise SkippedError("there is no model to check it with")
+    others = [each for each in record.versions if each not in this_version()]
+    if others:
+        names = ", ".join(f"{each.name} {each.version}" for each in others)
+        raise SkippedError(f"searches are the same in the same versions only: {names}")
+    again = _refitted(record, data, model).certificate
+    require(
+        again.digests.lineup == record.digests.lineup,
+        "other models were found than those that were lined up",
+    )
+    # The search is the estimator's, by its own parameters: what it says must be what the record
+    # says, or the models may have been found on rows that are called held out.
+    wrong = [
+        text
+        for part in ("split", "digests", "terms", "candidate", "trade_off")
+        for text in differences(
+            getattr(record, part), getattr(again, part), part, but=frozenset({"chosen_by", "why"})
+        )
+    ]
+    require_none(wrong)
+    said, found = _premises(record), _premises(again.stating(provenance=record.provenance))
+    require(said == found, f"the assumptions are {sorted(said)}, and {sorted(found)} were found")
+    return "the same models were found"
+
+
+def _premises(record: Certificate) -> set[str]:
+    """What is assumed: that a scorer came fitted is known to the estimator alone."""
+    return {each.name for each in record.assumptions}
+
+
+def _refitted(record: Certificate, data: Any, model: Any) -> Trained:
+    """As `fit` does, from rows that were read already."""
+    parameters = model.get_params(deep=False)
+    lost = [name for name, value in parameters.items() if type(value).__name__ == "NotSaved"]
+    if lost:
+        raise SkippedError(f"{', '.join(lost)} of the estimator was not saved with it")
+    everyone, claims = halves_of(record, data).everyone, claims_of(record.terms)
+    with looking_again():
+        return train(everyone, replace(model.fitting(everyone), claims=claims, seed=record.seed))
+
 
 #: The parts of a certificate that a test made again gives again, and what each is called.
 COMPARED = {

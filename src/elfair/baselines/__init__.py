@@ -1,8 +1,0 @@
-"""The methods that the paper compares with, and ELF itself, behind one small protocol."""
-
-from __future__ import annotations
-
-from elfair.baselines.base import Method
-from elfair.baselines.registry import METHODS, get_method
-
-__all__ = ["METHODS", "Method", "get_method"]

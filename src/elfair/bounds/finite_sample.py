@@ -1,0 +1,340 @@
+"""What the finite-sample bounds share: sums of means are brought back to one mean.
+
+Hoeffding's inequality: only the ends of a row matter, not its spread.
+
+The empirical Bernstein bound of Maurer and Pontil (2009).
+
+Anderson's bound: the mean under the least favourable distribution inside a DKW band.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from math import inf, log, sqrt
+
+import numpy as np
+
+from elfair.bounds.base import (
+    Array,
+    Bound,
+    Moments,
+    Sample,
+    dot,
+    require_delta,
+    require_prediction,
+    require_samples,
+)
+from elfair.errors import BoundError, DataError
+
+
+class FiniteSampleBound(Bound):
+    """A bound with a proof for one mean of i.i.d. rows, carried over to sums of means.
+
+    Disjoint samples become i.i.d. blocks; samples that share rows are bounded one by one, each at
+    an equal share of delta (a union bound), and added up.
+    """
+
+    kind = "finite-sample"
+
+    def upper(self, samples: Sequence[Sample], delta: float, *, disjoint: bool = True) -> Array:
+        """Upper bound on the sum of the means; see `Bound.upper`."""
+        self._require(samples, delta)
+        for sample in samples:
+            require_inside(sample)
+        if len(samples) == 1:
+            return self._upper(samples[0], delta)
+        if disjoint:
+            return self._upper_disjoint(samples, delta)
+        parts = [self._upper(sample, delta / len(samples)) for sample in samples]
+        return np.asarray(sum(parts), dtype=np.float64)
+
+    def predict(
+        self,
+        samples: Sequence[Sample],
+        delta: float,
+        n: Sequence[float],
+        *,
+        disjoint: bool = True,
+    ) -> tuple[float, list[Array]]:
+        """Predicted upper bound and gradients; see `Bound.predict`."""
+        require_prediction(samples, n)
+        self._require(samples, delta)
+        if min(n) <= 0:  # no rows, no bound; the mean still says which way to go
+            return inf, [np.full(sample.n, 1 / sample.n) for sample in samples]
+        if len(samples) > 1 and disjoint:
+            return self._predict_disjoint(samples, delta, n)
+        share = delta / len(samples)
+        parts = [
+            self._predict(sample, share, rows) for sample, rows in zip(samples, n, strict=True)
+        ]
+        return sum(value for value, _ in parts), [gradient for _, gradient in parts]
+
+    def upper_of_moments(
+        self,
+        moments: Sequence[Moments],
+        delta: float,
+        *,
+        disjoint: bool = True,
+        error: float | None = None,
+    ) -> float | None:
+        """See `Bound.upper_of_moments`."""
+        if len(moments) == 1 or disjoint:
+            return self._of_moments(moments, delta)
+        parts = [self._of_moments([each], delta / len(moments)) for each in moments]
+        known = [part for part in parts if part is not None]
+        return sum(known) if len(known) == len(parts) else None
+
+    def _of_moments(self, moments: Sequence[Moments], delta: float) -> float | None:
+        """The bound for disjoint samples, where moments are enough."""
+        return None
+
+    def _require(self, samples: Sequence[Sample], delta: float) -> None:
+        require_delta(delta)
+        require_samples(samples)
+        for sample in samples:
+            self.check(sample)
+
+    @abstractmethod
+    def _upper(self, sample: Sample, delta: float) -> Array:
+        """The bound for one sample."""
+
+    @abstractmethod
+    def _predict(self, sample: Sample, delta: float, n: float) -> tuple[float, Array]:
+        """The prediction for one sample."""
+
+    def _upper_disjoint(self, samples: Sequence[Sample], delta: float) -> Array:
+        return self._upper(join(samples, block_sizes(samples, [s.n for s in samples])), delta)
+
+    def _predict_disjoint(
+        self, samples: Sequence[Sample], delta: float, n: Sequence[float]
+    ) -> tuple[float, list[Array]]:
+        sizes = block_sizes(samples, n)
+        value, gradient = self._predict(join(samples, sizes), delta, min(n))
+        return value, share_out(gradient, samples, sizes)
+
+
+def block_sizes(samples: Sequence[Sample], n: Sequence[float]) -> list[int]:
+    """How many rows of each sample make one block, where ``n[k]`` rows of each are tested.
+
+    The smallest sample gives one row to a block. (No block takes more than half the rows at hand:
+    that binds only in a prediction from few rows.)
+    """
+    fewest = min(n)
+    return [
+        max(1, min(int(rows // fewest), sample.n // 2))
+        for sample, rows in zip(samples, n, strict=True)
+    ]
+
+
+def join(samples: Sequence[Sample], sizes: Sequence[int]) -> Sample:
+    """One sample of i.i.d. blocks whose mean is the sum of the means of disjoint samples.
+
+    Block j adds up, over the samples k, the mean of the rows j b_k ... (j + 1) b_k - 1 of k.
+
+    * Its expectation is the sum over k of E[Z_k].
+    * Blocks are i.i.d. given the group sizes: no row is in two blocks or (the samples are disjoint)
+      in two terms, every block has the same make-up, and which rows go where, or are left over,
+      depends on the group sizes alone.
+    * Its ends: a mean of b numbers in [low_k, high_k] is in [low_k, high_k], and intervals add up,
+      so a block is in [sum low_k, sum high_k]. (An unknown end stays unknown: the sum is infinite.)
+    """
+    count = min(sample.n // size for sample, size in zip(samples, sizes, strict=True))
+    parts = [
+        sample.values[..., : count * size]
+        .reshape(*sample.values.shape[:-1], count, size)
+        .mean(axis=-1)
+        for sample, size in zip(samples, sizes, strict=True)
+    ]
+    scale: float | None = 0.0
+    for sample, size in zip(samples, sizes, strict=True):
+        if sample.scale is None or scale is None:
+            scale = None
+        else:
+            scale = float(np.hypot(scale, sample.scale / np.sqrt(size)))
+    return Sample(
+        np.asarray(sum(parts), dtype=np.float64),
+        low=sum(sample.low for sample in samples),
+        high=sum(sample.high for sample in samples),
+        scale=scale,
+    )
+
+
+def share_out(gradient: Array, samples: Sequence[Sample], sizes: Sequence[int]) -> list[Array]:
+    """The gradient with respect to the rows, from the one with respect to the blocks of `join`."""
+    gradients = []
+    for sample, size in zip(samples, sizes, strict=True):
+        of_rows = np.zeros(sample.n)
+        of_rows[: gradient.size * size] = np.repeat(gradient / size, size)
+        gradients.append(of_rows)
+    return gradients
+
+
+def require_inside(sample: Sample) -> None:
+    """Raise `DataError` where a row is outside its declared ends: the proof would be void."""
+    least, most = float(sample.values.min()), float(sample.values.max())
+    # Rounding in the rows' own arithmetic must not look like a broken declaration.
+    slack = 1e-9 * max(1.0, abs(least), abs(most))
+    if least < sample.low - slack or most > sample.high + slack:
+        raise DataError(
+            f"Rows must be inside their declared ends [{sample.low}, {sample.high}]. "
+            f"Got rows from {least} to {most} instead.",
+            hint="impact_range= or propensity_floor= does not fit the data; widen it only if "
+            "the wider one was true before the data were seen.",
+        )
+
+
+class Hoeffding(FiniteSampleBound):
+    """Mean plus ``(high - low) sqrt(ln(1/delta) / (2 n))``.
+
+    Examples
+    --------
+    >>> rows = Sample([-0.5, 0.5, -0.5, 0.5], low=-1, high=1)
+    >>> round(float(Hoeffding().upper([rows], 0.1)), 4)
+    1.073
+    """
+
+    name = "hoeffding"
+    needs = "both ends of a row"
+    needs_low = needs_high = True
+
+    def _upper(self, sample: Sample, delta: float) -> Array:
+        return self._upper_disjoint([sample], delta)
+
+    def _predict(self, sample: Sample, delta: float, n: float) -> tuple[float, Array]:
+        value, gradients = self._predict_disjoint([sample], delta, [n])
+        return value, gradients[0]
+
+    # The inequality holds for independent rows with different ends, so that all rows of disjoint
+    # samples count, and no blocks are needed.
+    def _upper_disjoint(self, samples: Sequence[Sample], delta: float) -> Array:
+        mean = sum(sample.values.mean(axis=-1) for sample in samples)
+        return np.asarray(
+            mean + _margin([s.high - s.low for s in samples], delta, [s.n for s in samples])
+        )
+
+    def _of_moments(self, moments: Sequence[Moments], delta: float) -> float | None:
+        mean = sum(each.mean for each in moments)
+        return mean + _margin([m.high - m.low for m in moments], delta, [m.n for m in moments])
+
+    def _predict_disjoint(
+        self, samples: Sequence[Sample], delta: float, n: Sequence[float]
+    ) -> tuple[float, list[Array]]:
+        mean = sum(float(sample.values.mean()) for sample in samples)
+        gradients = [np.full(sample.n, 1 / sample.n) for sample in samples]
+        return mean + _margin(_widths(samples), delta, n), gradients
+
+    def moment_factors(self, width: float, delta: float, n: float) -> tuple[float, float] | None:
+        """See `Bound.moment_factors`."""
+        require_delta(delta)
+        return width * sqrt(log(1 / delta) / (2 * n)), 0.0
+
+
+def _margin(widths: Sequence[float], delta: float, n: Sequence[float]) -> float:
+    squares = sum(width**2 / rows for width, rows in zip(widths, n, strict=True))
+    return sqrt(log(1 / delta) / 2 * squares)
+
+
+def _widths(samples: Sequence[Sample]) -> list[float]:
+    return [sample.high - sample.low for sample in samples]
+
+
+class EmpiricalBernstein(FiniteSampleBound):
+    """Mean plus ``s sqrt(2 L / n) + 7 (high - low) L / (3 (n - 1))`` with ``L = ln(2/delta)``.
+
+    Examples
+    --------
+    >>> rows = Sample([-0.5, 0.5, -0.5, 0.5], low=-1, high=1)
+    >>> round(float(EmpiricalBernstein().upper([rows], 0.1)), 4)
+    5.3666
+    """
+
+    name = "bernstein"
+    needs = "both ends of a row"
+    needs_low = needs_high = True
+
+    def _upper(self, sample: Sample, delta: float) -> Array:
+        constant, slope = _factors(sample.high - sample.low, delta, sample.n)
+        spread = sample.values.std(axis=-1, ddof=1)
+        return np.asarray(sample.values.mean(axis=-1) + slope * spread + constant)
+
+    def _of_moments(self, moments: Sequence[Moments], delta: float) -> float | None:
+        if len(moments) > 1:  # blocks of rows
+            return None
+        (of,) = moments
+        constant, slope = _factors(of.high - of.low, delta, of.n)
+        return of.mean + slope * sqrt(of.variance) + constant
+
+    def _predict(self, sample: Sample, delta: float, n: float) -> tuple[float, Array]:
+        m = sample.n
+        mean = float(sample.values.mean())
+        if n <= 1:
+            return inf, np.full(m, 1 / m)
+        gradient = sample.values - mean
+        spread = sqrt(dot(gradient, gradient) / (m - 1))
+        constant, slope = _factors(sample.high - sample.low, delta, n)
+        if spread > 0:
+            gradient *= slope / (spread * (m - 1))
+        gradient += 1 / m
+        return mean + slope * spread + constant, gradient
+
+    def moment_factors(self, width: float, delta: float, n: float) -> tuple[float, float] | None:
+        """See `Bound.moment_factors`."""
+        require_delta(delta)
+        return _factors(width, delta, n) if n > 1 else None
+
+
+def _factors(width: float, delta: float, n: float) -> tuple[float, float]:
+    """What is added to the mean: a constant, and a share of the standard deviation."""
+    level = log(2 / delta)
+    return 7 * width * level / (3 * (n - 1)), sqrt(2 * level / n)
+
+
+class Anderson(FiniteSampleBound):
+    """``high`` minus the integral over y >= 0 of ``max(0, 1 - F(y) - eps)``, Y = high - Z.
+
+    F is the empirical distribution function of Y, and ``eps = sqrt(ln(1/delta) / (2 n))`` the
+    one-sided band of Dvoretzky, Kiefer and Wolfowitz with Massart's constant, which is proved for
+    ``delta <= 1/2``. Only the upper end of a row is needed.
+
+    Examples
+    --------
+    >>> rows = Sample([-0.5, 0.5, -0.5, 0.5], high=1)
+    >>> round(float(Anderson().upper([rows], 0.1)), 4)
+    0.7682
+    """
+
+    name = "anderson"
+    needs = "the upper end of a row"
+    needs_high = True
+
+    def _require(self, samples: Sequence[Sample], delta: float) -> None:
+        require_delta(delta)
+        if delta > 0.5:
+            raise BoundError(
+                f"The 'anderson' bound is proved for delta <= 0.5. Got {delta} instead.",
+                hint="use a smaller delta, or bound='betting'.",
+            )
+        super()._require(samples, delta)
+
+    def _upper(self, sample: Sample, delta: float) -> Array:
+        weights = _weights(sample.n, delta, sample.n)
+        # Ascending z is descending y, so that the weights run backwards.
+        kept = np.sort(sample.values, axis=-1) @ weights[::-1]
+        return np.asarray(sample.high * (1 - weights.sum()) + kept)
+
+    def _predict(self, sample: Sample, delta: float, n: float) -> tuple[float, Array]:
+        # The bound is a functional of F and of eps. The rows at hand stand for F; only eps knows
+        # how many rows will be tested.
+        weights = _weights(sample.n, delta, n)
+        gradient = np.empty(sample.n)
+        gradient[np.argsort(-sample.values, kind="stable")] = weights
+        value = sample.high * (1 - float(weights.sum())) + dot(sample.values, gradient)
+        return value, gradient
+
+
+def _weights(m: int, delta: float, n: float) -> Array:
+    """Weight of each of m ordered y, smallest first: the fall of ``max(0, 1 - F - eps)`` there."""
+    eps = sqrt(log(1 / delta) / (2 * n))
+    steps = np.maximum(0.0, 1 - np.arange(m + 1) / m - eps)
+    return np.asarray(steps[:-1] - steps[1:])

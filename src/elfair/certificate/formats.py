@@ -1,0 +1,181 @@
+"""A certificate in the terms of others: a JSON schema, and the model card of a CycloneDX document.
+
+``python -m elfair.certificate.formats`` prints the schema, which is kept as
+docs/certificate.schema.json. https://cyclonedx.org/docs/1.6/json/ says what each field of the card
+is. The card is an excerpt: the certificate alone holds tests and assumptions in full, and can be
+checked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+from elfair.certificate.pictures import GroupPicture
+from elfair.certificate.record import Certificate
+from elfair.certificate.results import ConstraintResult
+from elfair.certificate.statement import HOW_TO_VERIFY, PREDICATE, STATEMENT
+from elfair.language import EVERYONE
+from elfair.records.json import json_schema
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def statement_schema() -> dict[str, Any]:
+    """The schema (draft 2020-12) of what `Certificate.to_json` writes.
+
+    Examples
+    --------
+    >>> statement_schema()["required"]
+    ['_type', 'subject', 'predicateType', 'predicate']
+    """
+    known = json_schema(Certificate)["$defs"]
+    record = known["Certificate"]
+    record["properties"] |= {
+        "how_to_verify": {"const": HOW_TO_VERIFY, "description": "What checks all this."},
+        "digest": {
+            **_sha256(),
+            "description": "SHA-256 of the statement with this digest left empty, as JSON without "
+            "spaces, in the order of its keys.",
+        },
+    }
+    record["required"] = list(record["properties"])
+    for name in known["Digests"]["properties"]:
+        known["Digests"]["properties"][name]["pattern"] = "^[0-9a-f]{64}$"
+    subject = _object({"name": {"const": "model"}, "digest": _sha256()})
+    return {
+        "$schema": DIALECT,
+        "$id": f"{PREDICATE}:schema",
+        "title": "elfair certificate",
+        **_object(
+            {
+                "_type": {"const": STATEMENT},
+                "subject": {
+                    "type": "array",
+                    "items": subject,
+                    "minItems": 1,
+                    "maxItems": 1,
+                    "description": "The model that was tested.",
+                },
+                "predicateType": {"const": PREDICATE},
+                "predicate": {"$ref": "#/$defs/Certificate"},
+            }
+        ),
+        "$defs": known,
+    }
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _sha256() -> dict[str, Any]:
+    return _object({"sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"}})
+
+
+def to_cyclonedx(certificate: Certificate) -> str:
+    """See `Certificate.to_cyclonedx`."""
+    statement = hashlib.sha256(certificate.to_json().encode()).hexdigest()
+    tools = [
+        {"type": "application", "name": each.name, "version": each.version}
+        for each in certificate.versions
+        if each.name == "elfair"
+    ]
+    document = {
+        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        # Of equal certificates, equal documents.
+        "serialNumber": f"urn:uuid:{uuid5(NAMESPACE_URL, f'urn:sha256:{statement}')}",
+        "version": 1,
+        "metadata": {"tools": {"components": tools}},
+        "components": [_component(certificate, statement)],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def _component(certificate: Certificate, statement: str) -> dict[str, Any]:
+    model = certificate.digests.model
+    return {
+        "type": "machine-learning-model",
+        "bom-ref": f"model-{model}",
+        "name": f"model of {certificate.provenance.title!r}",
+        "hashes": [{"alg": "SHA-256", "content": model}],
+        "modelCard": {
+            "quantitativeAnalysis": {
+                "performanceMetrics": [_metric(result) for result in certificate.constraints]
+            },
+            "considerations": _considerations(certificate),
+        },
+        "properties": _properties(
+            {
+                "elfair:verdict": "passed" if certificate.passed else "no solution found",
+                "elfair:joint_delta": f"{certificate.joint_delta:g}",
+                "elfair:joint_statement": certificate.joint_statement,
+                "elfair:certificate:sha256": statement,
+            }
+        ),
+    }
+
+
+def _metric(result: ConstraintResult) -> dict[str, Any]:
+    """A statement as a number that is at most 0 where it holds, with its one-sided bound."""
+    return {
+        "type": f"excess of the statement {result.statement!r} (at most 0 where it holds), bounded "
+        f"from above with confidence {1 - result.delta:g} ({result.kind})",
+        "value": repr(result.estimate),
+        "slice": "; ".join(group.condition for group in result.groups),
+        "confidenceInterval": {"upperBound": repr(result.upper)},
+    }
+
+
+def _considerations(certificate: Certificate) -> dict[str, Any]:
+    worst_first = sorted(certificate.assumptions, key=lambda a: a.status != "violated")
+    limits = [f"{a.name} ({a.status}): {a.statement}" for a in worst_first]
+    return {
+        "technicalLimitations": [*certificate.warnings, *limits],
+        "fairnessAssessments": [
+            _assessment(picture, certificate)
+            for picture in certificate.groups
+            if picture.condition != EVERYONE
+        ],
+    }
+
+
+def _assessment(picture: GroupPicture, certificate: Certificate) -> dict[str, Any]:
+    up: list[str] = []
+    down: list[str] = []
+    for each in picture.impacts:
+        change = (
+            f"the estimated mean of '{each.impact}' goes from {each.logged.estimate:.4g} to "
+            f"{each.new.estimate:.4g}"
+        )
+        (up if each.new.estimate >= each.logged.estimate else down).append(change)
+    tests = [
+        f"'{result.statement}' {'passed' if result.passed else 'failed'} its test at delta "
+        f"{result.delta:g}"
+        for result in certificate.constraints
+        if picture.condition in [group.condition for group in result.groups]
+    ]
+    found = {
+        "groupAtRisk": f"{picture.condition} ({picture.n} held-out rows)",
+        "benefits": "; ".join(up),
+        "harms": "; ".join(down),
+        "mitigationStrategy": "; ".join(tests),
+    }
+    return {name: text for name, text in found.items() if text}
+
+
+def _properties(values: dict[str, str]) -> list[dict[str, str]]:
+    return [{"name": name, "value": value} for name, value in values.items()]
+
+
+if __name__ == "__main__":
+    print(json.dumps(statement_schema(), indent=2, ensure_ascii=False))

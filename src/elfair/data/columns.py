@@ -1,0 +1,426 @@
+"""From whatever a user holds (arrays, pandas, polars, pyarrow, mappings) to named numpy columns.
+
+Numbers, true/false values and dates stay what they are; text and everything else becomes objects,
+among which None alone stands for a missing value.
+
+Features: a dense table of finite numbers, and the names of its columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from numbers import Real
+from types import NoneType
+from typing import Any, TypeAlias
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from narwhals.exceptions import DuplicateError
+from numpy.typing import NDArray
+
+from elfair.errors import DataError, FeatureTypeError
+
+Array: TypeAlias = NDArray[Any]
+Columns: TypeAlias = dict[str, Array]
+
+
+def named_columns(values: object, what: str, *, default: str) -> Columns:
+    """Read one or more columns, whatever holds them.
+
+    Parameters
+    ----------
+    values : array, series, data frame or mapping
+        One column, or several.
+    what : str
+        The name of the argument, for errors.
+    default : str
+        The name of a column that has none; several such columns are numbered.
+
+    Returns
+    -------
+    dict of str to ndarray
+        One-dimensional arrays, in the order in which they came.
+
+    Examples
+    --------
+    >>> named_columns([0, 1, 1], "sensitive_features", default="sensitive")
+    {'sensitive': array([0, 1, 1])}
+    >>> list(named_columns(np.zeros((3, 2)), "impact", default="impact"))
+    ['impact_0', 'impact_1']
+    """
+    columns = table_columns(values, what)
+    if columns:
+        return columns
+    if columns is not None:
+        raise DataError(
+            f"{what} must have at least one column. Got a table without columns.",
+            hint=f"leave {what} out where there is none.",
+        )
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        return {default if series.name in (None, "") else str(series.name): _read(series, what)}
+    array = _array(values, what)
+    if array.ndim == 1:
+        return {default: array}
+    if array.ndim == 2 and array.shape[1] == 1:
+        return {default: _tidy(array[:, 0])}
+    if array.ndim == 2 and array.shape[1] > 1:
+        return {f"{default}_{j}": _tidy(array[:, j]) for j in range(array.shape[1])}
+    got = (
+        f"an array of shape {array.shape}" if array.ndim else f"{type(values).__name__} {values!r}"
+    )
+    raise DataError(
+        f"{what} must be one column or a table of columns. Got {got}.",
+        hint="pass the values themselves, not their name: a one-dimensional array, a data frame in "
+        "memory or a mapping of columns.",
+    )
+
+
+def table_columns(values: object, what: str) -> Columns | None:
+    """The columns of a data frame or mapping; None for anything else.
+
+    Examples
+    --------
+    >>> table_columns({"age": [17, 30]}, "X")
+    {'age': array([17, 30])}
+    >>> table_columns([[17], [30]], "X") is None
+    True
+    """
+    if isinstance(values, Mapping):
+        return _by_name(
+            ((name, one_column(column, f"{what} '{name}'")) for name, column in values.items()),
+            what,
+        )
+    try:
+        frame = nw.from_native(values, eager_only=True, pass_through=True)
+        if not isinstance(frame, nw.DataFrame):
+            return None
+        pairs = zip(frame.columns, frame.iter_columns(), strict=True)
+        return _by_name(((name, _read(s, f"{what} '{name}'")) for name, s in pairs), what)
+    except DuplicateError:
+        raise _duplicate(what) from None
+
+
+def one_column(values: object, what: str) -> Array:
+    """Read exactly one column.
+
+    Examples
+    --------
+    >>> one_column([0.5, 0.25], "propensity")
+    array([0.5 , 0.25])
+    """
+    columns = named_columns(values, what, default=what)
+    if len(columns) != 1:
+        raise DataError(
+            f"{what} must be one column. Got {len(columns)}: {', '.join(columns)}.",
+            hint=f"pass the one column that holds the {what}.",
+        )
+    return next(iter(columns.values()))
+
+
+def as_floats(
+    column: Array, what: str, *, hint: str = "convert the column to numbers first."
+) -> NDArray[np.float64]:
+    """A numeric column as floats; a missing value becomes NaN, anything else is an error.
+
+    Examples
+    --------
+    >>> as_floats(np.array([1, None], dtype=object), "impact")
+    array([ 1., nan])
+    """
+    if column.dtype.kind in "biuf":
+        return column.astype(np.float64, copy=False)
+    # Numpy would read text as numbers, and dates as days since 1970: neither was meant.
+    if column.dtype.kind == "O":
+        odd = {kind for kind in set(map(type, column)) if not issubclass(kind, _NUMBERS)}
+        if not odd:
+            return column.astype(np.float64)
+        example = next(value for value in column if type(value) in odd)
+    else:
+        example = column[0] if column.size else column.dtype
+    raise DataError(f"{what} must hold numbers. Got {example!r} ({column.dtype}).", hint=hint)
+
+
+_NUMBERS = (Real, Decimal, np.bool_, NoneType)
+
+
+def is_missing(column: Array) -> NDArray[np.bool_]:
+    """Where a column holds NaN, NaT or None.
+
+    Examples
+    --------
+    >>> is_missing(np.array(["a", None, float("nan")], dtype=object))
+    array([False,  True,  True])
+    """
+    if column.dtype.kind in "fc":
+        return np.isnan(column)
+    if column.dtype.kind in "mM":
+        return np.isnat(column)
+    if column.dtype.kind != "O" or set(map(type, column)) <= {str, int, bool}:
+        return np.zeros(column.shape, dtype=np.bool_)
+    return np.fromiter(map(_differs_from_itself, column), np.bool_, len(column))
+
+
+def distinct(column: Array) -> Array:
+    """The sorted different values; a TypeError where they have no order.
+
+    Examples
+    --------
+    >>> distinct(np.array(["yes", "no", "yes"], dtype=object)).tolist()
+    ['no', 'yes']
+    """
+    # Hashing objects is ten times as fast as sorting all of them.
+    return _objects(sorted(set(column))) if column.dtype.kind == "O" else np.unique(column)
+
+
+def positions(column: Array, values: Array) -> NDArray[np.intp]:
+    """Where among sorted, different values each entry of a column is; -1 if it is none of them.
+
+    Examples
+    --------
+    >>> positions(np.array([1, 0, 7]), np.array([0, 1]))
+    array([ 1,  0, -1])
+    """
+    if not values.size:
+        return np.full(column.shape, -1, dtype=np.intp)
+    if column.dtype.kind in "biuf" and values.dtype.kind in "biuf":
+        place = np.minimum(np.searchsorted(values, column), values.size - 1)
+        return np.where(values[place] == column, place, -1)
+    places = {value: k for k, value in enumerate(values.tolist())}
+    try:
+        return np.fromiter((places.get(v, -1) for v in column.tolist()), np.intp, len(column))
+    except TypeError:  # something that cannot be hashed, such as a list
+        return np.full(column.shape, -1, dtype=np.intp)
+
+
+def check_order(**columns: Any) -> None:
+    """Raise where two pandas columns have the same labels of rows in another order.
+
+    Rows belong together by position, as everywhere in scikit-learn; but rows that were shuffled
+    apart are not meant to.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> check_order(X=pd.DataFrame({"x": [1, 2]}), y=pd.Series([0, 1], index=[1, 0]))
+    Traceback (most recent call last):
+        ...
+    elfair.errors.DataError: the rows of y are those of X in another order (by their index).
+    Hint: align them: y.loc[X.index]; or pass y.to_numpy() if rows belong together by position.
+    """
+    parts: dict[str, Any] = {}
+    for name, column in columns.items():
+        inside = column.items() if isinstance(column, Mapping) else ()
+        parts |= {f"{name}[{key!r}]": part for key, part in inside} or {name: column}
+    indexes = {name: index for name, part in parts.items() if (index := _index(part)) is not None}
+    if not indexes:
+        return
+    first, own = next(iter(indexes.items()))
+    for name, index in indexes.items():
+        # Labels of one and of several levels are never the same, and pandas compares them not.
+        alike = index.nlevels == own.nlevels and len(index) == len(own)
+        if not alike or own.equals(index):
+            continue
+        if own.is_unique and index.is_unique and own.isin(index).all():
+            raise DataError(
+                f"the rows of {name} are those of {first} in another order (by their index).",
+                hint=f"align them: {name}.loc[{first}.index]; or pass {name}.to_numpy() if rows "
+                "belong together by position.",
+            )
+
+
+def _index(column: Any) -> Any:
+    """The labels of pandas rows; None for what has none (a list's ``index`` is a method)."""
+    index = getattr(column, "index", None)
+    return index if hasattr(index, "equals") else None
+
+
+def check_length(column: Array, n: int, what: str) -> None:
+    """Raise unless a column has as many rows as X.
+
+    Examples
+    --------
+    >>> check_length(np.zeros(3), 3, "impact")
+    """
+    if len(column) != n:
+        raise DataError(
+            f"{what} has {len(column)} rows, but X has {n}.",
+            hint="every column must describe the same people in the same order.",
+        )
+
+
+def listed(values: Iterable[object], most: int = 10) -> str:
+    """Values for an error message, at most ten of them.
+
+    Examples
+    --------
+    >>> listed([0, 1])
+    '0, 1'
+    >>> listed(["0", "1"])
+    "'0', '1'"
+    """
+    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+    return ", ".join([*map(repr, plain[:most]), *(["..."] if plain[most:] else [])])
+
+
+def _by_name(columns: Iterable[tuple[object, Array]], what: str) -> Columns:
+    named: Columns = {}
+    for name, column in columns:
+        if str(name) in named:
+            raise _duplicate(what, str(name))
+        named[str(name)] = column
+    return named
+
+
+def _duplicate(what: str, name: str = "") -> DataError:
+    return DataError(
+        f"{what} has two columns of one name{f', {name!r}' if name else ''}; names must differ.",
+        hint="rename one of them, so that each can be named.",
+    )
+
+
+def _read(series: Any, what: str) -> Array:
+    """A narwhals series as numpy."""
+    dtype, missing = series.dtype, series.null_count() > 0
+    if dtype.is_float() or dtype.is_temporal():
+        return _tidy(np.asarray(series.to_numpy()))  # NaN and NaT stand for what is missing
+    if (dtype.is_integer() or dtype == nw.Boolean) and not missing:
+        return np.asarray(series.to_numpy())
+    if dtype == nw.String or missing:
+        column = _objects(series.to_list())
+        if missing:
+            column[series.is_null().to_numpy()] = None
+        return column
+    # Categories and objects may be anything; numbers among them become numbers again.
+    column = _array(series.to_list(), what)
+    if column.ndim != 1 or dtype.is_nested():
+        raise DataError(
+            f"{what} must hold one value in each row. Got {dtype}, such as {series[0]!r}.",
+            hint="take the lists or records apart into columns first.",
+        )
+    return column
+
+
+def _array(values: object, what: str) -> Array:
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.where(np.ma.getmaskarray(values), np.array(None), values.data)
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
+            # Of a list that mixes kinds numpy makes text: keep [0, "1"] and ["A", nan] as they are.
+            array = np.array(values, dtype=object)
+    except ValueError as error:
+        raise DataError(
+            f"{what} must be one column or a table of columns. Got lines of different lengths "
+            f"({error}).",
+            hint="every row must have the same number of values.",
+        ) from None
+    return _tidy(array)
+
+
+def _tidy(array: Array) -> Array:
+    """Text as objects, and None for what is missing among objects."""
+    if array.dtype.kind in "UST":
+        array = array.astype(object)
+    if array.dtype.kind == "O" and array.ndim == 1 and (missing := is_missing(array)).any():
+        array = array.copy()
+        array[missing] = None
+    return array
+
+
+def _objects(values: list[Any]) -> Array:
+    return np.fromiter(values, dtype=object, count=len(values))
+
+
+def _differs_from_itself(value: Any) -> bool:
+    """Only a missing value differs from itself; pandas' NA refuses to say, which tells it apart."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:
+        return True
+    except ValueError:  # an array
+        return False
+
+
+_DENSE = "X must be a dense table of numbers, one row for each person."
+_ENCODE = "encode it first (for example with OneHotEncoder), or leave it to sensitive_features."
+
+
+def read_features(X: Any) -> tuple[NDArray[np.float64], list[str]]:
+    """Features as a matrix of finite floats, and their names (x0, x1, ... where they have none).
+
+    Parameters
+    ----------
+    X : array or data frame of shape (n, d)
+        Features.
+
+    Returns
+    -------
+    (ndarray of shape (n, d), list of str)
+
+    Examples
+    --------
+    >>> read_features([[1, 2], [3, 4]])
+    (array([[1., 2.],
+            [3., 4.]]), ['x0', 'x1'])
+    """
+    # One kind of sparse matrix is a mapping too; scikit-learn refuses it in its own words.
+    columns = None if hasattr(X, "tocsr") else table_columns(X, "X")
+    if columns:
+        features = _stacked(columns)
+    else:
+        features = _matrix(X if columns is None else np.empty((getattr(X, "shape", [0])[0], 0)))
+    names = list(columns or []) or [f"x{j}" for j in range(features.shape[1])]
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(features.sum())
+    if suspicious:  # one pass has said that something may be wrong: look closer
+        _check_finite(features, names)
+    return features, names
+
+
+def _matrix(X: Any) -> NDArray[np.float64]:
+    """What scikit-learn makes of X, with its own words where it refuses."""
+    from sklearn.utils import check_array
+
+    if isinstance(X, np.ma.MaskedArray):
+        X = np.ma.filled(X.astype(np.float64), np.nan)
+    if getattr(X, "ndim", 2) == 1:
+        X = np.asarray(X)  # for a series scikit-learn has other words than for an array
+    try:
+        array = check_array(X, dtype=None, input_name="X", ensure_all_finite=False)
+        if array.dtype.kind in "biuf":
+            return np.asarray(array, dtype=np.float64)
+        return _numbers(array)
+    except DataError:
+        raise
+    except TypeError as error:
+        raise FeatureTypeError(str(error), hint=_DENSE) from None
+    except ValueError as error:
+        raise DataError(str(error), hint=_DENSE) from None
+
+
+def _numbers(array: NDArray[Any]) -> NDArray[np.float64]:
+    """The numbers in an array of objects; text is refused, also where it looks like a number."""
+    if array.dtype.kind == "O" and not any(isinstance(value, str) for value in array.flat):
+        return array.astype(np.float64)  # the TypeError for others is what scikit-learn expects
+    columns = named_columns(array, "X", default="x").values()
+    return _stacked({f"x{j}": column for j, column in enumerate(columns)})
+
+
+def _stacked(columns: Columns) -> NDArray[np.float64]:
+    floats = [as_floats(c, f"feature '{name}'", hint=_ENCODE) for name, c in columns.items()]
+    return _matrix(np.column_stack(floats))
+
+
+def _check_finite(features: NDArray[np.float64], names: list[str]) -> None:
+    bad = ~np.isfinite(features)
+    if bad.any():
+        shown = [name for name, column in zip(names, bad.T, strict=True) if column.any()]
+        raise DataError(
+            f"Input X contains NaN or infinity in {bad.any(axis=1).sum()} of {len(bad)} rows "
+            f"(columns: {listed(shown)}).",
+            hint="impute or drop those rows; fit an imputer on the candidate half only.",
+        )

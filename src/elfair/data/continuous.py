@@ -1,0 +1,132 @@
+"""ContinuousData: a validated table of past decisions that are numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from elfair.data.columns import as_floats, check_length, check_order, one_column
+from elfair.data.digests import rows_digest
+from elfair.data.table import LoggedData
+from elfair.errors import DataError
+from elfair.types import Floats
+
+#: Decisions with no more different values than this were not drawn from a density.
+FEWEST_VALUES = 10
+
+
+class ContinuousData(LoggedData):
+    """Past decisions that are numbers, such as a dose or a price.
+
+    Parameters
+    ----------
+    X : array or data frame of shape (n, d)
+        Features: what the new model will see.
+    y : array of shape (n,), optional
+        Labels: what the best decision would have been, a number.
+    sensitive_features, impact, row_id
+        See `LoggedData`.
+    decision : array of shape (n,), optional
+        The decision that was taken.
+    propensity : array of shape (n,), optional
+        The *density* of the behaviour model at the logged decision; it may exceed 1.
+    behavior_spread : float or array of shape (n,), optional
+        The standard deviation of the behaviour model's decision about each person.
+    thresholds : tuple of float
+        The t of every P[decision >= t] that will be asked for, in ascending order.
+
+    Examples
+    --------
+    >>> data = ContinuousData([[0.0], [1.0]], [0.5, 1.5], decision=[0.25, 2.0],
+    ...                       propensity=[1.5, 0.25], behavior_spread=0.25)
+    >>> data.n, data.label, data.classes.size
+    (2, array([0.5, 1.5]), 0)
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        decision: Any = None,
+        propensity: Any = None,
+        behavior_spread: Any = None,
+        impact: Any = None,
+        row_id: Any = None,
+        thresholds: tuple[float, ...] = (),
+    ) -> None:
+        logged = {"decision": decision, "propensity": propensity}
+        check_order(X=X, y=y, **logged, behavior_spread=behavior_spread)
+        super().__init__(X, sensitive_features=sensitive_features, impact=impact, row_id=row_id)
+        self.thresholds = thresholds
+        self.label = None if y is None else self._finite(y, "y")
+        self.decision = None if decision is None else self._finite(decision, "decision")
+        self.behavior_spread: Floats | None = None
+        if behavior_spread is not None:
+            if np.ndim(behavior_spread) == 0:
+                behavior_spread = np.full(self.n, behavior_spread)
+            self.behavior_spread = self._positive_column(
+                behavior_spread,
+                "behavior_spread",
+                "it is the standard deviation of the decisions that the behaviour model draws for "
+                "one person; without any, no other decision can be judged.",
+            )
+        if propensity is not None:
+            self._check_drawn()
+            self.propensity = self._positive_column(
+                propensity,
+                "propensity",
+                "it is the density of the behaviour model at the decision that is logged in the "
+                "row.",
+            )
+
+    def digest(self) -> bytes:
+        """A fingerprint of the rows, equal for equal rows in any order."""
+        logged = (self.label, self.decision, self.propensity)
+        return rows_digest([*self.features.T, *logged, *self.impacts.values()], self.n)
+
+    def _floats(self, values: Any, what: str) -> Floats:
+        hint = f"{what} is a number here; ELFClassifier is for classes."
+        column = as_floats(one_column(values, what), what, hint=hint)
+        check_length(column, self.n, what)
+        return column
+
+    def _finite(self, values: Any, what: str) -> Floats:
+        column = self._floats(values, what)
+        for wrong, word in ((np.isnan(column), "NaN"), (np.isinf(column), "infinity")):
+            if wrong.any():
+                raise DataError(
+                    f"Input {what} contains {word}, in {wrong.sum()} of {self.n} rows (the first "
+                    f"is row {np.flatnonzero(wrong)[0]}).",
+                    hint=f"drop the rows without {what}, or find out what it was.",
+                )
+        return column
+
+    def _positive_column(self, values: Any, what: str, hint: str) -> Floats:
+        column = self._floats(values, what)
+        wrong = ~((column > 0) & np.isfinite(column))
+        if wrong.any():
+            row = np.flatnonzero(wrong)[0]
+            raise DataError(
+                f"{what} must be positive and finite. Got {column[row]:g} in row {row} "
+                f"({wrong.sum()} of {self.n} rows are wrong).",
+                hint=hint,
+            )
+        return column
+
+    def _check_drawn(self) -> None:
+        """Refuse decisions that no density can have brought about."""
+        if self.decision is None:
+            raise DataError(
+                "propensity was given, but not the decision whose density it is.",
+                hint="pass decision=, the decision that was taken.",
+            )
+        different = np.unique(self.decision).size
+        if different <= FEWEST_VALUES < self.n / 2:
+            raise DataError(
+                f"decision holds only {different} different values in {self.n} rows: such "
+                "decisions have probabilities, and no density.",
+                hint="use ELFClassifier, with the values as classes.",
+            )

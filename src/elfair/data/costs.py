@@ -1,0 +1,125 @@
+"""What each decision costs for each label: the matrix behind ``E[cost]``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from elfair.data.behavior import text_or_numbers
+from elfair.data.columns import Array, as_floats, listed, one_column, positions
+from elfair.errors import DataError, did_you_mean
+
+#: The name under which a constraint asks for it.
+COST = "cost"
+
+
+def read_cost(cost: Any, classes: Array) -> NDArray[np.float64]:
+    """A cost matrix with one line for each label and one column for each decision.
+
+    Parameters
+    ----------
+    cost : array of shape (classes, classes), mapping or data frame
+        An array is in the order of the sorted classes. A mapping holds one mapping of decisions to
+        costs for each label. A data frame names labels in its index and decisions in its columns.
+    classes : ndarray
+        The sorted classes.
+
+    Returns
+    -------
+    ndarray of shape (classes, classes)
+
+    Examples
+    --------
+    >>> read_cost({"sick": {"send home": 9, "treat": 1}, "well": {"send home": 0, "treat": 2}},
+    ...           np.array(["sick", "well"]))
+    Traceback (most recent call last):
+        ...
+    elfair.errors.DataError: cost names 'send home', 'treat' as the decisions of label 'sick'; ...
+    Hint: name each class once, as a label and as a decision.
+    >>> read_cost({1: {0: 5, 1: 0}, 0: {0: 0, 1: 1}}, np.array([0, 1]))
+    array([[0., 1.],
+           [5., 0.]])
+    """
+    if not classes.size:
+        raise DataError(
+            "cost was given, but neither y nor decision nor classes.",
+            hint="pass y, the label that a cost is about.",
+        )
+    if isinstance(frame := nw.from_native(cost, eager_only=True, pass_through=True), nw.DataFrame):
+        cost = _mapping(frame)
+    if isinstance(cost, Mapping):
+        table = _by_name(cost, classes)
+    else:
+        try:
+            table = np.asarray(cost)
+        except ValueError:  # lines of different lengths
+            table = np.array(None)
+        if table.shape != (classes.size, classes.size):
+            raise DataError(
+                f"cost must be of shape ({classes.size}, {classes.size}), a line for each label "
+                "and a column for each decision. Got "
+                f"{table.shape if table.ndim else repr(cost)} instead.",
+                hint=f"the classes, in order, are {listed(classes)}.",
+            )
+    matrix = as_floats(table.ravel(), "cost", hint="a cost is a number.").reshape(table.shape)
+    if not np.isfinite(matrix).all():
+        label, decision = np.argwhere(~np.isfinite(matrix))[0]
+        raise DataError(
+            f"cost must hold finite numbers. Got {matrix[label, decision]} for label "
+            f"{listed([classes[label]])} and decision {listed([classes[decision]])}.",
+            hint="every decision has a cost for every label; 0 where there is none.",
+        )
+    return matrix
+
+
+def _mapping(frame: Any) -> Mapping[Any, Any]:
+    """A data frame as a mapping of labels to decisions to costs."""
+    index = nw.maybe_get_index(frame)
+    if index is None:
+        raise DataError(
+            "cost is a data frame without an index, which names no labels.",
+            hint="pass a mapping, cost={label: {decision: cost, ...}, ...}.",
+        )
+    native = nw.to_native(frame)
+    lines = native.to_numpy()
+    return {
+        label: dict(zip(native.columns, line, strict=True))
+        for label, line in zip(index, lines, strict=True)
+    }
+
+
+def _by_name(cost: Mapping[Any, Any], classes: Array) -> Array:
+    labels = _order(cost, classes, "labels")
+    lines = list(cost.values())
+    table = np.empty((classes.size, classes.size), dtype=object)
+    for k, label in enumerate(labels):
+        line = lines[label]
+        if not isinstance(line, Mapping):
+            raise DataError(
+                f"cost must give each label a mapping of decisions to costs. Got {line!r}.",
+                hint="write cost={label: {decision: cost, ...}, ...}.",
+            )
+        order = _order(line, classes, f"decisions of label {listed([classes[k]])}")
+        costs = list(line.values())
+        table[k] = [costs[decision] for decision in order]
+    return table
+
+
+def _order(names: Mapping[Any, Any], classes: Array, what: str) -> list[int]:
+    """For each class, which of the names is its own."""
+    known = list(names)
+    places = positions(one_column(known, COST), classes).tolist() if known else []
+    if sorted(places) != list(range(classes.size)):
+        stray = [name for name, place in zip(known, places, strict=True) if place < 0]
+        hint = "name each class once, as a label and as a decision."
+        if stray:
+            hint = text_or_numbers(stray[0], classes) or did_you_mean(stray[0], classes, hint)
+        raise DataError(
+            f"cost names {listed(known) or 'nothing'} as the {what}; classes: {listed(classes)}.",
+            hint=hint,
+        )
+    return [places.index(k) for k in range(classes.size)]

@@ -1,0 +1,263 @@
+"""The split into a candidate half, free for any use, and a sealed half that is opened once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elfair.data.columns import Array
+from elfair.data.digests import mix, text_keys
+from elfair.data.table import LoggedData
+from elfair.errors import DataError, InputError
+
+#: How often each held-out half was opened in this process, by the digest of its rows.
+_openings: Counter[bytes] = Counter()
+_looks_again: ContextVar[bool] = ContextVar("looks_again", default=False)
+
+
+class SealedHalf:
+    """Held-out rows that nothing can look at, except by opening them, which is counted.
+
+    Only the fairness test opens the half. An opening is counted by the content of the rows, so that
+    a second ``fit`` on the same rows and seed counts as the second opening it is.
+
+    Parameters
+    ----------
+    data : LoggedData
+        The held-out rows, in the (seeded, random) order in which they will be tested.
+    of : LoggedData, optional
+        What is counted as opened, where it is more than these rows: all folds together.
+
+    Examples
+    --------
+    >>> data = LoggedData([[0.0], [1.0], [2.0]], [0, 1, 1])
+    >>> sealed = SealedHalf(data)
+    >>> sealed.n, sealed.openings
+    (3, 0)
+    >>> sealed.open() is data
+    True
+    >>> sealed.openings
+    1
+    """
+
+    def __init__(self, data: LoggedData, of: LoggedData | None = None) -> None:
+        self.__data = data
+        self.__digest = (data if of is None else of).digest()
+        self.n = data.n
+
+    @property
+    def openings(self) -> int:
+        """How often these rows have been opened in this process."""
+        return _openings[self.__digest]
+
+    def open(self) -> LoggedData:
+        """Break the seal: the rows, for the fairness test."""
+        if not _looks_again.get():
+            _openings[self.__digest] += 1
+        return self.__data
+
+
+@contextmanager
+def looking_again() -> Iterator[None]:
+    """Open halves without counting: for a test that was made before, and is only checked.
+
+    Nothing new is learnt of the rows by making the same test of the same models again.
+
+    Examples
+    --------
+    >>> sealed = SealedHalf(LoggedData([[0.0], [1.0], [4.0]], [0, 1, 1]))
+    >>> with looking_again():
+    ...     rows = sealed.open()
+    >>> sealed.openings
+    0
+    """
+    token = _looks_again.set(True)
+    try:
+        yield
+    finally:
+        _looks_again.reset(token)
+
+
+def partition(
+    data: LoggedData,
+    *,
+    candidate_fraction: float = 0.6,
+    seed: int = 0,
+    stratified: bool = False,
+) -> tuple[LoggedData, SealedHalf]:
+    """Split the rows into a candidate half and a sealed fairness half.
+
+    Each row gets a pseudo-random key that depends on the seed and on its index (or declared row id)
+    alone, and the rows with the smallest keys become candidates: a simple random split of fixed
+    size that does not move when constraints, features or the order of columns change.
+
+    Parameters
+    ----------
+    data : LoggedData
+        All rows.
+    candidate_fraction : float, default 0.6
+        The share of rows that the search may use.
+    seed : int, default 0
+        What the keys depend on.
+    stratified : bool, default False
+        Split within each combination of label and sensitive values, as the paper does. This ties
+        the halves together, so that the bounds lose their proof; see the documentation.
+
+    Returns
+    -------
+    (LoggedData, SealedHalf)
+        The candidate rows in their original order, and the sealed rows in the order of their keys.
+
+    Examples
+    --------
+    >>> data = LoggedData(np.arange(10.0)[:, None], [0, 1] * 5)
+    >>> candidate, sealed = partition(data, seed=3)
+    >>> candidate.n, sealed.n
+    (6, 4)
+    """
+    chosen, held_out = split_rows(
+        data, candidate_fraction=candidate_fraction, seed=seed, stratified=stratified
+    )
+    return data.take(chosen), SealedHalf(data.take(held_out))
+
+
+def split_rows(
+    data: LoggedData, *, candidate_fraction: float, seed: int, stratified: bool
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The numbers of the rows that `partition` makes candidates, and of those that it seals.
+
+    Examples
+    --------
+    >>> data = LoggedData(np.arange(10.0)[:, None], [0, 1] * 5)
+    >>> chosen, held_out = split_rows(data, candidate_fraction=0.6, seed=3, stratified=False)
+    >>> chosen.tolist() == partition(data, seed=3)[0].features[:, 0].tolist()
+    True
+    """
+    if not isinstance(candidate_fraction, float | np.floating) or not 0 < candidate_fraction < 1:
+        raise InputError(
+            f"candidate_fraction must be a number between 0 and 1. Got {candidate_fraction!r}.",
+            hint="0.6 is the usual choice.",
+        )
+    keys = row_keys(data, seed)
+    order = np.argsort(keys)
+    if stratified:
+        chosen = _chosen_by_stratum(keys, _strata(data), candidate_fraction)
+    else:
+        chosen = np.zeros(data.n, dtype=np.bool_)
+        chosen[order[: round(candidate_fraction * data.n)]] = True
+    # In the order of the keys: a seeded permutation, which the betting bound relies on.
+    held_out = order[~chosen[order]]
+    if not 0 < held_out.size < data.n:
+        raise DataError(
+            f"{data.n} rows cannot be split into two halves at candidate_fraction="
+            f"{candidate_fraction!r}.",
+            hint="more rows are needed.",
+        )
+    return np.flatnonzero(chosen), held_out
+
+
+def cross_partition(
+    data: LoggedData, *, folds: int = 5, seed: int = 0
+) -> list[tuple[LoggedData, SealedHalf]]:
+    """Divide the rows into folds, each sealed for a model that is found on all the others.
+
+    Parameters
+    ----------
+    data : LoggedData
+        All rows.
+    folds : int, default 5
+        How many folds.
+    seed : int, default 0
+        What the division depends on, beside the row's index or declared id.
+
+    Returns
+    -------
+    list of (LoggedData, SealedHalf)
+        For each fold, the rows of all other folds, and its own rows, sealed.
+
+    Examples
+    --------
+    >>> data = LoggedData(np.arange(10.0)[:, None], [0, 1] * 5)
+    >>> [(others.n, sealed.n) for others, sealed in cross_partition(data, folds=3)]
+    [(6, 4), (7, 3), (7, 3)]
+    """
+    if not isinstance(folds, int | np.integer) or not 2 <= folds <= data.n // 2:
+        raise InputError(
+            f"folds must be a whole number from 2 to half the rows ({data.n // 2}). Got {folds!r}.",
+            hint="5 is the default.",
+        )
+    order = np.argsort(row_keys(data, seed))
+    fold = np.empty(data.n, dtype=np.intp)
+    fold[order] = np.arange(data.n) % folds
+    # All rows are tested whatever the folds are: opening the first fold counts for all of them.
+    return [
+        (
+            data.take(np.flatnonzero(fold != k)),
+            SealedHalf(data.take(order[k::folds]), of=None if k else data),
+        )
+        for k in range(folds)
+    ]
+
+
+def row_keys(data: LoggedData, seed: int) -> NDArray[np.uint64]:
+    """A 64-bit key for each row, from the seed and the row's index or declared id alone.
+
+    Parameters
+    ----------
+    data : LoggedData
+        The rows.
+    seed : int
+        Any number from 0 on.
+
+    Examples
+    --------
+    >>> rows = [[0.0], [1.0], [2.0]]
+    >>> keys = row_keys(LoggedData(rows, row_id=["a", "b", "c"]), seed=0)
+    >>> bool((row_keys(LoggedData(rows, row_id=["c", "a", "b"]), seed=0) == keys[[2, 0, 1]]).all())
+    True
+    """
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError(
+            f"the seed must be a whole number from 0 on. Got {seed!r} instead.",
+            hint="random_state=0 is the default.",
+        )
+    if data.row_id is None:
+        identity = np.arange(data.n, dtype=np.uint64)
+    elif data.row_id.dtype.kind in "iu":
+        identity = data.row_id.astype(np.uint64)
+    else:
+        identity = text_keys(data.row_id)
+    start = np.random.SeedSequence(int(seed)).generate_state(2, np.uint64)
+    return mix(mix(identity ^ start[0]) + start[1])
+
+
+def _chosen_by_stratum(
+    keys: NDArray[np.uint64], strata: NDArray[np.intp], fraction: float
+) -> NDArray[np.bool_]:
+    """The rows with the smallest keys of each stratum: the wanted share of it, rounded up or down
+    at random, so that the people of a stratum of one may end up in either half.
+    """
+    order = np.lexsort((keys, strata))
+    _, first, size = np.unique(strata[order], return_index=True, return_counts=True)
+    rank = np.arange(keys.size) - np.repeat(first, size)
+    luck = mix(np.add.reduceat(keys[order], first)) / 2.0**64
+    chosen = np.zeros(keys.size, dtype=np.bool_)
+    chosen[order] = rank + np.repeat(luck, size) < fraction * np.repeat(size, size)
+    return chosen
+
+
+def _strata(data: LoggedData) -> NDArray[np.intp]:
+    """The number of each row's combination of label and sensitive values."""
+    columns: list[Array] = list(data.sensitive.values())
+    if data.label_index is not None:
+        columns.append(data.label_index)
+    strata = np.zeros(data.n, dtype=np.intp)
+    for column in columns:
+        _, codes = np.unique(column.astype(str), return_inverse=True)
+        _, strata = np.unique(strata * (codes.max() + 1) + codes, return_inverse=True)
+    return strata

@@ -1,0 +1,411 @@
+"""LoggedData: a validated table of past decisions."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elfair.data.behavior import (
+    TOLERANCE,
+    BehaviorModel,
+    behavior_probabilities,
+    check_agreement,
+    check_not_certain,
+    logged_propensity,
+    read_behavior,
+    read_propensity,
+    text_or_numbers,
+)
+from elfair.data.columns import (
+    Array,
+    Columns,
+    as_floats,
+    check_length,
+    check_order,
+    distinct,
+    is_missing,
+    listed,
+    named_columns,
+    one_column,
+    positions,
+    read_features,
+)
+from elfair.data.costs import COST, read_cost
+from elfair.data.digests import columns_digest, rows_digest
+from elfair.errors import DataError, did_you_mean
+
+__all__ = ["TOLERANCE", "BehaviorModel", "LoggedData", "behavior_probabilities", "read_features"]
+
+
+class LoggedData:
+    """Past decisions: who was decided about, what was decided, with what probability, what came.
+
+    Parameters
+    ----------
+    X : array or data frame of shape (n, d)
+        Features: what the new model will see.
+    y : array of shape (n,), optional
+        Labels: what the best decision would have been.
+    sensitive_features : array, series, data frame or mapping, optional
+        One or more columns that name groups.
+    decision : array of shape (n,), optional
+        The decision that was taken.
+    propensity : array of shape (n,), optional
+        The probability with which the behaviour model took *the logged decision*, given everything
+        that it used.
+    behavior : array of shape (n, classes) or fitted model, optional
+        The behaviour model's probability of every decision; a fitted model with ``predict_proba``
+        is kept, so that a policy can respect its support at prediction time.
+    impact : array, series, data frame or mapping, optional
+        What was seen later; one or more columns. A single column can always be called ``impact``.
+    row_id : array of shape (n,), optional
+        One unique identifier for each row (each person). The split into halves then depends on the
+        identifiers and not on the order of rows.
+    classes : sequence, optional
+        The decisions that exist, where neither ``y`` nor ``decision`` shows them all.
+    positive : object, optional
+        The class that PR, TPR and so on count; the largest one unless said otherwise.
+    cost : array of shape (classes, classes), mapping or data frame, optional
+        What ``E[cost]`` averages: a line for each label, a column for each decision, both in the
+        order of the sorted classes; or ``{label: {decision: cost}}``.
+
+    Examples
+    --------
+    >>> data = LoggedData(
+    ...     [[0.0], [1.0], [2.0], [3.0]],
+    ...     [0, 0, 1, 1],
+    ...     sensitive_features={"race": ["A", "B", "A", "B"]},
+    ...     decision=[0, 1, 1, 1],
+    ...     propensity=[0.5, 0.5, 0.8, 0.9],
+    ...     impact=[1.0, 0.5, 2.0, 1.5],
+    ... )
+    >>> data
+    LoggedData(n=4, classes=[0, 1], features=1, groups=['race'], impacts=['impact'])
+    >>> data.names
+    ['race', 'x0']
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        decision: Any = None,
+        propensity: Any = None,
+        behavior: Any = None,
+        impact: Any = None,
+        row_id: Any = None,
+        classes: Sequence[Any] | Array | None = None,
+        positive: Any = None,
+        cost: Any = None,
+    ) -> None:
+        check_order(
+            X=X,
+            y=y,
+            sensitive_features=sensitive_features,
+            decision=decision,
+            propensity=propensity,
+            behavior=behavior,
+            impact=impact,
+            row_id=row_id,
+        )
+        self.features, self.feature_names = read_features(X)
+        self.n = self.features.shape[0]
+        #: Where in the whole table each row is.
+        self.position = np.arange(self.n)
+        self.label = None if y is None else self._complete(y, "y")
+        self.decision = None if decision is None else self._complete(decision, "decision")
+        self.row_id = None if row_id is None else self._row_ids(row_id)
+        self.sensitive = self._sensitive(sensitive_features)
+        self.impacts = self._impacts(impact)
+        self.classes = self._classes(classes)
+        self.positive: Any = self._positive(positive)
+        self.cost = None if cost is None else self._cost(cost)
+        self.label_index = self._class_index(self.label, "y")
+        self.decision_index = self._class_index(self.decision, "decision")
+        self.behavior_model: BehaviorModel | None = None
+        self.behavior: NDArray[np.float64] | None = None
+        self.propensity: NDArray[np.float64] | None = None
+        #: Out-of-fold scores of a scorer (see elfair.policies.scored), while a search uses these.
+        self.scores: NDArray[np.float64] | None = None
+        if behavior is not None:
+            self._set_behavior(X, behavior)
+        if propensity is not None:
+            self._set_propensity(propensity)
+
+    def __repr__(self) -> str:
+        decided = f", classes={self.classes.tolist()}" if self.classes.size else ""
+        return (
+            f"{type(self).__name__}(n={self.n}{decided}, features={len(self.feature_names)}, "
+            f"groups={list(self.sensitive)}, impacts={list(self.impacts)})"
+        )
+
+    # -- what conditions can speak of -----------------------------------------------------------
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that a condition can name."""
+        extra = [name for name in self.feature_names if name not in self.sensitive]
+        return [*self.sensitive, *extra]
+
+    def column(self, name: str) -> Array:
+        """A sensitive feature or a feature by its name."""
+        if name in self.sensitive:
+            return self.sensitive[name]
+        return self.features[:, self.feature_names.index(name)]
+
+    def impact(self, name: str) -> NDArray[np.float64]:
+        """An impact by its name; the only one is also called ``impact``."""
+        return self.impacts[self.impact_key(name)]
+
+    def impact_key(self, name: str) -> str:
+        """The column that an impact's name stands for."""
+        if name in self.impacts:
+            return name
+        if name in self.impact_names:
+            return next(iter(self.impacts))
+        if not self.impacts:
+            raise DataError(
+                f"no impact '{name}': impact was not given.",
+                hint="pass impact=, the column that holds what was seen later.",
+            )
+        raise DataError(
+            f"no impact '{name}'; impacts: {listed(self.impact_names)}.",
+            hint=did_you_mean(name, self.impact_names, "name one of the impacts."),
+        )
+
+    @property
+    def impact_names(self) -> list[str]:
+        """The names under which impacts can be asked for."""
+        names = list(self.impacts)
+        alone = len(names) == 1 and "impact" not in (*names, *self.names)
+        return [*names, "impact"] if alone else names
+
+    # -- parts of the table ---------------------------------------------------------------------
+
+    def take(self, rows: NDArray[np.intp]) -> LoggedData:
+        """The given rows, in the given order."""
+        part = copy.copy(self)
+        part.n = len(rows)
+        for name, value in vars(self).items():
+            if name in _BY_ROW and value is not None:
+                setattr(part, name, value.take(rows, axis=0))
+        part.sensitive = {name: column.take(rows) for name, column in self.sensitive.items()}
+        part.impacts = {name: column.take(rows) for name, column in self.impacts.items()}
+        return part
+
+    @staticmethod
+    def joined(parts: Sequence[LoggedData]) -> LoggedData:
+        """The rows of several parts of one table, one part after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        whole = copy.copy(parts[0])
+        whole.n = sum(part.n for part in parts)
+        for name in _BY_ROW:
+            if getattr(whole, name, None) is not None:
+                setattr(whole, name, np.concatenate([getattr(part, name) for part in parts]))
+        for name in ("sensitive", "impacts"):
+            columns = [getattr(part, name) for part in parts]
+            every = {key: np.concatenate([of[key] for of in columns]) for key in columns[0]}
+            setattr(whole, name, every)
+        return whole
+
+    def digest(self) -> bytes:
+        """A fingerprint of the rows, equal for equal rows in any order.
+
+        Groups and row ids have no part in it: the same people under another grouping are the same
+        held-out rows.
+        """
+        logged = (self.label_index, self.decision_index, self.propensity)
+        return rows_digest([*self.features.T, *logged, *self.impacts.values()], self.n)
+
+    def fingerprint(self) -> str:
+        """SHA-256 of all that is known of these rows, in their order."""
+        known = {"label", "decision", "propensity", "behavior", "row_id", "behavior_spread"}
+        return columns_digest(
+            [
+                *(
+                    (f"feature {name}", column)
+                    for name, column in zip(self.feature_names, self.features.T, strict=True)
+                ),
+                *((f"group {name}", column) for name, column in self.sensitive.items()),
+                *((f"impact {name}", column) for name, column in self.impacts.items()),
+                *((name, getattr(self, name, None)) for name in sorted(known)),
+                ("classes", self.classes),
+                ("positive", np.array([self.positive], dtype=object)),
+                ("cost", self.cost),
+            ]
+        )
+
+    # -- validation -----------------------------------------------------------------------------
+
+    def _complete(self, values: Any, what: str) -> Array:
+        column = one_column(values, what)
+        check_length(column, self.n, what)
+        missing = is_missing(column)
+        if missing.any():
+            raise DataError(
+                f"{what} is missing in {missing.sum()} of {self.n} rows "
+                f"(the first is row {np.flatnonzero(missing)[0]}).",
+                hint=f"drop the rows without {what}, or find out what it was.",
+            )
+        if column.dtype.kind == "f" and np.isinf(column).any():
+            raise DataError(
+                f"Input {what} contains infinity, in {np.isinf(column).sum()} of {self.n} rows.",
+                hint=f"{what} names a class or a person; write it as a whole number or as text.",
+            )
+        return column
+
+    def _sensitive(self, values: Any) -> Columns:
+        """Groups; a missing value is allowed, and meets no condition."""
+        if values is None:
+            return {}
+        columns = named_columns(values, "sensitive_features", default="sensitive")
+        for name, column in columns.items():
+            check_length(column, self.n, f"sensitive feature '{name}'")
+            if name in self.feature_names:
+                feature = self.features[:, self.feature_names.index(name)]
+                if column.dtype.kind not in "biufO" or (column != feature).any():
+                    raise DataError(
+                        f"'{name}' is both a feature and a sensitive feature, with different "
+                        "values.",
+                        hint="rename one of them, so that a condition can name either.",
+                    )
+        return columns
+
+    def _impacts(self, values: Any) -> dict[str, NDArray[np.float64]]:
+        if values is None:
+            return {}
+        impacts = {}
+        for name, column in named_columns(values, "impact", default="impact").items():
+            check_length(column, self.n, f"impact '{name}'")
+            if name in self.names:
+                raise DataError(
+                    f"'{name}' is both an impact and a column that conditions can name.",
+                    hint="rename one of them; an impact is not known when a decision is taken, and "
+                    "is no feature.",
+                )
+            impacts[name] = as_floats(column, f"impact '{name}'")
+            missing, infinite = np.isnan(impacts[name]), np.isinf(impacts[name])
+            if missing.any():
+                raise DataError(
+                    f"impact '{name}' is missing in {missing.sum()} of {self.n} rows: it was not "
+                    "observed (yet).",
+                    hint="wait until it is observed, or drop those rows if, for each group, they "
+                    "are missing for reasons that have nothing to do with decision and impact.",
+                )
+            if infinite.any():
+                raise DataError(
+                    f"impact '{name}' is infinite in {infinite.sum()} of {self.n} rows.",
+                    hint="impact must be a finite number; clip it to a meaningful range.",
+                )
+        return impacts
+
+    def _row_ids(self, values: Any) -> Array:
+        column = self._complete(values, "row_id")
+        whole = column.dtype.kind in "iu"
+        ids = np.sort(column) if whole else np.array(sorted(map(str, column)), dtype=object)
+        again = ids[1:][ids[1:] == ids[:-1]]
+        if again.size:
+            raise DataError(
+                f"row_id must be unique. Got {listed(again[:1])} more than once ({again.size} "
+                "repeated rows in all).",
+                hint="the bounds need independent rows: keep one row for each person.",
+            )
+        return column
+
+    def _classes(self, classes: Sequence[Any] | Array | None) -> Array:
+        seen, what = (self.label, "y") if self.label is not None else (self.decision, "decision")
+        if classes is not None:
+            seen, what = one_column(classes, "classes"), "classes"
+        if seen is None:
+            return np.array([], dtype=np.intp)
+        try:
+            return distinct(seen)
+        except TypeError:
+            kinds = sorted({type(value).__name__ for value in seen.tolist()})
+            raise DataError(
+                f"{what} must hold values of one kind. Got a mixture of {', '.join(kinds)}.",
+                hint="write all classes as text or all as numbers.",
+            ) from None
+
+    def _positive(self, positive: Any) -> Any:
+        if positive is None:
+            return self.classes[-1] if self.classes.size else None
+        for known in self.classes:
+            if known == positive:
+                return known
+        raise DataError(
+            f"positive={positive!r} is not a class; classes: {listed(self.classes)}.",
+            hint=(text_or_numbers(positive, self.classes) if self.classes.size else None)
+            or did_you_mean(positive, self.classes, "name one of the classes."),
+        )
+
+    def _cost(self, cost: Any) -> NDArray[np.float64]:
+        if COST in self.impacts:
+            raise DataError(
+                "there is both an impact called 'cost' and cost=: E[cost] could mean either.",
+                hint="rename the impact.",
+            )
+        return read_cost(cost, self.classes)
+
+    def _class_index(self, column: Array | None, what: str) -> NDArray[np.intp] | None:
+        """The position of each value among the classes."""
+        if column is None:
+            return None
+        index = positions(column, self.classes)
+        outside = index < 0
+        if outside.any():
+            odd = column[outside][0]
+            raise DataError(
+                f"{what} holds values outside the classes in {outside.sum()} of {self.n} rows: "
+                f"{listed([odd])} among them. Classes: {listed(self.classes)}.",
+                hint=text_or_numbers(odd, self.classes)
+                or "the classes are the values of y unless classes= names them; correct the "
+                "values, or leave those rows out.",
+            )
+        return index
+
+    def _set_behavior(self, X: Any, behavior: Any) -> None:
+        if not self.classes.size:
+            raise DataError(
+                "behavior was given, but neither y nor decision nor classes.",
+                hint="pass decision=, the decision that was taken.",
+            )
+        self.behavior_model, self.behavior = read_behavior(behavior, X, self.n, self.classes)
+        if self.decision_index is not None:
+            self.propensity = logged_propensity(self.behavior, self.decision_index)
+        certain = self.behavior.max(axis=1) >= 1
+        check_not_certain(certain, masked=self.behavior_model is not None)
+
+    def _set_propensity(self, values: Any) -> None:
+        if self.decision_index is None:
+            raise DataError(
+                "propensity was given, but not the decision whose probability it is.",
+                hint="pass decision=, the decision that was taken.",
+            )
+        propensity = read_propensity(values, self.n)
+        if self.propensity is not None:
+            check_agreement(propensity, self.propensity)
+            return
+        check_not_certain(propensity >= 1, masked=False)
+        self.propensity = propensity
+        if self.classes.size == 2:
+            # With two classes the logged propensity says all: the other decision has the rest.
+            other = 1 - propensity
+            first = self.decision_index == 0
+            self.behavior = np.column_stack(
+                [np.where(first, propensity, other), np.where(first, other, propensity)]
+            )
+
+
+#: The attributes of LoggedData that have one entry for each row.
+_BY_ROW = (
+    "features", "label", "label_index", "decision", "decision_index", "propensity", "behavior",
+    "row_id", "scores", "behavior_spread", "position",
+)  # fmt: skip

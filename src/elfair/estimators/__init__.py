@@ -1,0 +1,1 @@
+"""ELFClassifier, ELFRegressor and certify: from columns and parameters to a certified model."""

@@ -1,0 +1,199 @@
+"""What ELFClassifier and ELFRegressor have in common."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from elfair.certificate import Certificate, Provenance
+from elfair.data import LoggedData
+from elfair.data.columns import as_floats, check_length, check_order, one_column
+from elfair.errors import DataError, FeatureTypeError, InputError, NoSolutionFoundError
+from elfair.estimators.training import Fitting, MakeTask
+from elfair.fairness_test.issue import warn_reader
+from elfair.policies.base import seeded
+from elfair.policies.models import Trained
+from elfair.statistics.plan import Claim
+from elfair.types import Floats
+
+if TYPE_CHECKING:
+    from elfair.report import Report
+
+
+# scikit-learn is not typed, so that mypy sees its classes as Any.
+class ELFEstimator(BaseEstimator):  # type: ignore[misc]
+    """The way from rows to a certified policy, whatever it decides about."""
+
+    @abstractmethod
+    def _train(self, X: Any, y: Any, logged: Mapping[str, Any]) -> tuple[LoggedData, Trained]:
+        """Read the rows, and search for a model."""
+
+    @abstractmethod
+    def _asked(self, data: LoggedData) -> tuple[tuple[Claim, ...], MakeTask]:
+        """What must hold of the rows, and what the search is for; raise where they lack something
+        for it.
+        """
+
+    def fitting(self, data: LoggedData) -> Fitting:
+        """What ``fit`` does with these rows; raise where it would refuse them.
+
+        Parameters
+        ----------
+        data : LoggedData
+            All rows, as ``fit`` reads them. (For a regressor, a ContinuousData.)
+        """
+        claims, task = self._asked(data)
+        return Fitting(claims, self.get_params(deep=False), self._seed(), task)
+
+    def _require_label(self, y: Any, needed: bool) -> None:
+        if needed and y is None:
+            raise DataError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: "
+                f"objective='{self.objective}' needs labels.",
+                hint="pass the labels, or an objective that needs none, such as 'E[impact]'.",
+            )
+
+    def _remember(self, data: LoggedData) -> None:
+        """Keep what predictions need of the data, beside the model."""
+
+    def _fit(self, X: Any, y: Any, logged: Mapping[str, Any]) -> Self:
+        self._forget()  # also what came with a model that was loaded
+        try:
+            if isinstance(X, LoggedData):
+                raise InputError(
+                    f"fit takes columns. Got a {type(X).__name__} as X.",
+                    hint="pass what it was made of: fit(X, y, decision=..., propensity=..., "
+                    "impact=..., sensitive_features=...). check and plan_rows take it as it is.",
+                )
+            check_order(X=X, y=y)
+            data, self._trained = self._train(X, y, logged)
+            self._remember(data)
+            self.tuned_ = self._trained.tuned
+            self.solution_found_ = self._trained.certificate.passed
+            self.certificate_ = self._trained.certificate
+            warn_reader(self.certificate_, level=3)
+        except BaseException:
+            self._forget()  # a fit that failed midway leaves nothing that looks like a result
+            raise
+        return self
+
+    def explain(self) -> str:
+        """The result for people: what failed, by how much, about how many rows it would take."""
+        check_is_fitted(self)
+        certificate: Certificate = self.certificate_
+        return certificate.explain()
+
+    def state(
+        self,
+        *,
+        chosen_by: Mapping[str, str] | str | None = None,
+        why: Mapping[str, str] | str | None = None,
+        provenance: Provenance | None = None,
+        earlier_tests: int = 0,
+    ) -> Self:
+        """Put into the certificate what only people can say.
+
+        Parameters
+        ----------
+        chosen_by, why, provenance, earlier_tests
+            See `elfair.certificate.Certificate.stating`.
+        """
+        check_is_fitted(self)
+        certificate = self.certificate_.stating(
+            chosen_by=chosen_by, why=why, provenance=provenance, earlier_tests=earlier_tests
+        )
+        self._trained = replace(self._trained, certificate=certificate)
+        self.certificate_ = certificate
+        return self
+
+    def save(
+        self, path: str | os.PathLike[str], *, encoding: Mapping[str, Any] | None = None
+    ) -> None:
+        """Write the fitted estimator to a file that `elfair.load` reads, without pickle.
+
+        Also after "no solution found": whoever checks that needs what was tested.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, whose name ends with ``.elfair``; one that is there already is replaced.
+        encoding : mapping, optional
+            Anything that JSON can say, to be kept with the model: how a table becomes features, for
+            instance. It is the attribute ``encoding_`` of what is loaded.
+        """
+        from elfair.persistence import save
+
+        save(self, path, encoding=encoding)
+
+    def report(self) -> Report:
+        """The result as a report: ``report().write_html("report.html")``."""
+        check_is_fitted(self)
+        certificate: Certificate = self.certificate_
+        return certificate.report()
+
+    def _check_columns(self, X: Any, *, reset: bool) -> None:
+        """Remember the number and names of the features, or hold others against them."""
+        if isinstance(X, Mapping) and not issparse(X):  # scikit-learn would look for row 0 in it
+            raise FeatureTypeError(
+                f"X must be an array or a data frame. Got {type(X).__name__} instead.",
+                hint="make a data frame of it, so that its columns keep their names.",
+            )
+        validate_data(self, X=X, skip_check_array=True, reset=reset)
+
+    def _require_solution(self) -> None:
+        check_is_fitted(self)
+        if not self.solution_found_:
+            raise NoSolutionFoundError(
+                "no solution found: no model passed the fairness test, so that there is none to "
+                "predict with.",
+                hint="explain() says which constraint failed and how many rows it may take.",
+            )
+
+    def _seed(self) -> int:
+        if self.random_state is None:
+            return int(np.random.SeedSequence().generate_state(1, np.uint32)[0])
+        if isinstance(self.random_state, int | np.integer):
+            return int(self.random_state)
+        return int(seeded(self.random_state).randint(2**31))
+
+    def _forget(self) -> None:
+        learnt = ("_trained", "_behavior_model")
+        for name in [name for name in vars(self) if name.endswith("_") or name in learnt]:
+            delattr(self, name)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "certificate_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True  # predict samples
+        return tags
+
+
+def weighted_average(values: Floats, sample_weight: Any) -> float:
+    """The average over rows that may count differently.
+
+    Examples
+    --------
+    >>> weighted_average(np.array([0.0, 1.0]), [1, 3])
+    0.75
+    """
+    if sample_weight is None:
+        return float(values.mean())
+    weight = as_floats(one_column(sample_weight, "sample_weight"), "sample_weight")
+    check_length(weight, len(values), "sample_weight")
+    if not ((weight >= 0).all() and 0 < weight.sum() < np.inf):
+        raise DataError(
+            "sample_weight must be finite, at least 0, and not 0 everywhere. Got a sum of "
+            f"{weight.sum():g} and a smallest weight of {weight.min():g}.",
+            hint="leave it out to count each row once.",
+        )
+    return float(np.average(values, weights=weight))

@@ -1,0 +1,263 @@
+"""`certify`: the fairness test alone, for a model from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elfair.bounds import Bound, get_bound
+from elfair.certificate import Certificate
+from elfair.data import LoggedData
+from elfair.data.behavior import TOLERANCE
+from elfair.data.columns import as_floats, named_columns
+from elfair.data.digests import columns_digest
+from elfair.data.split import SealedHalf, row_keys
+from elfair.errors import DataError, InputError
+from elfair.fairness_test.issue import (
+    ROUNDING,
+    Circumstances,
+    declared_estimation,
+    issue_certificate,
+    warn_reader,
+)
+from elfair.fairness_test.sealed import learn_from, run_on_sealed
+from elfair.statistics import Baselines, Estimation, impact_of
+from elfair.statistics.beyond_the_mean import settle
+from elfair.statistics.plan import Claim, Constraint, Plan, read_constraints
+from elfair.types import Floats
+
+
+def certify(
+    probabilities: Any,
+    data: LoggedData,
+    constraints: Constraint | Sequence[Constraint],
+    *,
+    delta: float | Sequence[float] = 0.1,
+    bound: str = "ttest",
+    estimator: Literal["is", "paired", "dr"] = "paired",
+    impact_range: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
+    propensity_floor: float | None = None,
+    center: Literal["auto", "range", "mean"] = "auto",
+    outcome_model: Any = None,
+    classes: Sequence[Any] | None = None,
+    nuisance_fraction: float = 0.2,
+    random_state: int = 0,
+) -> Certificate:
+    """Run only the fairness test, for any model from anywhere, on rows it was not trained on.
+
+    Parameters
+    ----------
+    probabilities : array of shape (n, classes) or (n,)
+        The model's probability of each decision for each row of ``data``; one column is the
+        probability of the larger of two classes (of the last in ``classes``). Columns of a data
+        frame that are called like the classes are taken by name.
+    data : LoggedData
+        Logged decisions that had no part in the making of the model.
+    constraints : str, Statement, Recipe or a sequence of them
+        What is to be certified.
+    delta : float or sequence of float, default 0.1
+        One for all, or one for each constraint.
+    bound, estimator, impact_range, propensity_floor, center, outcome_model
+        As for `ELFClassifier`.
+    classes : sequence, optional
+        The order of the columns of ``probabilities``, where it is not the sorted one.
+    nuisance_fraction : float, default 0.2
+        The share of rows that is set aside, and not tested, where constants, the points of a
+        quantile and the like, or an outcome model must be learnt (not where the declared range
+        gives the constant).
+    random_state : int, default 0
+        Seed of the order of rows and of the choice of those set aside.
+
+    Returns
+    -------
+    Certificate
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> n = 2000
+    >>> decision = rng.integers(0, 2, n)
+    >>> data = LoggedData(
+    ...     rng.normal(size=(n, 1)), decision=decision, propensity=np.full(n, 0.5),
+    ...     impact=decision + rng.normal(size=n),
+    ... )
+    >>> always = np.tile([0.1, 0.9], (n, 1))  # decides 1 nine times in ten
+    >>> certify(always, data, "E[impact] >= E_logged[impact]").passed
+    True
+    """
+    claims = read_constraints(constraints, delta, data)
+    if not claims:
+        raise InputError(
+            "there is nothing to certify: no constraint was given.",
+            hint="pass constraint text, such as \"E[impact | race == 'A'] >= 0\".",
+        )
+    if not isinstance(nuisance_fraction, Real) or not 0 < nuisance_fraction < 1:
+        raise InputError(
+            f"nuisance_fraction must be between 0 and 1. Got {nuisance_fraction!r} instead.",
+            hint="0.2 is the default.",
+        )
+    free = free_probabilities(probabilities, data, classes)
+    estimation = declared_estimation(
+        data, bound, estimator, center, impact_range, propensity_floor, outcome_model
+    )
+    learns = any(
+        estimation.learns_from(impact)
+        for claim in claims
+        for mean in claim.means
+        if (impact := impact_of(mean, data)) is not None
+    ) or any(claim.statistics for claim in claims)
+    certificate = certified(
+        free,
+        data,
+        claims,
+        get_bound(bound),
+        estimation,
+        share=nuisance_fraction if learns else 0.0,
+        seed=random_state,
+    )
+    warn_reader(certificate)
+    return certificate
+
+
+def certified(
+    free: Floats,
+    data: LoggedData,
+    claims: tuple[Claim, ...],
+    bound: Bound,
+    estimation: Estimation,
+    *,
+    share: float,
+    seed: int,
+    openings: int | None = None,
+) -> Certificate:
+    """The certificate of a model from elsewhere.
+
+    Parameters
+    ----------
+    free : ndarray of shape (classes - 1, n)
+        Its probabilities of all classes but the first.
+    data : LoggedData
+        All rows.
+    claims : tuple of Claim
+        What is tested.
+    bound : Bound
+        How it is bounded.
+    estimation : Estimation
+        How impacts are estimated.
+    share : float
+        The share of rows to be set aside; 0 where nothing has to be learnt.
+    seed : int
+        Seed of the order of rows.
+    openings : int, optional
+        What is written down as the number of openings; counted here unless given.
+    """
+    aside, tested = set_aside(data, share, seed)
+    nuisance = data.take(aside)
+    # What rounding leaves of a decision that is never taken is no decision.
+    possible = np.append((free.sum(axis=0) < 1 - ROUNDING).any(), (free > 0).any(axis=1))
+    asked = Plan.make(claims, bound, Baselines(estimation, nuisance), data, possible)
+    plan = settle(asked, nuisance, free[:, aside], tested.size)
+    plan.compile(data)  # what cannot be tested is said before an opening is counted
+    sealed = SealedHalf(data.take(tested))
+    learnt = learn_from(plan, nuisance, free[:, aside]) if aside.size else None
+    outcome = run_on_sealed(plan, sealed, lambda _: free[:, tested], learnt)
+    digest = probabilities_digest(free)
+    return issue_certificate(
+        plan,
+        outcome,
+        Circumstances(
+            asked=asked,
+            everyone=data,
+            aside=nuisance,
+            share=share,
+            split="none",
+            seed=int(seed),
+            openings=sealed.openings if openings is None else openings,
+            model=digest,
+            lineup=[digest],
+        ),
+    )
+
+
+def set_aside(
+    data: LoggedData, share: float, seed: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Rows that are not tested, and those that are, in their seeded order.
+
+    Examples
+    --------
+    >>> aside, tested = set_aside(LoggedData([[0.0]] * 10), 0.2, seed=0)
+    >>> aside.size, tested.size
+    (2, 8)
+    """
+    order = np.argsort(row_keys(data, seed), kind="stable")
+    n_aside = round(share * data.n)
+    return order[:n_aside], order[n_aside:]
+
+
+def free_probabilities(
+    probabilities: Any, data: LoggedData, classes: Sequence[Any] | None
+) -> Floats:
+    """Check a model's probabilities and bring them into the form that rows take."""
+    if not isinstance(data, LoggedData):
+        raise InputError(
+            f"data must be a LoggedData. Got {type(data).__name__} instead.",
+            hint="LoggedData(X, y, decision=..., propensity=..., impact=...) makes one.",
+        )
+    if data.classes.size < 2:
+        raise DataError(
+            f"a model decides between two or more classes. Got {data.classes.size} in the data.",
+            hint="pass decision= to LoggedData, or classes= where some class never occurs.",
+        )
+    columns = named_columns(probabilities, "probabilities", default="probabilities")
+    names = [str(name) for name in data.classes]
+    if classes is None and set(names) == set(columns):
+        columns = {name: columns[name] for name in names}
+    table = np.column_stack([as_floats(column, "probabilities") for column in columns.values()])
+    if table.shape[1] == 1 and data.classes.size == 2:
+        table = np.column_stack([1 - table, table])
+    if table.shape != (data.n, data.classes.size):
+        raise DataError(
+            f"probabilities must be of shape ({data.n}, {data.classes.size}). Got {table.shape}.",
+            hint=f"one line for each row of data, one column for each class: {', '.join(names)}.",
+        )
+    outside = ~((table >= 0) & (table <= 1 + TOLERANCE))
+    if outside.any():
+        raise DataError(
+            f"probabilities must be between 0 and 1. Got {table[outside][0]:g} in row "
+            f"{np.flatnonzero(outside.any(axis=1))[0]}.",
+            hint="pass predict_proba of a stochastic model.",
+        )
+    total = table.sum(axis=1)
+    row = int(np.argmax(np.abs(total - 1)))
+    if abs(total[row] - 1) > TOLERANCE:
+        raise DataError(
+            f"each row of probabilities must sum to 1. Row {row} sums to {total[row]:.6g}.",
+            hint="pass predict_proba of a stochastic model.",
+        )
+    if classes is not None:
+        named = [str(name) for name in classes]
+        if sorted(named) != sorted(names):
+            raise DataError(
+                f"classes={list(classes)!r} does not name the classes of the data: "
+                f"{', '.join(names)}.",
+                hint="name each class once, in the order of the columns.",
+            )
+        table = table[:, [named.index(name) for name in names]]
+    if data.behavior is not None and ((table > 0) & (data.behavior <= 0)).any():
+        rows = ((table > 0) & (data.behavior <= 0)).any(axis=1).sum()
+        raise DataError(
+            f"the model can take a decision that the behaviour model could not, in {rows} of "
+            f"{data.n} rows: its impact there cannot be identified.",
+            hint="give those decisions probability 0.",
+        )
+    return np.ascontiguousarray(table[:, 1:].T)
+
+
+def probabilities_digest(free: Floats) -> str:
+    """Of a model of which only its probabilities are known."""
+    return columns_digest([("probabilities", free)])

@@ -1,0 +1,338 @@
+"""ELFRegressor: logged decisions that are numbers in, a certified policy or "no solution" out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils import column_or_1d
+
+from elfair.bounds import Bound, get_bound
+from elfair.data import ContinuousData, LoggedData
+from elfair.data.columns import as_floats, check_length, one_column, read_features
+from elfair.errors import BoundError, DataError
+from elfair.estimators.base import ELFEstimator, weighted_average
+from elfair.estimators.training import MakeTask, train
+from elfair.language import Decision, Expression, SquaredError
+from elfair.policies.base import Decisions, seeded
+from elfair.policies.gaussian import normal_density
+from elfair.policies.models import Trained
+from elfair.search.regression import task_of
+from elfair.statistics import impact_of
+from elfair.statistics.decisions import thresholds_of
+from elfair.statistics.plan import Claim, Constraint, read_constraints
+from elfair.types import Floats
+
+
+class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
+    """A stochastic linear regression whose delayed impact is bounded with stated confidence.
+
+    The decision about a person is drawn from a normal distribution around a linear mean. Its spread
+    is searched for as well: a small one costs little squared error, a large one makes the impact of
+    the new decisions easier to tell from decisions that were logged. See `ELFClassifier` for how
+    ``fit`` searches and tests.
+
+    Parameters
+    ----------
+    constraints : str, Statement or sequence of them
+        What must hold: as for `ELFClassifier`, and moreover ``E[decision | ...]``,
+        ``P[decision >= t | ...]`` and ``mse[...]``. Without any, the regressor fits plainly on all
+        rows, and nothing is tested.
+    delta : float or sequence of float, default 0.1
+        The probability with which a constraint may be violated although a model is returned.
+    objective : "mse", str or Expression, default "mse"
+        What the search makes good: a small mean squared error of the decision that is drawn; or
+        an expression to make large, such as ``"E[impact]"`` or ``"E[profit] - 0.1 * E[decision]"``.
+        An impact is made large only within the reach of logged decisions: no mean is further from
+        what was usual for such a person than one in forty was on that side (and 20 rows).
+    estimator : {"dr", "paired", "is"}, default "dr"
+        How the impact of a new model is estimated. "dr" fits a ridge regression of the impact that
+        is quadratic in the decision, and needs ``bound="ttest"``. It keeps the level of that bound
+        where new decisions are far from the logged ones, which "paired" and "is" do not unless a
+        range is declared.
+    bound : {"ttest", "anderson", "betting", "hoeffding", "bernstein"}, default "ttest"
+        How it is bounded. "anderson" and "betting" are finite-sample, and need
+        ``estimator="paired"`` and an ``impact_range``; the last two need a largest weight, which a
+        density does not have: they are for ``P[decision >= t | ...]`` alone.
+    search : {"gradient", "cmaes"}, default "gradient"
+        How candidates are looked for.
+    spread : (float, float), default (0.2, 0.9)
+        The smallest and the largest standard deviation of a decision, as shares of the smallest
+        ``behavior_spread``; below 1, or importance weights would have no bound. Without a
+        ``behavior_spread``, shares of how far labels (or else decisions) are from a linear model.
+    power, inflation, xi, candidates, candidate_fraction, split, folds, impact_range, center
+        As for `ELFClassifier`.
+    candidate_tuning, random_state
+        As for `ELFClassifier`.
+
+    Attributes
+    ----------
+    solution_found_ : bool
+        Whether a model was let out.
+    certificate_ : Certificate
+        The record of the test. Its loss is the squared error as a share of the labels' variance;
+        of an expression, the share of its range that is not reached.
+    spread_ : float
+        The standard deviation of a decision around its mean: the next round's ``behavior_spread``.
+        After ``split="crossfit"``, that of the model that spreads furthest.
+    tuned_ : dict
+        What ``candidate_tuning`` chose.
+
+    Examples
+    --------
+    >>> from elfair.populations import Dosage
+    >>> population = Dosage()
+    >>> draw = population.sample(2000, seed=1)
+    >>> reg = ELFRegressor(population.constraints, delta=0.1)
+    >>> reg = reg.fit(draw.features, draw.label, sensitive_features={"T": draw.group},
+    ...               decision=draw.decision, propensity=draw.propensity,
+    ...               behavior_spread=population.spread, impact=draw.impact)
+    >>> reg.solution_found_
+    True
+    >>> mean, spread = reg.predict_distribution(draw.features[:3])
+    >>> decision, density = reg.decide(draw.features[:3])  # to be logged for the next round
+    """
+
+    def __init__(
+        self,
+        constraints: Constraint | Sequence[Constraint] = (),
+        *,
+        delta: float | Sequence[float] = 0.1,
+        objective: str | Expression = "mse",
+        estimator: str = "dr",
+        bound: str = "ttest",
+        search: str = "gradient",
+        spread: tuple[float, float] = (0.2, 0.9),
+        power: float | None = 0.95,
+        inflation: float | None = None,
+        xi: float | None = None,
+        candidates: int = 20,
+        candidate_fraction: float = 0.6,
+        split: str = "random",
+        folds: int = 5,
+        impact_range: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
+        center: str = "auto",
+        candidate_tuning: Mapping[str, Sequence[Any]] | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.constraints = constraints
+        self.delta = delta
+        self.objective = objective
+        self.estimator = estimator
+        self.bound = bound
+        self.search = search
+        self.spread = spread
+        self.power = power
+        self.inflation = inflation
+        self.xi = xi
+        self.candidates = candidates
+        self.candidate_fraction = candidate_fraction
+        self.split = split
+        self.folds = folds
+        self.impact_range = impact_range
+        self.center = center
+        self.candidate_tuning = candidate_tuning
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        decision: Any = None,
+        propensity: Any = None,
+        behavior_spread: Any = None,
+        impact: Any = None,
+        row_id: Any = None,
+    ) -> Self:
+        """Search for a model on the candidate half and test it on the sealed half.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n, d)
+            Features.
+        y : array of shape (n,), optional
+            Labels: what the best decision would have been. Not needed where neither the objective
+            nor a constraint speaks of them.
+        sensitive_features, impact, row_id
+            See `LoggedData`; asked for only where a constraint needs them.
+        decision : array of shape (n,), optional
+            The decision that was taken.
+        propensity : array of shape (n,), optional
+            The *density* of the behaviour model at that decision.
+        behavior_spread : float or array of shape (n,), optional
+            The standard deviation of the behaviour model's decision about each person.
+
+        Returns
+        -------
+        ELFRegressor
+            Fitted, also when no solution was found: that is a result.
+        """
+        logged = {
+            "sensitive_features": sensitive_features,
+            "decision": decision,
+            "propensity": propensity,
+            "behavior_spread": behavior_spread,
+            "impact": impact,
+            "row_id": row_id,
+        }
+        return self._fit(X, y, logged)
+
+    def _train(self, X: Any, y: Any, logged: Mapping[str, Any]) -> tuple[LoggedData, Trained]:
+        self._require_label(y, task_of(self.objective, self.spread).needs_label)
+        self._check_columns(X, reset=True)
+        data = ContinuousData(X, None if y is None else _measurements(y), **logged)
+        return data, train(data, self.fitting(data))
+
+    def _asked(self, data: LoggedData) -> tuple[tuple[Claim, ...], MakeTask]:
+        assert isinstance(data, ContinuousData)
+        task = task_of(self.objective, self.spread)
+        self._require_label(data.label, task.needs_label)
+        claims = read_constraints(self.constraints, self.delta, data)
+        means = [mean for claim in claims for mean in claim.means]
+        data.thresholds = thresholds_of([*means, *task.means])
+        task.check(data)
+        self._check_bound(claims, data)
+        return claims, lambda *_: task
+
+    def _remember(self, data: LoggedData) -> None:
+        self.spread_ = max(model.policy.spread(model.theta) for model in self._trained.models)
+
+    def _check_bound(self, claims: tuple[Claim, ...], data: LoggedData) -> None:
+        """Refuse a bound that needs an end which no declaration can give."""
+        bound = get_bound(self.bound)
+        if bound.kind == "asymptotic":
+            return
+        for claim in claims:
+            text, means = claim.conjunct.text, claim.means
+            new = [mean for mean in means if not mean.logged and impact_of(mean, data) is not None]
+            if new or claim.statistics:
+                self._check_weighted(bound, text)
+            if any(isinstance(mean.of, Decision | SquaredError) for mean in means):
+                raise BoundError(
+                    f"bound='{bound.name}' needs a known range; '{text}' speaks of the decision or "
+                    "of its error, which have none.",
+                    hint="use bound='ttest', or ask for P[decision >= t | ...].",
+                )
+
+    def _check_weighted(self, bound: Bound, text: str) -> None:
+        if bound.needs_low and bound.needs_high:
+            raise BoundError(
+                f"bound='{bound.name}' needs the largest importance weight, which is not known "
+                f"where decisions are numbers: '{text}' is weighted by densities.",
+                hint="use bound='betting' with estimator='paired' and a declared impact_range, or "
+                "bound='ttest'.",
+            )
+        if self.estimator == "dr":
+            raise BoundError(
+                f"bound='{bound.name}' needs rows with one known end; doubly robust rows are "
+                "unbounded on both sides.",
+                hint="use estimator='paired' and a declared impact_range, or bound='ttest'.",
+            )
+
+    def predict_distribution(self, X: Any) -> tuple[Floats, Floats]:
+        """The mean and the standard deviation of the certified policy's decision.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n, d)
+            Features.
+
+        Returns
+        -------
+        mean, spread : ndarrays of shape (n,)
+            The decision is drawn from the normal distribution that they describe (after
+            ``split="crossfit"``, from a mixture of normal distributions that has this mean and
+            standard deviation).
+        """
+        means, spreads = self._components(X)
+        shares = np.array(self._trained.shares)
+        mean = shares @ means
+        square = shares @ ((means - mean) ** 2 + spreads[:, None] ** 2)
+        return mean, np.sqrt(square)
+
+    def predict(self, X: Any, *, random_state: Any = None) -> Floats:
+        """Decisions drawn from the certified policy, with fresh entropy each time.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n, d)
+            Features.
+        random_state : int, RandomState or None, default None
+            Give an integer only to reproduce a draw.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        drawn: Floats = self.decide(X, random_state=random_state).decision
+        return drawn
+
+    def decide(self, X: Any, *, random_state: Any = None) -> Decisions:
+        """Decisions as `predict` draws them, with their densities, to be logged.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n, d)
+            Features.
+        random_state : int, RandomState or None, default None
+            Give an integer only to reproduce a draw.
+
+        Returns
+        -------
+        Decisions
+            Its ``propensity`` is a density; the ``behavior_spread`` that goes with it is
+            ``spread_``.
+        """
+        means, spreads = self._components(X)
+        shares = np.array(self._trained.shares)
+        rng = np.random.default_rng() if random_state is None else seeded(random_state)
+        n = means.shape[1]
+        picked = np.asarray(rng.choice(shares.size, size=n, p=shares))
+        decision = means[picked, np.arange(n)] + spreads[picked] * rng.standard_normal(n)
+        return Decisions(decision, shares @ normal_density(decision, means, spreads[:, None]))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The expected R^2 of the stochastic policy; nothing is sampled.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n, d)
+            Features.
+        y : array of shape (n,)
+            Labels.
+        sample_weight : array of shape (n,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            1 less the expected squared error as a share of the labels' variance; 0 where labels do
+            not vary.
+        """
+        mean, spread = self.predict_distribution(X)
+        label = as_floats(one_column(y, "y"), "y")
+        check_length(label, len(mean), "y")
+        away = label - weighted_average(label, sample_weight)
+        total = weighted_average(away**2, sample_weight)
+        error = weighted_average((label - mean) ** 2 + spread**2, sample_weight)
+        return 1 - error / total if total > 0 else 0.0
+
+    def _components(self, X: Any) -> tuple[Floats, Floats]:
+        """Of each model that may be picked, the means, of shape (models, n), and the spread."""
+        self._require_solution()
+        features, _ = read_features(X)
+        self._check_columns(X, reset=False)
+        moments = [model.policy.moments(model.theta, features) for model in self._trained.models]
+        return np.array([mean for mean, _ in moments]), np.array([spread for _, spread in moments])
+
+
+def _measurements(y: Any) -> Any:
+    """Labels as scikit-learn wants them seen: one column."""
+    try:
+        return column_or_1d(y, warn=True)
+    except (TypeError, ValueError) as error:
+        raise DataError(str(error), hint="y is one column of numbers.") from None

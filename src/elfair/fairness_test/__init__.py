@@ -1,0 +1,1 @@
+"""The fairness test: the only reader of the sealed half, and all that its certificate says."""

@@ -1,0 +1,341 @@
+"""What the tested rows say of a claim: its bound, and all that the certificate keeps of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, inf, isfinite, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from elfair.bounds import Sample
+from elfair.bounds.student import standard_error
+from elfair.certificate import ConstraintResult, GroupRecord, PartRecord, TailRecord
+from elfair.data import LoggedData
+from elfair.fairness_test.diagnostics import hidden_variance, is_unseen, remarks
+from elfair.statistics import Part
+from elfair.statistics.decisions import decisions_of
+from elfair.statistics.plan import CompiledClaim, Tail
+from elfair.types import Floats
+
+#: For each condition, the variance of weights that its rows do not show; none where they show it.
+Hidden = dict[str, float]
+
+#: What a group has where no weights enter.
+NO_WEIGHTS = (None, None, None, None)
+#: The chance to pass that "about how many rows would be needed" is about.
+PLANNED_POWER = 0.95
+
+
+def badness(result: ConstraintResult) -> float:
+    """By how many spreads of a row the bound is above 0."""
+    if not isfinite(result.upper):
+        return inf
+    return result.upper / result.spread if result.spread > 0 else result.upper
+
+
+def evidence_of(
+    compiled: CompiledClaim,
+    data: LoggedData,
+    free: Floats,
+    scales: Sequence[float | None],
+    candidate_sizes: Sequence[int],
+    n_all: int,
+    stretch: float,
+) -> ConstraintResult:
+    """The record of one statement's test.
+
+    Parameters
+    ----------
+    compiled : CompiledClaim
+        The statement on the tested rows.
+    data : LoggedData
+        These rows.
+    free : ndarray of shape (channels, n)
+        The policy on them.
+    scales, candidate_sizes
+        What other rows say of the parts; see `elfair.fairness_test.sealed.Learnt`.
+    n_all : int
+        How many rows there are, those that are not tested included.
+    stretch : float
+        By how much the width of each bound is stretched.
+    """
+    claim = compiled.claim
+    tails, groups, unseen, upper = bounded(compiled, data, free, scales, stretch)
+    estimate, spread = tails[0].estimate, tails[0].spread
+    if compiled.formula is not None:
+        estimate, slopes = compiled.formula.value([tail.estimate for tail in tails])
+        spread = sqrt(sum((a * tail.spread) ** 2 for a, tail in zip(slopes, tails, strict=True)))
+    weighted = [group for group in groups if group.mean_weight is not None]
+    warnings = remarks(compiled, groups, unseen, candidate_sizes, data)
+    return ConstraintResult(
+        constraint=claim.conjunct.parent,
+        statement=claim.conjunct.text,
+        delta=claim.delta,
+        passed=upper <= 0,
+        estimate=estimate,
+        upper=upper,
+        spread=spread,
+        kind=compiled.tails[0].bound.kind,
+        tails=tuple(tail.record() for tail in tails),
+        n=np.unique(np.concatenate([part.rows.index for part in compiled.parts])).size,
+        ess=min((group.ess or 0.0 for group in weighted), default=None),
+        mean_weight=max(
+            (group.mean_weight or 0.0 for group in weighted),
+            key=lambda weight: abs(weight - 1),
+            default=None,
+        ),
+        max_weight=max((group.max_weight or 0.0 for group in weighted), default=None),
+        groups=tuple(groups),
+        rows_needed=None if unseen else _rows_needed(compiled, tails, estimate, n_all, stretch),
+        warnings=warnings,
+    )
+
+
+class Bounded(NamedTuple):
+    """The bound on a claim, the tails it is made of, whom it speaks of, and the groups in which it
+    means nothing.
+    """
+
+    tails: list[_Tested]
+    groups: list[GroupRecord]
+    unseen: list[GroupRecord]
+    upper: float
+
+
+def bounded(
+    compiled: CompiledClaim,
+    data: LoggedData,
+    free: Floats,
+    scales: Sequence[float | None],
+    stretch: float,
+) -> Bounded:
+    """The upper bound on a claim; see `evidence_of`."""
+    groups = _groups(compiled.parts, data, free)
+    tails = _tested(compiled, data, free, scales, stretch, _hidden(compiled, data, groups))
+    upper = tails[0].upper
+    if compiled.formula is not None:
+        upper, _ = compiled.formula.upper([tail.upper for tail in tails])
+    unseen = _unseen(compiled, data, groups)
+    # Where there are any, the spread is that of what an outcome model says: no evidence.
+    return Bounded(tails, groups, unseen, inf if unseen else upper)
+
+
+def widened(estimate: float, upper: float, error: float, unseen: float) -> float:
+    """A bound by so many standard errors, where the estimate varies by more than they say.
+
+    Parameters
+    ----------
+    estimate, upper, error : float
+        The estimate, the bound, and the standard error by which it was computed.
+    unseen : float
+        The variance that is missing in it.
+
+    Examples
+    --------
+    >>> round(widened(0.0, 0.2, 0.1, 0.03), 12)
+    0.4
+    """
+    if unseen == 0:
+        return upper
+    return estimate + (upper - estimate) * sqrt(1 + unseen / error**2) if error else inf
+
+
+def _hidden(compiled: CompiledClaim, data: LoggedData, groups: list[GroupRecord]) -> Hidden:
+    """The variance of weights that rows of each condition do not show."""
+    if compiled.tails[0].bound.kind != "asymptotic" or data.behavior is None:
+        return {}
+    found = {group.condition: hidden_variance(group) for group in groups}
+    return {condition: variance for condition, variance in found.items() if variance}
+
+
+def _unseen(
+    compiled: CompiledClaim, data: LoggedData, groups: list[GroupRecord]
+) -> list[GroupRecord]:
+    """The groups whose weights show that rows cannot speak for the new model at all."""
+    if compiled.tails[0].bound.kind != "asymptotic" or data.behavior is not None:
+        return []
+    return [group for group in groups if is_unseen(group)]
+
+
+def _impact_square(part: Part, data: LoggedData, centred: bool) -> float:
+    """How large what is weighted is, as far as the rows tell: the mean square of impacts."""
+    total = 0.0
+    for impact, (new, _) in part.impacts.items():
+        values = impact.values(data)[part.rows.index]
+        total += new**2 * float(values.var() if centred else np.mean(values**2))
+    return total
+
+
+@dataclass(frozen=True)
+class _Tested:
+    """A tail and what the tested rows say of it."""
+
+    tail: Tail
+    values: list[Floats]
+    samples: list[Sample]
+    estimate: float
+    upper: float
+    unseen: float
+
+    @property
+    def spread(self) -> float:
+        return sqrt(sum(float(row.var(ddof=1)) for row in self.values))
+
+    def record(self) -> TailRecord:
+        parts = [
+            PartRecord(
+                condition=part.condition,
+                n=row.size,
+                mean=float(row.mean()),
+                variance=float(row.var(ddof=1)),
+                low=part.rows.low,
+                high=part.rows.high,
+            )
+            for part, row in zip(self.tail.parts, self.values, strict=True)
+        ]
+        return TailRecord(
+            form=str(self.tail.form),
+            delta=self.tail.delta,
+            estimate=self.estimate,
+            upper=self.upper,
+            error=standard_error(self.samples, disjoint=self.tail.disjoint),
+            unseen=self.unseen,
+            disjoint=self.tail.disjoint,
+            parts=tuple(parts),
+        )
+
+    def foreseen(self, sizes: Sequence[float], variances: Sequence[float]) -> float:
+        """The bound on so many rows like these, of these variances."""
+        bound, delta = self.tail.bound, self.tail.delta
+        if len(sizes) == 1 and isfinite(self.upper):  # then moments are often enough
+            width = self.samples[0].high - self.samples[0].low
+            factors = bound.moment_factors(width, delta, sizes[0])
+            if factors is not None:
+                return self.estimate + factors[0] + factors[1] * sqrt(variances[0])
+        upper, _ = bound.predict(self.samples, delta, sizes, disjoint=self.tail.disjoint)
+        return upper
+
+
+def _tested(
+    compiled: CompiledClaim,
+    data: LoggedData,
+    free: Floats,
+    scales: Sequence[float | None],
+    stretch: float,
+    hidden: Hidden,
+) -> list[_Tested]:
+    tested, start = [], 0
+    for tail in compiled.tails:
+        end = start + len(tail.parts)
+        values = [part.rows.exact_values(free) for part in tail.parts]
+        samples = tail.samples(values, scales[start:end])
+        estimate = float(sum(row.mean() for row in values))
+        upper = float(tail.bound.upper(samples, tail.delta, disjoint=tail.disjoint))
+        if is_silent(tail):
+            upper = inf
+        # What rows do not show varies as much as weights are known to, around impacts like theirs.
+        missing = [
+            hidden[part.condition] * _impact_square(part, data, tail.centred) / row.size
+            for part, row in zip(tail.parts, values, strict=True)
+            if part.condition in hidden
+        ]
+        unseen = sum(missing, 0.0)
+        if unseen:
+            error = standard_error(samples, disjoint=tail.disjoint)
+            upper = widened(estimate, upper, error, unseen)
+        upper = estimate + stretch * (upper - estimate)
+        tested.append(_Tested(tail, values, samples, estimate, upper, unseen))
+        start = end
+    return tested
+
+
+def is_silent(tail: Tail) -> bool:
+    """Whether a bound that trusts the spread of rows has rows that say nothing of it."""
+    return tail.bound.kind == "asymptotic" and any(part.rows.are_silent for part in tail.parts)
+
+
+def _groups(parts: Sequence[Part], data: LoggedData, free: Floats) -> list[GroupRecord]:
+    """One record for each condition; the weights count if they enter anywhere."""
+    weighted: dict[str, bool] = {}
+    for part in parts:
+        weighted[part.condition] = weighted.get(part.condition, False) or part.weighted
+    index = {part.condition: part.rows.index for part in parts}
+    return [
+        GroupRecord(name, rows.size, *(weights_of(rows, data, free) if weights else NO_WEIGHTS))
+        for (name, weights), rows in zip(weighted.items(), index.values(), strict=True)
+    ]
+
+
+class Weights(NamedTuple):
+    """Importance weights, as `GroupRecord` keeps them."""
+
+    ess: float
+    mean: float
+    mean_error: float
+    largest: float
+
+
+def weights_of(index: NDArray[np.intp], data: LoggedData, free: Floats) -> Weights:
+    """The importance weights of some rows under a policy.
+
+    Parameters
+    ----------
+    index : ndarray of int
+        Which rows.
+    data, free
+        See `evidence_of`.
+    """
+    decisions = decisions_of(data)
+    weights = decisions.weights(free)[index]
+    squares = float(weights @ weights)
+    return Weights(
+        ess=float(weights.sum() ** 2 / squares) if squares else 0.0,
+        mean=float(weights.mean()),
+        mean_error=sqrt(decisions.weight_variance(free, index) / index.size),
+        largest=float(weights.max()),
+    )
+
+
+def _rows_needed(
+    compiled: CompiledClaim,
+    tails: Sequence[_Tested],
+    estimate: float,
+    n_all: int,
+    stretch: float,
+) -> int | None:
+    """The smallest multiple of today's rows at which the bound would pass with high probability."""
+    if any(is_silent(tail) for tail in compiled.tails):
+        return None
+    if estimate >= 0:
+        # Rows that are 0 by construction pass however few they are.
+        return n_all if estimate == 0 and all(tail.upper == 0 for tail in tails) else None
+    z = float(ndtri(PLANNED_POWER))
+    variances = [[float(row.var(ddof=1)) for row in tail.values] for tail in tails]
+
+    def passes(times: float) -> bool:
+        # Each tail as far out as bad luck takes it.
+        uppers = []
+        for tail, of_rows in zip(tails, variances, strict=True):
+            sizes = [times * row.size for row in tail.values]
+            upper = tail.foreseen(sizes, of_rows)
+            error = sqrt(sum(v / n for v, n in zip(of_rows, sizes, strict=True)))
+            uppers.append(tail.estimate + stretch * (upper - tail.estimate) + z * error)
+        if compiled.formula is None:
+            return uppers[0] <= 0
+        return compiled.formula.upper(uppers)[0] <= 0
+
+    most = 2.0**40
+    high = 2.0 / min(row.size for tail in tails for row in tail.values)
+    while not passes(high):
+        high *= 2
+        if high > most:
+            return None
+    low = high / 2
+    for _ in range(12):
+        middle = (low + high) / 2
+        low, high = (low, middle) if passes(middle) else (middle, high)
+    return ceil(high * n_all)

@@ -1,0 +1,150 @@
+"""Pictures of groups and of models in line, for the certificate; no promise rests on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from elfair.certificate import (
+    DecisionPicture,
+    GroupPicture,
+    Histogram,
+    ImpactPicture,
+    Interval,
+    SeriesPicture,
+)
+from elfair.data import ContinuousData, LoggedData
+from elfair.data.columns import Array
+from elfair.language import Column, Condition, Mean, holds, who
+from elfair.statistics import Rows, mean_part
+from elfair.statistics.decisions import MEAN, decisions_of
+from elfair.statistics.plan import Plan, conditions_of
+from elfair.types import Floats
+
+#: What each interval alone holds with, if averages are normal.
+CONFIDENCE = 0.9
+#: Weights are drawn on a logarithmic scale; probabilities are not.
+WEIGHT_EDGES = (0.0, *(2.0**k for k in range(-6, 7)), np.inf)
+PROBABILITY_EDGES = tuple(k / 20 for k in range(21))
+
+
+def group_pictures(plan: Plan, data: LoggedData, free: Floats) -> tuple[GroupPicture, ...]:
+    """Everyone, and each group that the plan speaks of, on the tested rows.
+
+    Parameters
+    ----------
+    plan : Plan
+        What was tested.
+    data : LoggedData
+        The rows.
+    free : ndarray of shape (channels, n)
+        The policy on them.
+    """
+    return tuple(_picture(given, plan, data, free) for given in groups_of(plan))
+
+
+def groups_of(plan: Plan) -> tuple[Condition | None, ...]:
+    """Everyone, and each group that a plan speaks of."""
+    return tuple(dict.fromkeys([None, *conditions_of(plan.claims)]))
+
+
+def impact_series(plan: Plan, data: LoggedData) -> tuple[list[SeriesPicture], list[Rows]]:
+    """Each impact of each group, and the rows whose mean estimates it under a policy.
+
+    Parameters
+    ----------
+    plan : Plan
+        What is tested.
+    data : LoggedData
+        Rows that are not.
+    """
+    pictures: list[SeriesPicture] = []
+    estimates: list[Rows] = []
+    if data.propensity is None:
+        return pictures, estimates
+    for given in groups_of(plan):
+        rows = _inside(given, data)
+        if rows.size < 2:
+            continue
+        for name in data.impacts:
+            logged = float(data.impacts[name][rows].mean())
+            pictures.append(SeriesPicture(name, who(given), logged))
+            estimates.append(_rows(name, given, plan, data))
+    return pictures, estimates
+
+
+def _rows(name: str, given: Condition | None, plan: Plan, data: LoggedData) -> Rows:
+    """The rows whose mean estimates an impact of a group under a policy."""
+    return mean_part(Mean(Column(name), given), data, plan.baselines).rows
+
+
+def _picture(given: Condition | None, plan: Plan, data: LoggedData, free: Floats) -> GroupPicture:
+    rows = _inside(given, data)
+    weights = propensities = probabilities = None
+    impacts: tuple[ImpactPicture, ...] = ()
+    if data.propensity is not None and rows.size > 1:
+        weight = decisions_of(data).weights(free)[rows]
+        weights = _histogram(weight, WEIGHT_EDGES)
+        if not isinstance(data, ContinuousData):  # a density has no scale of its own
+            propensity = data.propensity[rows]
+            propensities = _histogram(propensity, PROBABILITY_EDGES)
+            probabilities = _histogram(weight * propensity, PROBABILITY_EDGES)
+        impacts = tuple(
+            ImpactPicture(
+                name,
+                _interval(data.impacts[name][rows]),
+                _interval(_rows(name, given, plan, data).values(free)),
+            )
+            for name in data.impacts
+        )
+    return GroupPicture(
+        condition=who(given),
+        n=rows.size,
+        decisions=_decisions(rows, data, free),
+        impacts=impacts,
+        weights=weights,
+        propensities=propensities,
+        probabilities=probabilities,
+    )
+
+
+def _decisions(rows: Array, data: LoggedData, free: Floats) -> tuple[DecisionPicture, ...]:
+    if data.decision is None or not rows.size:
+        return ()
+    if isinstance(data, ContinuousData):
+        return (
+            DecisionPicture(
+                "mean", float(data.decision[rows].mean()), float(free[MEAN, rows].mean())
+            ),
+        )
+    assert data.decision_index is not None
+    later = free[:, rows].mean(axis=1)
+    new = [1 - float(later.sum()), *later.tolist()]
+    taken = np.bincount(data.decision_index[rows], minlength=data.classes.size) / rows.size
+    return tuple(
+        DecisionPicture(str(name), float(before), after)
+        for name, before, after in zip(data.classes, taken, new, strict=True)
+    )
+
+
+def _inside(given: Condition | None, data: LoggedData) -> NDArray[np.intp]:
+    return np.flatnonzero(holds(given, data))
+
+
+def _interval(values: Floats) -> Interval:
+    mean = float(values.mean())
+    error = float(values.std(ddof=1)) / sqrt(values.size)
+    half = float(stdtrit(values.size - 1, (1 + CONFIDENCE) / 2)) * error
+    return Interval(mean, mean - half, mean + half)
+
+
+def _histogram(values: Floats, edges: Sequence[float]) -> Histogram:
+    """Counts by bin; what lies beyond the edges counts in the outermost bins."""
+    # numpy wants finite edges; the last one is then as large as needed.
+    finite = [edge if isfinite(edge) else max(float(values.max()), edges[-2]) + 1 for edge in edges]
+    counts, _ = np.histogram(np.clip(values, finite[0], finite[-1]), bins=finite)
+    return Histogram(tuple(edges), tuple(int(count) for count in counts))

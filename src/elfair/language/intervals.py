@@ -1,0 +1,305 @@
+"""Bounds on what is not linear in averages, by interval arithmetic on what is.
+
+A form such as E[gain] * PR - 2 is made of *variables*: the largest parts of it that are linear in
+averages. An upper bound on the form needs some of the variables from above, some from below, some
+from both sides; each such *tail* gets an equal share of delta, and a variable that occurs twice is
+bounded once. The share of a tail that nothing needs is never spent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf, isnan
+from typing import NamedTuple
+
+import numpy as np
+
+from elfair.language import (
+    Abs,
+    Expression,
+    Linear,
+    Max,
+    Min,
+    Product,
+    Quotient,
+    Statistic,
+    linear_form,
+    point_at,
+    sign_of,
+)
+from elfair.types import Floats
+
+ABOVE, BELOW = 1, -1
+
+
+def needs(form: Linear, side: int = ABOVE) -> Iterator[tuple[Linear | Statistic, int]]:
+    """What a bound on one side of a form needs to know: variables and statistics, with the side.
+
+    Examples
+    --------
+    >>> from elfair.language import E, PR, TPR
+    >>> for variable, side in needs(linear_form(PR() * TPR() - 2 * E("gain"))):
+    ...     print(side, variable)
+    1 -2 * E[gain]
+    1 PR
+    1 TPR
+    """
+    if form.means:
+        yield Linear(form.constant, form.means), side
+    for weight, node in form.terms:
+        yield from _needs_of(node, side if weight > 0 else -side)
+
+
+def _needs_of(node: Expression, side: int) -> Iterator[tuple[Linear | Statistic, int]]:
+    match node:
+        case Statistic():
+            yield node, side
+        case Product(left, right):
+            for one, other in _corners(side, sign_of(left), sign_of(right)):
+                yield from needs(linear_form(left), one)
+                yield from needs(linear_form(right), other)
+        case Quotient(top, bottom):
+            known = sign_of(bottom)
+            for one, other in _corners(side, sign_of(top), known):
+                yield from needs(linear_form(top), one)
+                for end in (-other,) if known else (ABOVE, BELOW):
+                    yield from needs(linear_form(bottom), end)
+        case Max(parts) | Min(parts):
+            for part in parts:
+                yield from needs(linear_form(part), side)
+        case Abs(part):
+            for end in (ABOVE, BELOW):
+                yield from needs(linear_form(part), end)
+
+
+def _corners(side: int, left: int, right: int) -> list[tuple[int, int]]:
+    """Which ends of two factors the largest (or, below, the smallest) product may be made of.
+
+    A factor that is never negative leaves only the other's end on the wanted side, and so on.
+    """
+    return [
+        (one, other)
+        for one in (ABOVE, BELOW)
+        for other in (ABOVE, BELOW)
+        if (not left or other == side * left) and (not right or one == side * right)
+    ]
+
+
+class _Dual(NamedTuple):
+    """A number and its derivatives by the tails."""
+
+    value: float
+    slope: Floats
+
+
+class _Interval(NamedTuple):
+    low: _Dual
+    high: _Dual
+
+    def end(self, side: int) -> _Dual:
+        return self.high if side == ABOVE else self.low
+
+
+@dataclass(frozen=True)
+class Formula:
+    """How bounds on variables make a bound on a form.
+
+    Parameters
+    ----------
+    form : Linear
+        Averages, products, quotients, maxima, minima and absolute values.
+
+    Examples
+    --------
+    >>> from elfair.language import E, PR
+    >>> formula = Formula(linear_form(E("gain") * PR() - 2))
+    >>> [str(tail) for tail in formula.tails]  # PR is never negative
+    ['E[gain]', 'PR', '-PR']
+    >>> value, slopes = formula.upper([3.0, 0.5, -0.25])
+    >>> value, slopes.tolist()
+    (-0.5, [0.5, 3.0, 0.0])
+    """
+
+    form: Linear
+
+    @cached_property
+    def tails(self) -> tuple[Linear, ...]:
+        """The variables to be bounded from above; one that is needed from below is negated."""
+        found: dict[Linear, None] = {}
+        for variable, side in needs(self.form):
+            if not isinstance(variable, Linear):
+                raise point_at(
+                    f"'{variable}' is no average: only averages can be bounded.",
+                    variable.span,
+                    "elfair.statistics.beyond_the_mean.settle brings it back to averages.",
+                )
+            found[variable if side == ABOVE else -variable] = None
+        return tuple(found)
+
+    @cached_property
+    def variables(self) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """For each variable, its tails: their places among `tails`, and on which side they are."""
+        found: dict[Linear, list[tuple[int, int]]] = {}
+        for place, tail in enumerate(self.tails):
+            key, side = (-tail, BELOW) if -tail in found else (tail, ABOVE)
+            found.setdefault(key, []).append((place, side))
+        return tuple(tuple(tails) for tails in found.values())
+
+    def upper(self, tails: Sequence[float]) -> tuple[float, Floats]:
+        """The form's upper bound from those of its tails, and its derivatives by them."""
+        place = {tail: k for k, tail in enumerate(self.tails)}
+
+        def interval(variable: Linear) -> _Interval:
+            above, below = place.get(variable), place.get(-variable)
+            return _Interval(
+                _constant(-inf, len(tails))
+                if below is None
+                else _Dual(-float(tails[below]), -_unit(below, len(tails))),
+                _constant(inf, len(tails))
+                if above is None
+                else _Dual(float(tails[above]), _unit(above, len(tails))),
+            )
+
+        return _evaluated(self.form, interval, len(tails)).high
+
+    def value(self, means: Sequence[float]) -> tuple[float, Floats]:
+        """The form itself from the means of its tails, and its derivatives by them.
+
+        Of a variable with two tails, the first one's mean counts.
+        """
+        first = {}
+        for tails in self.variables:
+            place, _ = tails[0]
+            first[self.tails[place]] = _Dual(float(means[place]), _unit(place, len(means)))
+
+        def interval(variable: Linear) -> _Interval:
+            known = first.get(variable)
+            if known is None:
+                known = _times(first[-variable], -1.0)
+            return _Interval(known, known)
+
+        return _evaluated(self.form, interval, len(means)).high
+
+
+def _evaluated(form: Linear, variable: Callable[[Linear], _Interval], size: int) -> _Interval:
+    if form.means:
+        affine = Linear(form.constant, form.means)
+        low, high = _signed(variable(affine), _sign_of_form(affine), size)
+    else:
+        low = high = _constant(form.constant, size)
+    for weight, node in form.terms:
+        if (inner := _evaluated_term(node, variable, size)) is not None:
+            ends = (inner.low, inner.high) if weight > 0 else (inner.high, inner.low)
+            low = _plus(low, _times(ends[0], weight), -inf)
+            high = _plus(high, _times(ends[1], weight), inf)
+    return _Interval(low, high)
+
+
+def _evaluated_term(
+    node: Expression, variable: Callable[[Linear], _Interval], size: int
+) -> _Interval | None:
+    """The interval of a term; None for an average, which is part of its form's own variable."""
+
+    def of(part: Expression) -> _Interval:
+        return _evaluated(linear_form(part), variable, size)
+
+    match node:
+        case Product(left, right):
+            signs = sign_of(left), sign_of(right)
+            product = _product(of(left), of(right), *signs)
+            return _signed(product, sign_of(node), size)
+        case Quotient(top, bottom):
+            inverse = _reciprocal(of(bottom), size)
+            signs = sign_of(top), sign_of(bottom)
+            return _product(of(top), inverse, *signs, undefined=inf)  # 0 / 0 may be anything
+        case Max(parts) | Min(parts):
+            pick = max if isinstance(node, Max) else min
+            inner = [of(part) for part in parts]
+            return _Interval(
+                pick((each.low for each in inner), key=_size),
+                pick((each.high for each in inner), key=_size),
+            )
+        case Abs(part):
+            low, high = of(part)
+            return _Interval(
+                max(low, _times(high, -1.0), _constant(0.0, size), key=_size),
+                max(high, _times(low, -1.0), key=_size),
+            )
+    return None
+
+
+def _product(left: _Interval, right: _Interval, *signs: int, undefined: float = 0.0) -> _Interval:
+    """The interval of a product; nothing of something unlimited is nothing, or is not defined."""
+    ends = []
+    for side, pick in ((BELOW, min), (ABOVE, max)):
+        corners = _corners(side, *signs)
+        instead = -undefined if side == BELOW else undefined
+        products = (_multiplied(left.end(a), right.end(b), instead) for a, b in corners)
+        ends.append(pick(products, key=_size))
+    return _Interval(*ends)
+
+
+def _reciprocal(of: _Interval, size: int) -> _Interval:
+    low, high = of
+    whole = _Interval(_constant(-inf, size), _constant(inf, size))
+    if low.value < 0 < high.value or low.value == high.value == 0:
+        return whole
+    return _Interval(
+        whole.low if high.value == 0 else _inverse(high),
+        whole.high if low.value == 0 else _inverse(low),
+    )
+
+
+def _signed(of: _Interval, sign: int, size: int) -> _Interval:
+    """What is known not to be negative has no end below 0."""
+    nothing = _constant(0.0, size)
+    if sign > 0:
+        return _Interval(max(of.low, nothing, key=_size), max(of.high, nothing, key=_size))
+    if sign < 0:
+        return _Interval(min(of.low, nothing, key=_size), min(of.high, nothing, key=_size))
+    return of
+
+
+def _sign_of_form(form: Linear) -> int:
+    signs = {sign_of(node) * (1 if weight > 0 else -1) for weight, node in form.terms}
+    if form.constant:
+        signs.add(1 if form.constant > 0 else -1)
+    return signs.pop() if len(signs) == 1 else 0
+
+
+def _size(of: _Dual) -> float:
+    return of.value
+
+
+def _unit(place: int, size: int) -> Floats:
+    unit = np.zeros(size)
+    unit[place] = 1.0
+    return unit
+
+
+def _constant(value: float, size: int) -> _Dual:
+    return _Dual(value, np.zeros(size))
+
+
+def _plus(one: _Dual, other: _Dual, doubtful: float) -> _Dual:
+    value = one.value + other.value
+    return _Dual(doubtful if isnan(value) else value, one.slope + other.slope)
+
+
+def _times(one: _Dual, factor: float) -> _Dual:
+    return _Dual(one.value * factor, one.slope * factor)
+
+
+def _inverse(of: _Dual) -> _Dual:
+    return _Dual(1 / of.value, -of.slope / of.value**2)
+
+
+def _multiplied(one: _Dual, other: _Dual, undefined: float) -> _Dual:
+    value = one.value * other.value
+    if isnan(value):
+        return _Dual(undefined, np.zeros_like(one.slope))
+    if not np.isfinite(value):
+        return _Dual(value, np.zeros_like(one.slope))
+    return _Dual(value, one.value * other.slope + other.value * one.slope)

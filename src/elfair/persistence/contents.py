@@ -1,0 +1,258 @@
+"""The container of a model: a zip file that any tool opens, written in one way only.
+
+Members are stored as they are, and everything that a zip file may say in more than one way (times,
+systems, order) is fixed. So the same members always make the same bytes, and a file of which any
+byte was changed differs from what its members would be written as.
+
+Arrays as ``.npy`` files, without pickle, and without trust in what a header claims.
+
+Plain Python values as JSON and back, with their types: classes and parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
+from io import BytesIO
+from math import isfinite, prod
+from typing import Any
+from zipfile import ZIP_STORED, ZipFile, ZipInfo
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from elfair.errors import InputError
+from elfair.language import Expression, Statement
+from elfair.language.recipes import Recipe
+
+#: The earliest that a zip file can say.
+_TIME = (1980, 1, 1, 0, 0, 0)
+_UNIX, _READABLE = 3, 0o100644 << 16
+_CHANGED = "it was changed or cut short: get it again from where it was saved."
+
+
+def pack(members: Mapping[str, bytes]) -> bytes:
+    """The bytes of a container.
+
+    Examples
+    --------
+    >>> pack({"a": b"1"}) == pack({"a": b"1"})
+    True
+    """
+    file = BytesIO()
+    with ZipFile(file, "w", ZIP_STORED) as archive:
+        for name, data in members.items():
+            entry = ZipInfo(name, _TIME)
+            entry.create_system, entry.external_attr = _UNIX, _READABLE
+            archive.writestr(entry, data)
+    return file.getvalue()
+
+
+def members_of(data: bytes) -> dict[str, bytes]:
+    """The members of a zip file; one that would take more memory than its bytes is refused.
+
+    Examples
+    --------
+    >>> members_of(pack({"a": b"1", "b": b"2"}))
+    {'a': b'1', 'b': b'2'}
+    """
+    try:
+        with ZipFile(BytesIO(data)) as archive:
+            entries = archive.infolist()
+            stored = all(entry.compress_type == ZIP_STORED for entry in entries)
+            if not stored or sum(entry.file_size for entry in entries) > len(data):
+                raise InputError(
+                    "its parts are compressed, or together larger than the file.", hint=_CHANGED
+                )
+            return {entry.filename: archive.read(entry) for entry in entries}
+    except InputError:
+        raise
+    except Exception as error:  # zipfile has many ways to say that something is wrong
+        raise InputError(f"it is not a whole zip file ({error}).", hint=_CHANGED) from None
+
+
+def check_written(data: bytes, members: Mapping[str, bytes]) -> None:
+    """Raise unless these bytes are exactly what the members are written as.
+
+    Examples
+    --------
+    >>> check_written(pack({"a": b"1"}), {"a": b"1"})
+    """
+    if pack(members) != data:
+        raise InputError("its bytes are not those that its parts are written as.", hint=_CHANGED)
+
+
+Array = NDArray[Any]
+_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+
+
+def to_npy(array: Array) -> bytes:
+    """An array as the bytes of a ``.npy`` file, the same on every machine.
+
+    Examples
+    --------
+    >>> from_npy(to_npy(np.array([1.0, 2.0])))
+    array([1., 2.])
+    """
+    file = BytesIO()
+    tidy = _without_padding(array).astype(array.dtype.newbyteorder("<"), copy=False)
+    npy.write_array(file, tidy, allow_pickle=False)
+    return file.getvalue()
+
+
+def from_npy(data: bytes) -> Array:
+    """The array of a ``.npy`` file, once its header is seen to fit its size."""
+    file = BytesIO(data)
+    try:
+        shape, _, dtype = _HEADERS[npy.read_magic(file)](file)
+        claimed = prod(shape) * dtype.itemsize
+        if dtype.hasobject or not dtype.itemsize or claimed != len(data) - file.tell():
+            raise ValueError(f"{claimed} bytes of {dtype} were announced")
+        return np.asarray(npy.read_array(BytesIO(data), allow_pickle=False))
+    except Exception as error:  # numpy has many ways to say that something is wrong
+        raise InputError(
+            f"an array in it cannot be read ({error}).",
+            hint="it was changed, or made by another tool.",
+        ) from None
+
+
+def _without_padding(array: Array) -> Array:
+    """With zeros between the fields of a record, where otherwise lies what happens to."""
+    if array.dtype.names is None:
+        return array
+    tidy = np.zeros(array.shape, array.dtype)  # zeros_like would leave what is between fields
+    for name in array.dtype.names:
+        tidy[name] = array[name]
+    return tidy
+
+
+#: Kinds of arrays: true/false values, numbers, dates, durations, text, and whatever else is plain.
+_KINDS = "biufMmUO"
+
+
+@dataclass(frozen=True)
+class NotSaved:
+    """What stands in the place of a parameter that a file cannot hold, such as a scorer.
+
+    Nothing that takes the parameter takes this: an estimator that was loaded cannot be fitted again
+    as if it had not been set.
+
+    Parameters
+    ----------
+    what : str
+        The type of the object that was there.
+    """
+
+    what: str
+
+    def __repr__(self) -> str:
+        return f"<not saved: {self.what}>"
+
+
+def encode(value: Any, *, strict: bool = False) -> Any:
+    """A value as JSON. Constraints that were built in Python become their text.
+
+    Parameters
+    ----------
+    value : object
+        Numbers, text, dates of numpy, arrays, lists, tuples and mappings.
+    strict : bool, default False
+        Whether anything else is an error; otherwise it is replaced by `NotSaved`.
+
+    Examples
+    --------
+    >>> encode(("yes", np.int64(1)))
+    {'tuple': ['yes', {'array': '<i8', 'shape': None, 'values': [1]}]}
+    >>> decode(encode(("yes", np.int64(1))))
+    ('yes', np.int64(1))
+    >>> decode(encode(print))
+    <not saved: builtins.builtin_function_or_method>
+    """
+    if isinstance(value, np.ndarray | np.generic) and _is_known(value.dtype):
+        array, kind = np.asarray(value), value.dtype.newbyteorder("<").str
+        # The width of text follows from the text.
+        numbers = array.view(np.int64) if array.dtype.kind in "Mm" else array
+        return {
+            "array": "U" if array.dtype.kind == "U" else kind,
+            "shape": None if isinstance(value, np.generic) else list(array.shape),
+            "values": [encode(each, strict=strict) for each in numbers.ravel().tolist()],
+        }
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if isfinite(value) else {"float": str(value)}
+    if isinstance(value, Expression | Statement):
+        return str(value)
+    if isinstance(value, Recipe):
+        return {"recipe": encode(astuple(value), strict=strict)}
+    if isinstance(value, NotSaved):
+        return {"not saved": value.what}
+    if type(value) in (list, tuple):
+        values = [encode(each, strict=strict) for each in value]
+        return values if isinstance(value, list) else {"tuple": values}
+    if type(value) is dict:
+        return {"dict": [[encode(each, strict=strict) for each in pair] for pair in value.items()]}
+    what = f"{type(value).__module__}.{type(value).__qualname__}"
+    if strict:
+        raise InputError(
+            f"a model is saved without pickle, and so with plain values only. Got {value!r}, of "
+            f"type {what}.",
+            hint="use text or numbers for classes.",
+        )
+    return {"not saved": what}
+
+
+def decode(document: Any) -> Any:
+    """A value from what `encode` made of it."""
+    try:
+        return _decode(document)
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError, MemoryError) as error:
+        raise InputError(
+            f"a value in it cannot be read ({error}).", hint="it was changed after it was saved."
+        ) from None
+
+
+def _decode(document: Any) -> Any:
+    if isinstance(document, list):
+        return [_decode(each) for each in document]
+    if not isinstance(document, dict):
+        return document
+    if document.keys() == {"array", "shape", "values"}:
+        return _array(document["array"], document["shape"], _decode(document["values"]))
+    ((tag, content),) = document.items()
+    if tag == "float":
+        return {"inf": np.inf, "-inf": -np.inf, "nan": np.nan}[content]
+    if tag == "tuple":
+        return tuple(_decode(content))
+    if tag == "dict":
+        return {_decode(key): _decode(value) for key, value in content}
+    if tag == "recipe":
+        return Recipe(*_decode(content))
+    if tag == "not saved":
+        return NotSaved(str(content))
+    raise KeyError(tag)
+
+
+def _array(kind: Any, shape: list[int] | None, values: list[Any]) -> Any:
+    if not isinstance(kind, str):
+        raise TypeError(f"{kind!r} is no kind of array")
+    dtype = np.dtype(kind)
+    if not _is_known(dtype) or (dtype.kind == "U" and kind != "U"):
+        raise ValueError(f"arrays of {kind!r} are not known")
+    if dtype.kind == "O":
+        array = np.empty(len(values), dtype=object)
+        for place, value in enumerate(values):
+            array[place] = value
+    else:
+        array = np.array(values, dtype=np.int64 if dtype.kind in "Mm" else dtype)
+        array = array.view(dtype) if dtype.kind in "Mm" else array
+    if shape is None:
+        (single,) = array
+        return single
+    return array.reshape(shape)
+
+
+def _is_known(dtype: np.dtype[Any]) -> bool:
+    # A number of more than 64 bits is none that Python or JSON has.
+    return dtype.kind in _KINDS and (dtype.kind in "UO" or dtype.itemsize <= 8)

@@ -1,0 +1,271 @@
+"""check: what can be known before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import prod
+from typing import NoReturn
+
+import numpy as np
+
+from elfair._version import __version__
+from elfair.certificate import Assumption
+from elfair.data import LoggedData
+from elfair.errors import ConstraintError, DataError, ElfairError
+from elfair.estimators.base import ELFEstimator
+from elfair.estimators.training import Fitting
+from elfair.fairness_test.assumptions import list_assumptions
+from elfair.language import Condition
+from elfair.planning import findings
+from elfair.planning.candidates import Halves, as_record, describe, require_foreseeable
+from elfair.planning.check_report import SCHEMA, CheckReport, Finding, GroupCheck, StatementCheck
+from elfair.planning.findings import of_columns
+from elfair.planning.forecast import FOLDS, Foreseen, foresee
+from elfair.search import Selection
+from elfair.search.families import ModuleFamily, is_module
+from elfair.statistics import impact_of
+from elfair.statistics.beyond_the_mean import settle
+from elfair.statistics.plan import Claim, Plan, conditions_of, read_constraints
+from elfair.types import Floats
+
+_ORDER = ("error", "warning", "note")
+
+
+def check(
+    estimator: ELFEstimator, data: LoggedData, *, left_out: LoggedData | None = None
+) -> CheckReport:
+    """Say what can be known of data and assumptions before anything is spent.
+
+    Of the held-out rows impacts and labels are never looked at, so that ``fit`` may follow, with
+    the constraints changed or not, at no cost in validity.
+
+    Parameters
+    ----------
+    estimator : ELFClassifier or ELFRegressor
+        What ``fit`` would be called on; it is not changed. Its ``random_state`` must be a whole
+        number, or else ``fit`` would make another split.
+    data : LoggedData
+        All rows. (For a regressor, a ContinuousData.)
+    left_out : LoggedData, optional
+        People who are not among them since their impact is missing; without ``impact``.
+
+    Returns
+    -------
+    CheckReport
+        With ``ok``, ``text()`` and ``to_json()``.
+
+    Examples
+    --------
+    >>> from elfair import ELFClassifier, LoggedData
+    >>> from elfair.populations import FosterCare
+    >>> population = FosterCare()
+    >>> log = population.sample(1000, seed=0)
+    >>> data = LoggedData(log.features, log.label, sensitive_features={"T": log.group},
+    ...                   decision=log.decision, propensity=log.propensity, impact=log.impact)
+    >>> report = check(ELFClassifier(population.constraints), data)
+    >>> report.ok, [statement.reach for statement in report.statements]
+    (True, ['likely', 'likely', 'likely'])
+    """
+    require_foreseeable(estimator, data)
+    refused: list[Finding] = []
+    try:
+        fitting = estimator.fitting(data)
+    except ConstraintError:
+        raise  # what was asked for makes no sense, whatever the data are
+    except DataError as error:
+        refused = [findings.refusal(error)]
+        claims = read_constraints(estimator.constraints, estimator.delta, data)
+        parameters, seed = estimator.get_params(deep=False), int(estimator.random_state)
+        fitting = Fitting(claims, parameters, seed, _no_search)
+    return _Check(fitting, Halves.of(data, fitting), left_out).report(refused)
+
+
+def _no_search(*_: object) -> NoReturn:
+    """Where ``fit`` would refuse the rows, nothing is searched for."""
+    raise AssertionError
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """The search on all candidate rows, and what it puts forward."""
+
+    selection: Selection
+    plan: Plan
+    rows: LoggedData
+    models: list[Floats]
+
+
+@dataclass(frozen=True)
+class _Check:
+    """One check."""
+
+    fitting: Fitting
+    halves: Halves
+    left_out: LoggedData | None
+
+    def report(self, refused: list[Finding]) -> CheckReport:
+        """Everything, with what ``fit`` would refuse."""
+        halves, prepared = self.halves, None
+        conditions = list(dict.fromkeys([None, *conditions_of(self.claims)]))
+        groups = [describe(given, halves, self.left_out, []) for given in conditions]
+        found = [*refused]
+        if self.claims:
+            found += findings.of_sizes(conditions, groups, halves.everyone, self.fitting.crossfit)
+        if not any(finding.severity == "error" for finding in found):
+            try:
+                prepared = self._prepared()
+            except ElfairError as error:
+                found.append(findings.refusal(error))
+        if prepared is not None:
+            models = prepared.models
+            groups = [describe(given, halves, self.left_out, models) for given in conditions]
+        statements = self._statements(prepared)
+        assumptions = self._assumptions(prepared, groups)
+        found += [
+            *findings.of_propensities(halves.everyone, groups),
+            *findings.of_missing_impact(halves.everyone, self.left_out, conditions),
+            *of_columns(halves.everyone, halves.candidate),
+            *findings.of_people(halves.everyone, self._impact_conditions),
+            *findings.of_statements(statements),
+            *findings.of_assumptions(assumptions),
+            *self._settings(),
+        ]
+        together = [s.together.chance for s in statements if s.together is not None]
+        return CheckReport(
+            schema=SCHEMA,
+            elfair_version=__version__,
+            n=halves.everyone.n,
+            n_candidate=halves.candidate.n,
+            n_held_out=halves.n_held_out,
+            n_left_out=0 if self.left_out is None else self.left_out.n,
+            split=self.fitting.parameters["split"] if self.claims else "none",
+            seed=self.fitting.seed,
+            groups=tuple(groups),
+            statements=statements,
+            chance=prod(together) if together and len(together) == len(statements) else None,
+            findings=tuple(sorted(found, key=lambda finding: _ORDER.index(finding.severity))),
+            assumptions=tuple(a for a in assumptions if a.status == "declared"),
+        )
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """What must hold."""
+        return self.fitting.claims
+
+    @property
+    def _impact_conditions(self) -> list[Condition | None]:
+        """Whom statements about an impact under the new model speak of."""
+        data = self.halves.everyone
+        means = [mean for claim in self.claims for mean in claim.means if not mean.logged]
+        found = [mean.given for mean in means if impact_of(mean, data) is not None]
+        return [*found, *(each.given for claim in self.claims for each in claim.statistics)]
+
+    def _prepared(self) -> _Prepared | None:
+        """The line-up that ``fit`` would test, where it can be foreseen."""
+        halves = self.halves
+        if not halves.candidate.n or not self.claims:
+            return None
+        selection, plan = halves.prepare(halves.candidate, self.fitting)
+        if isinstance(getattr(selection.task, "family", None), ModuleFamily):
+            plan.compile(halves.candidate)  # what cannot be tested is said now
+            return None
+        rows = selection.task.rows(halves.candidate)
+        line = selection.line_up(
+            rows, plan, halves.n_held_out, self.fitting.parameters["candidates"]
+        )
+        logged = line.policy.logged(rows)
+        ends = [line.thetas[0], *line.thetas[1:][-1:]]
+        free = [line.policy.free(theta, logged) for theta in ends]
+        settled = settle(plan, rows, free[0], halves.n_held_out)
+        weighted = any(part.weighted for claim in settled.compile(rows) for part in claim.parts)
+        return _Prepared(selection, settled, rows, free if weighted else [])
+
+    def _statements(self, prepared: _Prepared | None) -> tuple[StatementCheck, ...]:
+        foreseen: list[Foreseen] | list[None] = [None] * len(self.claims)
+        claims = self.claims
+        if prepared is not None:
+            claims = prepared.plan.claims
+            foreseen = self._foreseen(prepared) or [None] * len(claims)
+        return tuple(
+            StatementCheck(
+                constraint=claim.conjunct.parent,
+                statement=claim.conjunct.text,
+                delta=claim.delta,
+                rows=self._rows(claim),
+                alone=None if seen is None else seen.alone,
+                together=None if seen is None else seen.together,
+                reach="not foreseen" if seen is None else seen.reach,
+            )
+            for claim, seen in zip(claims, foreseen, strict=True)
+        )
+
+    def _rows(self, claim: Claim) -> int | None:
+        sizes = [self.halves.size(given).held_out for given in claim.conditions]
+        known = [size for size in sizes if size is not None]
+        return min(known) if known and len(known) == len(sizes) else None
+
+    def _foreseen(self, prepared: _Prepared) -> list[Foreseen] | None:
+        """None where a group is too small to be divided once more."""
+        candidate = self.halves.candidate
+        fold = np.random.default_rng(self.fitting.seed).permutation(candidate.n) % FOLDS
+        searches = []
+        try:
+            for k in range(FOLDS):
+                seen, unseen = (
+                    candidate.take(np.flatnonzero(rows)) for rows in (fold != k, fold == k)
+                )
+                selection, plan = self.halves.prepare(seen, self.fitting)
+                # Points and centres are those of the whole half: every fold tests the same.
+                settled = replace(plan, claims=prepared.plan.claims)
+                if plan.baselines.estimation.may_center:
+                    center = prepared.plan.baselines.estimation.center
+                    settled = settled.centred_at("mean" if center == "mean" else "range")
+                searches.append((selection, settled, selection.task.rows(seen), unseen))
+            whole = (prepared.selection, prepared.plan, prepared.rows)
+            return foresee(searches, whole, self.halves.n_held_out)
+        except DataError:
+            return None
+
+    def _assumptions(
+        self, prepared: _Prepared | None, groups: list[GroupCheck]
+    ) -> tuple[Assumption, ...]:
+        if prepared is None:
+            return ()
+        found = list_assumptions(
+            prepared.plan,
+            [as_record(group) for group in groups],
+            self.halves.everyone,
+            split=self.fitting.parameters["split"],
+            openings=1,
+        )
+        return (*found, *prepared.selection.task.assumptions())
+
+    def _settings(self) -> Iterator[Finding]:
+        """What the settings keep from being foreseen."""
+        if not self.claims:
+            yield Finding(
+                "warning", "nothing will be tested", "no constraint was given",
+                "name what must hold, such as \"E[impact | race == 'A'] >= 0\".",
+            )  # fmt: skip
+        elif self.fitting.crossfit:
+            yield Finding(
+                "note",
+                "nothing is foreseen of impacts",
+                "split='crossfit' tests every row, so that none may be looked at before",
+                "split='random' keeps a candidate half, which may.",
+            )
+        elif is_module(self.fitting.parameters.get("scorer")):
+            yield Finding(
+                "note",
+                "nothing is foreseen of a torch module",
+                "it would have to be trained several times over; rows and columns were looked at",
+                "check with scorer=None says what a linear model would reach.",
+            )
+        elif self.fitting.parameters["candidate_tuning"]:
+            yield Finding(
+                "note",
+                "candidate_tuning was left aside",
+                "what is foreseen is that of the settings as they are",
+                "fit tunes inside the candidate half; it may do a little better.",
+            )

@@ -1,0 +1,130 @@
+"""Files that are written whole or not at all.
+
+What is said of files that cannot be read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from pathlib import Path
+
+from elfair.errors import InputError
+
+
+def write_whole(path: str | os.PathLike[str], data: bytes | str) -> None:
+    """Write a file, or leave everything as it was.
+
+    The data go to a temporary name in the same folder, which takes the place of the file once they
+    are on the disk: whoever reads it, also after a crash, sees all of the old or all of the new.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file; its folder must exist. One that is there already is replaced.
+    data : bytes or str
+        What it is to hold; text is written as UTF-8, with line ends as they are.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_whole(Path(folder) / "report.txt", "no solution found")
+    ...     print(*(file.name for file in Path(folder).iterdir()))
+    report.txt
+    """
+    try:
+        content = data.encode() if isinstance(data, str) else data
+        target = Path(path).resolve()  # what a link leads to is replaced, not the link
+        if target.exists() and not target.is_file():
+            raise InputError(
+                f"'{path}' must be a file to be written. Got "
+                f"{'a folder' if target.is_dir() else 'something else'} of that name.",
+                hint="choose another name.",
+            )
+        _replace(target, content)
+    except (OSError, RuntimeError) as error:  # a loop of links is a RuntimeError
+        if isinstance(error, FileNotFoundError):
+            hint = "make its folder first."
+        else:
+            hint = "may you write there, and is there space on the disk?"
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"'{path}' could not be written: {reason}.", hint=hint) from None
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{str(path)!r} was to hold {error.object[error.start : error.end]!r}, which is no "
+            "text.",
+            hint="is there a file whose name is not UTF-8? Rename it.",
+        ) from None
+    except ValueError as error:  # a NUL in the name
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"{str(path)!r} cannot be the name of a file: {error}.", hint="choose another name."
+        ) from None
+
+
+def _replace(target: Path, content: bytes) -> None:
+    part = target.with_name(f".elfair-{secrets.token_hex(8)}.part")
+    try:
+        with part.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(target)
+    except BaseException:  # also when stopped by Ctrl-C
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise
+
+
+def unreadable(
+    path: str | os.PathLike[str],
+    error: Exception,
+    *,
+    hint: str = "may you read it, and the folder that it lies in?",
+) -> InputError:
+    """The error to raise where reading a file failed.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file, as the user named it.
+    error : Exception
+        What the system said.
+    hint : str, optional
+        The next step most likely to help.
+
+    Examples
+    --------
+    >>> print(unreadable("loans.csv", PermissionError(13, "Permission denied")))
+    'loans.csv' could not be read: Permission denied.
+    Hint: may you read it, and the folder that it lies in?
+    """
+    reason = getattr(error, "strerror", None) or error
+    return InputError(f"{str(path)!r} could not be read: {reason}.", hint=hint)
+
+
+def decoded(content: bytes, path: str | os.PathLike[str], *, hint: str) -> str:
+    """The text of a file, which must be UTF-8.
+
+    Parameters
+    ----------
+    content : bytes
+        The file.
+    path, hint
+        See `unreadable`.
+
+    Examples
+    --------
+    >>> decoded(b"title = 'Loans'", "study.toml", hint="is it a TOML file?")
+    "title = 'Loans'"
+    """
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{str(path)!r} must be text in UTF-8. Line {line} is not.", hint=hint
+        ) from None

@@ -1,0 +1,194 @@
+"""A document as one HTML page without scripts, or as a fragment for notebooks.
+
+A document as Markdown (CommonMark, with tables as GitHub has them).
+
+Pictures are left out: what they show is in the tables.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from elfair.report.blocks import (
+    Alarm,
+    Block,
+    Bullets,
+    Code,
+    Definitions,
+    Document,
+    Folded,
+    Inline,
+    Line,
+    Panels,
+    Paragraph,
+    Part,
+    Strips,
+    Table,
+    Verbatim,
+    parts,
+)
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+def page(document: Document) -> str:
+    """The whole report: everything it needs is inside.
+
+    Parameters
+    ----------
+    document : Document
+        The report.
+    """
+    return _templates().get_template("page.html").render(document=document) + "\n"
+
+
+def fragment(document: Document, shown: tuple[Block, ...]) -> str:
+    """The verdict and some blocks; its styles touch nothing else.
+
+    Parameters
+    ----------
+    document : Document
+        The report.
+    shown : tuple of Block
+        What follows the verdict.
+    """
+    return _templates().get_template("fragment.html").render(document=document, shown=shown)
+
+
+@cache
+def _templates() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("elfair.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["parts"] = parts
+    environment.filters["kind"] = lambda block: type(block).__name__
+    environment.tests["code"] = lambda part: isinstance(part, Code)
+    return environment
+
+
+#: What Markdown, or HTML inside it, would take for more than a character.
+SPECIAL = re.compile(r"([\\`*_\[\]<>&|#~!])")
+
+#: What at the beginning of a paragraph would be taken for the item of a list, or for a rule.
+LIST = re.compile(r"^(\d*)([-+=.)])(?=\s|\2|$)")
+
+
+def markdown(document: Document) -> str:
+    """The whole report.
+
+    Parameters
+    ----------
+    document : Document
+        The report.
+    """
+    pieces = [f"# {_text(document.verdict)}", _paragraph(document.title)]
+    if document.about:
+        pieces.append(_paragraph(" · ".join(document.about)))
+    pieces += _blocks(document.opening)
+    pieces += ["\n".join(f"- {_text(what)}: {_text(value)}" for value, what in document.facts)]
+    for section in document.sections:
+        pieces += [f"## {_text(section.title)}", *_blocks(section.blocks)]
+    return "\n\n".join(filter(None, pieces)) + "\n"
+
+
+def _blocks(blocks: tuple[Block, ...]) -> list[str]:
+    return [piece for block in blocks for piece in _block(block)]
+
+
+def _block(block: Block) -> list[str]:
+    match block:
+        case Paragraph():
+            return [_paragraph(block.line)]
+        case Bullets():
+            return ["\n".join(f"- {_line(item)}" for item in block.items)]
+        case Definitions():
+            return ["\n".join(f"- **{_line(term)}**: {_line(what)}" for term, what in block.items)]
+        case Verbatim():
+            return [_fenced(block.text)]
+        case Table():
+            return [f"*{_text(block.caption)}*", _table(block)]
+        case Alarm():
+            return [f"> **{_text(block.title)}**", *(f"> {p}" for p in _quoted(block))]
+        case Folded():
+            return _blocks(block.blocks)
+        case Part():
+            return [f"### {_line(block.title)}", *_blocks(block.blocks)]
+        case Strips() if any(strip.mark for strip in block.strips):
+            return [_strips(block)]
+        case Strips() | Panels():
+            return []
+
+
+def _strips(block: Strips) -> str:
+    """The numbers of a picture in words."""
+    return "\n".join(
+        f"- {_line(strip.name)}: {_text(', '.join(' '.join(each) for each in strip.numbers))}, "
+        f"**{_text(strip.mark)}**"
+        for strip in block.strips
+    )
+
+
+def _quoted(block: Alarm) -> list[str]:
+    return [piece.replace("\n", "\n> ") for piece in _blocks(block.blocks)]
+
+
+def _table(table: Table) -> str:
+    rule = ["---" if k < table.words else "---:" for k in range(len(table.headings))]
+    rows = [[_text(heading) for heading in table.headings], rule]
+    rows += [[_cell(cell) for cell in row] for row in table.rows]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _cell(cell: Line) -> str:
+    # Inside a table a bar ends the cell, even in code, unless a backslash stands before it.
+    return "".join(
+        _inline(part).replace("|", "\\|") if isinstance(part, Code) else _inline(part)
+        for part in parts(cell)
+    )
+
+
+def _paragraph(line: Line) -> str:
+    return LIST.sub(r"\1\\\2", _line(line).strip())
+
+
+def _line(line: Line) -> str:
+    return "".join(map(_inline, parts(line)))
+
+
+def _inline(part: Inline) -> str:
+    return _code(part.text) if isinstance(part, Code) else _text(part)
+
+
+def _text(text: str) -> str:
+    """Plain words, on one line, of which nothing is read as markup."""
+    return SPECIAL.sub(r"\\\1", _on_one_line(text))
+
+
+def _code(text: str) -> str:
+    """Code, on one line, between more backticks than it has in a row."""
+    text = _on_one_line(text)
+    ticks = "`" * (_longest_run(text) + 1)
+    space = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{ticks}{space}{text}{space}{ticks}" if text else ""
+
+
+def _on_one_line(text: str) -> str:
+    return re.sub(r"\s+", " ", text)
+
+
+def _fenced(text: str) -> str:
+    fence = "`" * max(3, _longest_run(text) + 1)
+    return f"{fence}\n{text.rstrip()}\n{fence}"
+
+
+def _longest_run(text: str) -> int:
+    return max(map(len, re.findall("`+", text)), default=0)

@@ -1,0 +1,389 @@
+"""Where the constant of the paired form goes, when a finite-sample bound may have it anywhere.
+
+E[I | c] = k + E[w (I - k) | c] for every constant k. With only the impact's range declared, a
+finite-sample bound needs k at an end of it: only then is one end of a row known whatever the
+weights are. With the largest weight declared as well, both ends are known for any k. The mean then
+leaves the least spread, and the end of the range the shorter rows; which of them gives the tighter
+bound depends on weights, rows and bound. So both are tried on rows that are not tested, under the
+policy that will be.
+
+Statistics beyond the mean, brought back to averages by points chosen on candidate rows.
+
+Each is the best value, over some point, of something that is linear in averages:
+
+* quantile_a >= v where P(I < v) <= a, and quantile_a <= v where P(I > v) <= 1 - a;
+* CVaR_a >= v - E[max(v - I, 0)] / a for every v, with equality at the quantile (Rockafellar and
+  Uryasev 2000);
+* CVaR_a <= u where E[I - u; I <= v] <= 0 for some v with P(I <= v) >= a;
+* var <= E[(I - m)^2] for every m, with equality at the mean; the difference is (E[I] - m)^2.
+
+So a bound needs no band around the whole distribution, which would have to be right everywhere at
+once: one average at one point, at the full delta. *Any* point is valid as long as the tested rows
+had no part in it; on candidate rows, under the policy that will be tested, a good one is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf, log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from elfair.data import LoggedData
+from elfair.language import (
+    AtMost,
+    ConditionalValueAtRisk,
+    Deficit,
+    Expression,
+    LowerTail,
+    Mean,
+    Number,
+    Quantile,
+    Squared,
+    Statistic,
+    Threshold,
+    conjuncts,
+    linear_form,
+    point_at,
+    substitute,
+)
+from elfair.language.intervals import ABOVE, Formula, needs
+from elfair.statistics import (
+    Baselines,
+    Estimation,
+    asks_for_cost,
+    compile_form,
+    impact_of,
+    mean_part,
+)
+from elfair.statistics.decisions import decisions_of
+from elfair.statistics.plan import Claim, Plan, Tail
+from elfair.types import Floats
+
+#: The logarithm that stands for a bound without end.
+LARGEST = 1e3
+
+
+def centred(plan: Plan, data: LoggedData, free: Floats, n_test: int) -> Plan:
+    """The plan with its constants where the bounds promise to be tightest.
+
+    Parameters
+    ----------
+    plan : Plan
+        What is to be tested.
+    data : LoggedData
+        Rows that are not tested.
+    free : ndarray of shape (channels, n)
+        The policy that will be tested, on these rows.
+    n_test : int
+        On how many rows it will be.
+
+    Returns
+    -------
+    Plan
+        The same plan where there is nothing to choose.
+    """
+    means = [mean for claim in plan.claims for mean in claim.means]
+    weighted = any(impact_of(mean, data) is not None for mean in means)
+    if not (weighted and plan.baselines.estimation.may_center):
+        return plan
+    options = [plan.centred_at("range"), plan.centred_at("mean")]
+    ratio = n_test / max(1, data.n)
+    return min(options, key=lambda option: _width(option, data, free, ratio))
+
+
+def _width(plan: Plan, data: LoggedData, free: Floats, ratio: float) -> float:
+    """How wide the bounds promise to be, all tails together."""
+    tails = [tail for claim in plan.compile(data) for tail in claim.tails]
+    return sum(_log_width(tail, free, ratio) for tail in tails)
+
+
+def _log_width(tail: Tail, free: Floats, ratio: float) -> float:
+    values = [part.rows.exact_values(free) for part in tail.parts]
+    samples = tail.samples(values, [float(row.std(ddof=1)) or None for row in values])
+    sizes = [ratio * row.size for row in values]
+    upper, _ = tail.bound.predict(samples, tail.delta, sizes, disjoint=tail.disjoint)
+    width = upper - sum(float(row.mean()) for row in values)
+    if width == inf:
+        return LARGEST
+    return log(width) if width > 0 else 0.0
+
+
+#: Digits of a point that is not dictated by the constraint: enough to be near the best one.
+DIGITS = 6
+#: How many standard errors between a side condition and its limit are looked through.
+MOST_ERRORS = 8.0
+#: What rounding may leave over of numbers that were shared out, as a share of them.
+ROUNDING = 1e-11
+
+
+def settle(plan: Plan, data: LoggedData, free: Floats, n_test: int) -> Plan:
+    """The plan with every statistic beyond the mean brought back to averages, and with constants
+    where they are best.
+
+    Parameters
+    ----------
+    plan : Plan
+        What is to be tested.
+    data : LoggedData
+        Rows that are not tested.
+    free : ndarray of shape (channels, n)
+        The policy that will be tested, on these rows.
+    n_test : int
+        On how many rows it will be.
+
+    Returns
+    -------
+    Plan
+        The same plan where there is nothing to choose.
+    """
+    if plan.is_settled:
+        return plan
+    claims: list[Claim] = []
+    for claim in plan.claims:
+        if claim.statistics:
+            claims += _Settling(plan, claim, data, free, n_test / max(1, data.n)).claims()
+        else:
+            claims.append(claim)
+    if plan.statistics:
+        plan = replace(plan, claims=tuple(claims))
+    return centred(plan, data, free, n_test)
+
+
+class _Stood(NamedTuple):
+    """What stands in for a statistic, and what must hold for it to be on the needed side."""
+
+    stand_in: Expression
+    conditions: tuple[AtMost, ...] = ()
+
+
+@dataclass
+class _Settling:
+    """One claim, and the rows on which its points are chosen."""
+
+    plan: Plan
+    claim: Claim
+    data: LoggedData
+    free: Floats
+    test_ratio: float
+
+    def claims(self) -> list[Claim]:
+        """The claims about averages that together say what the claim says, or more."""
+        traded = [s for s in self._sides if self._is_traded(s)]
+        stood = {s: self._own(s) for s in self._sides if s not in traded}
+        numbers: dict[Statistic, float] = {}
+        if traded:
+            # Numbers stand in for these: the easier that each is on its side of its number, the
+            # harder what is left of the claim. All of them are to be equally easy.
+            low, high = -MOST_ERRORS, MOST_ERRORS
+            for _ in range(30):
+                middle = (low + high) / 2
+                at = stood | {s: self._beside(s, self._number(s, middle)) for s in traded}
+                low, high = (middle, high) if self._holds(at, middle) else (low, middle)
+            numbers = self._used_up(stood, {s: self._number(s, low) for s in traded})
+            stood |= {s: self._beside(s, numbers[s], errors=low) for s in traded}
+        statements = [condition for each in stood.values() for condition in each.conditions]
+        left = linear_form(main := self._main(stood))
+        if left.terms:
+            statements.append(AtMost(main, Number(0.0)))
+        whole = self.claim.conjunct
+        claims = [
+            Claim(replace(each, parent=whole.parent, source=whole.source), self.claim.delta, True)
+            for statement in statements
+            for each in conjuncts(statement)
+        ]
+        # Only where numbers add up can rounding leave something over: inside an either/or, a number
+        # of another scale must not hide that none of them is reached.
+        weights = {node: weight for weight, node in whole.form.terms}
+        size = sum(abs(weights.get(s, 0.0) * number) for s, number in numbers.items())
+        if not left.terms and left.constant > ROUNDING * size:
+            # No numbers within reach say what the claim says: then it cannot pass.
+            claims.append(replace(self.claim, conjunct=replace(whole, form=left)))
+        return claims
+
+    @cached_property
+    def _sides(self) -> dict[Statistic, int]:
+        sides: dict[Statistic, int] = {}
+        for node, side in needs(self.claim.conjunct.form):
+            if isinstance(node, Statistic) and sides.setdefault(node, side) != side:
+                raise point_at(
+                    f"'{node}' is needed from above and from below at once here, which is not "
+                    "supported.",
+                    node.span,
+                    "multiply out, or split the constraint in two.",
+                )
+        return sides
+
+    def _is_traded(self, statistic: Statistic) -> bool:
+        from_above = self._sides[statistic] == ABOVE
+        cvar = isinstance(statistic, ConditionalValueAtRisk)
+        return isinstance(statistic, Quantile) or (cvar and from_above)
+
+    # -- what stands in -------------------------------------------------------------------------
+
+    def _own(self, statistic: Statistic) -> _Stood:
+        """Averages at the point that is best whatever the rest of the claim is."""
+        of, given = statistic.of, statistic.given
+        values, weights = self._sorted(statistic)
+        total = float(weights.sum()) or 1.0
+        if isinstance(statistic, ConditionalValueAtRisk):
+            reached = int(np.searchsorted(np.cumsum(weights), statistic.share * total))
+            point = _rounded(float(values[min(reached, values.size - 1)]))
+            return _Stood(point - Mean(Deficit(of, point), given) / statistic.share)
+        point = _rounded(float(values @ weights) / total)
+        square: Expression = Mean(Squared(of, point), given)
+        if self._sides[statistic] != ABOVE:
+            square = square - (Mean(of, given) - point) * (Mean(of, given) - point)
+        return _Stood(square)
+
+    def _beside(self, statistic: Statistic, number: float, errors: float = 0.0) -> _Stood:
+        """A number, and the conditions under which the statistic is on its side of it."""
+        of, given = statistic.of, statistic.given
+        assert isinstance(statistic, Quantile | ConditionalValueAtRisk)
+        if self._sides[statistic] != ABOVE:
+            below = Mean(Threshold(of, number, "<"), given)
+            return _Stood(Number(number), (below <= statistic.share,))
+        most = round(1 - statistic.share, 12)
+        if isinstance(statistic, Quantile):
+            return _Stood(Number(number), (Mean(Threshold(of, number, ">"), given) <= most,))
+        point = self._edge(statistic, errors)
+        return _Stood(
+            Number(number),
+            (
+                Mean(Threshold(of, point, ">"), given) <= most,
+                Mean(LowerTail(of, point, number), given) <= 0,
+            ),
+        )
+
+    # -- numbers --------------------------------------------------------------------------------
+
+    def _number(self, statistic: Statistic, errors: float) -> float:
+        """The tightest number of which the rows say, by so many standard errors more than the test
+        asks for, that the statistic is on its side.
+        """
+        edge = self._edge(statistic, errors)
+        if isinstance(statistic, Quantile):
+            return edge
+        values, weights = self._sorted(statistic)
+        inside = np.where(values <= edge, weights, 0.0)
+        margin = self._margin(values.size, errors)
+        low, high = float(values[0]), float(values[-1])
+        for _ in range(40):
+            middle = (low + high) / 2
+            rows = inside * (values - middle)
+            met = float(rows.mean() + rows.std() * margin) <= 0
+            low, high = (low, middle) if met else (middle, high)
+        return _rounded(high)
+
+    def _edge(self, statistic: Statistic, errors: float) -> float:
+        """The same for the quantile that a statistic is about."""
+        assert isinstance(statistic, Quantile | ConditionalValueAtRisk)
+        values, weights = self._sorted(statistic)
+        n, share = values.size, statistic.share
+        if self._sides[statistic] == ABOVE:
+            share, values, weights = 1 - share, values[::-1], weights[::-1]
+        first = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+        # For each distinct value, the weight strictly beyond it.
+        beyond, squares = (np.append(0.0, np.cumsum(of))[first] / n for of in (weights, weights**2))
+        spread = np.sqrt(np.maximum(squares - beyond**2, 0.0))
+        met = beyond + spread * self._margin(n, errors) <= share * float(weights.mean() or 1.0)
+        tightest: int = np.flatnonzero(met)[-1] if met.any() else 0
+        return _rounded(float(values[first[tightest]]))
+
+    def _margin(self, n: int, errors: float) -> float:
+        """What the bound and that much luck add to a mean, in spreads of one of n rows."""
+        tested = max(1.0, n * self.test_ratio)
+        return float(ndtri(1 - self.claim.delta)) / sqrt(tested) + errors * sqrt(1 / tested + 1 / n)
+
+    def _sorted(self, statistic: Statistic) -> tuple[Floats, Floats]:
+        """The impacts inside the condition in order, and their weights."""
+        if statistic not in self._in_order:
+            self._in_order[statistic] = in_order(statistic, self.data, self.free)
+        return self._in_order[statistic]
+
+    @cached_property
+    def _in_order(self) -> dict[Statistic, tuple[Floats, Floats]]:
+        return {}
+
+    # -- what is left ---------------------------------------------------------------------------
+
+    def _main(self, stood: Mapping[Statistic, _Stood]) -> Expression:
+        return substitute(
+            self.claim.conjunct.form.expression, {s: each.stand_in for s, each in stood.items()}
+        )
+
+    def _holds(self, stood: Mapping[Statistic, _Stood], errors: float) -> bool:
+        """Whether what is left of the claim would hold by as many standard errors."""
+        main = linear_form(self._main(stood))
+        if not main.terms:
+            return main.constant <= 0
+        formula = Formula(main)
+        uppers = []
+        for tail in formula.tails:
+            parts = compile_form(tail, self.data, self.plan.baselines, self.plan.logged_averages)
+            values = [part.rows.values(self.free) for part in parts]
+            margins = [row.std() * self._margin(row.size, errors) for row in values]
+            uppers.append(float(sum(row.mean() for row in values) + np.hypot.reduce(margins)))
+        return formula.upper(uppers)[0] <= 0
+
+    def _used_up(
+        self, stood: Mapping[Statistic, _Stood], numbers: dict[Statistic, float]
+    ) -> dict[Statistic, float]:
+        """Where only numbers are left of the claim, what they leave over is shared out."""
+        beside = {s: _Stood(Number(number)) for s, number in numbers.items()}
+        main = linear_form(self._main({**stood, **beside}))
+        weights = {node: weight for weight, node in self.claim.conjunct.form.terms}
+        if main.terms or not set(numbers) <= set(weights):
+            return numbers
+        each = -main.constant / len(numbers)
+        if len(numbers) == 1:  # then it is the constraint's own number, to the last digit
+            nothing = {s: _Stood(Number(0.0)) for s in numbers}
+            rest = linear_form(self._main({**stood, **nothing})).constant
+            return {s: -rest / weights[s] for s in numbers}
+        return {s: _rounded(number + each / weights[s], 12) for s, number in numbers.items()}
+
+
+def in_order(statistic: Statistic, data: LoggedData, free: Floats | None) -> tuple[Floats, Floats]:
+    """The impacts that a statistic is about, in order, and the importance weights of their rows.
+
+    Parameters
+    ----------
+    statistic : Statistic
+        What is asked of an impact.
+    data : LoggedData
+        The rows.
+    free : ndarray of shape (channels, n), optional
+        The policy; the behaviour model where it is None.
+
+    Examples
+    --------
+    >>> from elfair.language import col, median
+    >>> data = LoggedData([[1.0], [2.0], [1.0]], decision=[0, 1, 1], propensity=[0.5, 0.5, 0.5],
+    ...                   impact=[3.0, 1.0, 2.0])
+    >>> in_order(median("impact", given=col("x0") == 1), data, np.array([[0.75, 0.5, 0.75]]))
+    (array([2., 3.]), array([1.5, 0.5]))
+    """
+    mean = Mean(statistic.of, statistic.given, span=statistic.span)
+    if asks_for_cost(mean, data):
+        raise point_at(
+            f"'{statistic}' asks for the distribution of the cost, of which only the mean is known "
+            "to be an average.",
+            statistic.span,
+            "ask for E[cost], or pass the cost that was seen as an impact.",
+        )
+    # Says what is missing: rows inside the condition, decisions, propensities.
+    index = mean_part(mean, data, Baselines(Estimation(), data)).rows.index
+    impact = impact_of(mean, data)
+    assert impact is not None
+    values = impact.values(data)[index]
+    weights = np.ones(data.n) if free is None else decisions_of(data).weights(free)
+    order = np.argsort(values, kind="stable")
+    return values[order], weights[index][order]
+
+
+def _rounded(value: float, digits: int = DIGITS) -> float:
+    return float(f"{value:.{digits}g}")

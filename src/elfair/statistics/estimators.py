@@ -1,0 +1,356 @@
+"""What is taken out of the impact before it is weighted: nothing, a constant, or a model of it.
+
+All three estimators are one: E[I^pi | c] = E[ sum_a pi(a) q(a) + w (I - q(D)) | c ] for any q that
+the tested rows had no part in. Plain importance sampling has q = 0, the paired form a constant k,
+and the doubly robust form a regression of the impact on features, groups and decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from elfair.data import ContinuousData, LoggedData
+from elfair.data.columns import Array, is_missing
+from elfair.errors import InputError
+from elfair.language import Condition, holds
+from elfair.statistics.impacts import Impact
+from elfair.types import Floats
+
+Estimator = Literal["is", "paired", "dr"]
+
+#: A sensitive column with more values than this has no part in the outcome model.
+MOST_GROUPS = 20
+
+
+@dataclass(frozen=True)
+class Estimation:
+    """How impacts are estimated, and what was declared about them.
+
+    Parameters
+    ----------
+    estimator : {"is", "paired", "dr"}
+        Plain importance sampling, the paired difference, or doubly robust.
+    center : {"auto", "range", "mean"}
+        The constant of the paired form: the end of the declared range ("range") or the mean of
+        candidate rows ("mean"). "auto" is the first where a range is declared and else the second;
+        under a finite-sample bound with the largest weight declared as well, whichever promises the
+        tighter bounds.
+    ranges : mapping of str to (float, float)
+        The declared range of each impact that has one.
+    largest_weight : float
+        1 / (smallest behaviour probability), declared; infinite if nothing was declared.
+    outcome_model : scikit-learn regressor, optional
+        What the doubly robust form fits; ridge regression unless given.
+    finite_sample : bool
+        Whether the bound holds for every number of rows.
+
+    Examples
+    --------
+    >>> Estimation().estimator
+    'paired'
+    """
+
+    estimator: Estimator = "paired"
+    center: Literal["auto", "range", "mean"] = "auto"
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    largest_weight: float = np.inf
+    outcome_model: Any = None
+    finite_sample: bool = False
+
+    def __post_init__(self) -> None:
+        for name, allowed in (
+            ("estimator", ("is", "paired", "dr")),
+            ("center", ("auto", "range", "mean")),
+        ):
+            if (got := getattr(self, name)) not in allowed:
+                raise InputError(
+                    f"{name} must be one of {', '.join(map(repr, allowed))}. Got {got!r} instead.",
+                    hint=f"{allowed[0 if name == 'center' else 1]!r} is the default.",
+                )
+        if self.outcome_model is not None and not hasattr(self.outcome_model, "predict"):
+            raise InputError(
+                f"outcome_model must be a scikit-learn regressor. Got {self.outcome_model!r}.",
+                hint="leave it out for ridge regression.",
+            )
+        if self.center == "range" and not self.ranges:
+            raise InputError(
+                "center='range' needs a declared range of the impact.",
+                hint="declare impact_range=(low, high).",
+            )
+
+    def learns_from(self, impact: Impact) -> bool:
+        """Whether the baseline of an impact is learnt from rows that are then not tested."""
+        if self.estimator == "dr" or self.may_center:
+            return True
+        return self.estimator == "paired" and not self.at_range_end(impact)
+
+    @property
+    def may_center(self) -> bool:
+        """Whether there is a choice: a finite-sample bound knows both ends of a row wherever the
+        constant is. See `elfair.statistics.beyond_the_mean`.
+        """
+        known = self.finite_sample and bool(self.ranges) and bool(np.isfinite(self.largest_weight))
+        return known and self.center == "auto" and self.estimator == "paired"
+
+    def at_range_end(self, impact: Impact) -> bool:
+        """Whether the constant sits at an end of the impact's range."""
+        known = bool(np.isfinite(impact.ends(self.ranges)).all())
+        return known and self.center != "mean"
+
+
+class Baselines:
+    """The baselines q of all impacts, learnt from candidate rows when they are first asked for.
+
+    Parameters
+    ----------
+    estimation : Estimation
+        How impacts are estimated.
+    candidate : LoggedData
+        Rows that are not tested.
+    personal : bool, default False
+        See `QuadraticModel`.
+
+    Examples
+    --------
+    >>> data = LoggedData([[0.0], [1.0]], [0, 1], decision=[0, 1], impact=[2.0, 4.0])
+    >>> Baselines(Estimation(), data).constant(Impact("impact"), None, sign=-1)
+    3.0
+    >>> known = Estimation(ranges={"impact": (0, 9)})
+    >>> Baselines(known, data).constant(Impact("impact"), None, sign=-1)
+    0.0
+    """
+
+    def __init__(
+        self, estimation: Estimation, candidate: LoggedData, *, personal: bool = False
+    ) -> None:
+        self.estimation = estimation
+        self._personal = personal
+        self._candidate = candidate
+        self._means: dict[tuple[Impact, Condition | None], float] = {}
+        self._models: dict[Impact, OutcomeModel | QuadraticModel] = {}
+
+    def constant(self, impact: Impact, given: Condition | None, sign: float) -> float:
+        """The constant k for E[impact | given], where it enters g with the given sign.
+
+        At an end of the range: the low one where a large impact is good (g falls with it), so that
+        w (I - k) is never negative and no weight, however large, makes the bound err.
+        """
+        if self.estimation.at_range_end(impact):
+            low, high = impact.ends(self.estimation.ranges)
+            return float(low if sign < 0 else high)
+        if self.estimation.estimator == "is":
+            return 0.0
+        if (impact, given) not in self._means:
+            values = impact.values(self._candidate)[holds(given, self._candidate)]
+            self._means[impact, given] = float(values.mean()) if values.size else 0.0
+        return self._means[impact, given]
+
+    def centred_at(self, center: Literal["range", "mean"]) -> Baselines:
+        """The same with constants in one place."""
+        return Baselines(replace(self.estimation, center=center), self._candidate)
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        """What the outcome models see of a row."""
+        return Encoding.learn(self._candidate)
+
+    def model(self, impact: Impact) -> Any:
+        """The regression of an impact on features, groups and decision; what its ``of`` gives,
+        `elfair.statistics.decisions` can read.
+        """
+        if impact not in self._models:
+            self._models[impact] = self._fitted(impact)
+        return self._models[impact]
+
+    def _fitted(self, impact: Impact) -> OutcomeModel | QuadraticModel:
+        data, regressor = self._candidate, self.estimation.outcome_model
+        if not isinstance(data, ContinuousData):
+            limits = impact.ends(self.estimation.ranges)
+            return OutcomeModel.fit(data, impact, self.encoding, regressor, limits)
+        if regressor is not None:
+            raise InputError(
+                "outcome_model must be quadratic in a decision that is a number. "
+                f"Got {regressor!r}.",
+                hint="leave it out for a quadratic ridge regression.",
+            )
+        return QuadraticModel.fit(data, impact, self.encoding, self._personal)
+
+
+@dataclass(frozen=True)
+class OutcomeModel:
+    """q(x, a): the expected impact of each decision, one regression for each.
+
+    Sensitive features take part although the policy may not see them: the baseline only has to
+    predict, and each of its values is known for a logged row before the decision is.
+    """
+
+    encoding: Encoding
+    regressions: list[Any]
+    range: tuple[float, float]
+
+    @classmethod
+    def fit(
+        cls,
+        data: LoggedData,
+        impact: Impact,
+        encoding: Encoding,
+        regressor: Any,
+        limits: tuple[float, float],
+    ) -> OutcomeModel:
+        """Fit on candidate rows, the rows of each decision apart."""
+        from sklearn.base import clone
+
+        inputs, values = encoding.of(data), impact.values(data)
+        assert data.decision_index is not None
+        regressions: list[Any] = []
+        for a in range(data.classes.size):
+            taken = data.decision_index == a
+            if taken.sum() < 2:  # nothing to learn from: the overall mean
+                regressions.append(Ridge(float(values.mean()), np.zeros(inputs.shape[1])))
+            elif regressor is None:
+                regressions.append(Ridge.fit(inputs[taken], values[taken]))
+            else:
+                regressions.append(clone(regressor).fit(inputs[taken], values[taken]))
+        return cls(encoding, regressions, limits)
+
+    def of(self, data: LoggedData) -> Floats:
+        """The expected impact of every decision, of shape (classes, n), inside the range."""
+        inputs = self.encoding.of(data)
+        predicted = np.array([regression.predict(inputs) for regression in self.regressions])
+        return np.asarray(np.clip(predicted, *self.range))
+
+
+@dataclass(frozen=True)
+class QuadraticModel:
+    """q(x, d), quadratic in a decision d that is a number: f_0(x) + f_1(x) d + f_2(x) d^2.
+
+    Of such a function the expectation under any policy is affine in the policy's mean and mean
+    square, and so are the rows of the doubly robust form. f_0 is linear in features and groups, f_1
+    and f_2 in groups alone: with all features in each of them a few hundred rows are fitted too
+    well, and the search trusts residuals that are too small. Only where the question is which
+    decision is best for whom, f_1 has to be linear in features too (``personal``).
+    """
+
+    encoding: Encoding
+    center: float
+    scale: float
+    regression: Ridge
+    personal: bool = False
+
+    @classmethod
+    def fit(
+        cls, data: ContinuousData, impact: Impact, encoding: Encoding, personal: bool = False
+    ) -> QuadraticModel:
+        """Fit on candidate rows, by ridge regression on the decision standardised."""
+        assert data.decision is not None
+        center, scale = float(data.decision.mean()), float(data.decision.std()) or 1.0
+        powers = cls.powers(data.decision, center, scale)
+        inputs = np.column_stack(cls.blocks(encoding, encoding.of(data), *powers, personal))
+        regression = Ridge.fit(inputs, impact.values(data))
+        return cls(encoding, center, scale, regression, personal)
+
+    @staticmethod
+    def powers(decision: Floats, center: float, scale: float) -> tuple[Floats, Floats]:
+        """A decision and its square, standardised."""
+        away = (decision - center) / scale
+        return away, away**2
+
+    @staticmethod
+    def blocks(
+        encoding: Encoding, known: Floats, first: Floats, second: Floats, personal: bool
+    ) -> tuple[Floats, Floats, Floats]:
+        """The design matrix, from what is known of people and the powers of the decision, cut by
+        power: linear in the powers, so that it also takes their expectations.
+        """
+        groups = encoding.groups_in(known)
+        people = np.column_stack([np.ones(len(known)), known]) if personal else groups
+        return known, first[:, None] * people, second[:, None] * groups
+
+    def inputs(self, known: Floats, first: Floats, second: Floats) -> Floats:
+        """The design matrix of this model."""
+        return np.column_stack(self.blocks(self.encoding, known, first, second, self.personal))
+
+    def of(self, data: LoggedData) -> Floats:
+        """The coefficients f_0, f_1 and f_2 of each row, of shape (3, n)."""
+        one = np.ones(data.n)
+        blocks = self.blocks(self.encoding, self.encoding.of(data), one, one, self.personal)
+        ends = np.cumsum([block.shape[1] for block in blocks[:-1]])
+        by = np.split(self.regression.coefficients, ends)
+        zeroth, first, second = (block @ each for block, each in zip(blocks, by, strict=True))
+        zeroth = self.regression.intercept + zeroth
+        first, second = first / self.scale, second / self.scale**2
+        return np.array(
+            [
+                zeroth - self.center * first + self.center**2 * second,
+                first - 2 * self.center * second,
+                second,
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """Least squares on standardised inputs with one pseudo-observation against each of them."""
+
+    intercept: float
+    coefficients: Floats
+
+    @classmethod
+    def fit(cls, inputs: Floats, values: Floats) -> Ridge:
+        """Solve the normal equations."""
+        center, level = inputs.mean(axis=0), float(values.mean())
+        away = inputs - center
+        gram = away.T @ away + np.eye(inputs.shape[1])
+        coefficients = np.linalg.solve(gram, away.T @ (values - level))
+        return cls(float(level - center @ coefficients), coefficients)
+
+    def predict(self, inputs: Floats) -> Floats:
+        """The linear prediction."""
+        return np.asarray(inputs @ self.coefficients + self.intercept)
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """Features standardised, sensitive columns as indicators of the values seen in training."""
+
+    center: Floats
+    scale: Floats
+    groups: dict[str, Array]
+
+    @classmethod
+    def learn(cls, data: LoggedData) -> Encoding:
+        """From candidate rows."""
+        scale = data.features.std(axis=0)
+        groups = {}
+        for name, column in data.sensitive.items():
+            known = column[~is_missing(column)]
+            values = np.array(sorted(set(known.tolist()), key=str), dtype=column.dtype)
+            if len(values) <= MOST_GROUPS:
+                groups[name] = values[1:]
+        return cls(data.features.mean(axis=0), np.where(scale > 0, scale, 1.0), groups)
+
+    def of(self, data: LoggedData) -> Floats:
+        """The design matrix."""
+        standardised = (data.features - self.center) / self.scale
+        indicators = [
+            np.asarray(data.sensitive[name] == value, dtype=np.float64)
+            for name, values in self.groups.items()
+            for value in values
+        ]
+        return np.column_stack([standardised, *indicators])
+
+    def names(self, data: LoggedData) -> list[str]:
+        """What the columns of the design matrix are about."""
+        groups = [
+            f"{name} == {value!r}" for name, of in self.groups.items() for value in of.tolist()
+        ]
+        return [*(f"'{name}'" for name in data.feature_names), *groups]
+
+    def groups_in(self, known: Floats) -> Floats:
+        """Of what `of` gives, the indicators of groups, and a column of ones before them."""
+        return np.column_stack([np.ones(len(known)), known[:, self.center.size :]])

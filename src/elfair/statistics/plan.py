@@ -1,0 +1,379 @@
+"""The plan of a fairness test: claims, their rows, and the bound on each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elfair.bounds import Bound, Sample
+from elfair.data import LoggedData
+from elfair.data.propensities import Misfit, misfit, require_taken
+from elfair.errors import BoundError, InputError
+from elfair.language import (
+    Condition,
+    Conjunct,
+    Linear,
+    Mean,
+    Statement,
+    Statistic,
+    are_disjoint,
+    conjuncts,
+    find,
+    point_at,
+)
+from elfair.language.intervals import Formula
+from elfair.language.recipes import Recipe
+from elfair.statistics import Baselines, Part, compile_form, impact_of, is_decided, logged_average
+from elfair.types import Floats
+
+Constraint: TypeAlias = str | Statement | Recipe
+
+#: 0.7 + 0.2 + 0.1 is below 1 by rounding alone.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One one-sided statement g <= 0 and the probability with which its test may err.
+
+    Parameters
+    ----------
+    conjunct : Conjunct
+        The statement.
+    delta : float
+        Inherited from the constraint that it is part of.
+    stands_in : bool, default False
+        Whether it stands in for a statistic beyond the mean, at a point that was chosen on
+        candidate rows: it may then be out of reach where the statistic is not.
+    """
+
+    conjunct: Conjunct
+    delta: float
+    stands_in: bool = False
+
+    @cached_property
+    def means(self) -> tuple[Mean, ...]:
+        """The averages that it speaks of."""
+        return find(self.conjunct.form.expression, Mean)
+
+    @cached_property
+    def statistics(self) -> tuple[Statistic, ...]:
+        """What it asks of an impact beyond averages."""
+        return find(self.conjunct.form.expression, Statistic)
+
+    @cached_property
+    def conditions(self) -> tuple[Condition | None, ...]:
+        """Whom it speaks of."""
+        of_means = [mean.given for mean in self.means]
+        return tuple(dict.fromkeys([*of_means, *(each.given for each in self.statistics)]))
+
+
+def conditions_of(claims: Sequence[Claim]) -> tuple[Condition | None, ...]:
+    """Whom some claims speak of, each once.
+
+    Examples
+    --------
+    >>> claims = read_constraints(["PR[age > 30] <= 0.5", "accuracy >= 0.7"], 0.1)
+    >>> [str(given) for given in conditions_of(claims)]
+    ['age > 30', 'None']
+    """
+    return tuple(dict.fromkeys(given for claim in claims for given in claim.conditions))
+
+
+def read_constraints(
+    constraints: Constraint | Sequence[Constraint],
+    delta: float | Sequence[float],
+    data: LoggedData | None = None,
+) -> tuple[Claim, ...]:
+    """All the one-sided statements of one or several constraints, each with its delta.
+
+    Parameters
+    ----------
+    constraints : str, Statement, Recipe or a sequence of them
+        Text, trees or recipes.
+    delta : float or sequence of float
+        One for all, or one for each constraint.
+    data : LoggedData, optional
+        What recipes take their groups and classes from.
+
+    Returns
+    -------
+    tuple of Claim
+
+    Examples
+    --------
+    >>> for claim in read_constraints(["abs(PR[T == 0] - PR[T == 1]) <= 0.1", "accuracy >= 0.8"],
+    ...                               delta=[0.1, 0.05]):
+    ...     print(claim.delta, claim.conjunct.text)
+    0.1 PR[T == 0] - PR[T == 1] <= 0.1
+    0.1 PR[T == 1] - PR[T == 0] <= 0.1
+    0.05 accuracy >= 0.8
+    """
+    texts = _items(constraints)
+    if texts is None:
+        texts = [constraints]
+    deltas = _items(delta)
+    if deltas is None:
+        deltas = [delta] * len(texts)
+    if len(deltas) != len(texts):
+        raise InputError(
+            f"delta must be one number, or one for each constraint. Got {len(deltas)} for "
+            f"{len(texts)} constraints.",
+            hint="each statement inside a constraint inherits the delta of its constraint.",
+        )
+    for value in deltas:
+        if not isinstance(value, int | float | np.number) or not 0 < value <= 0.5:
+            raise InputError(
+                f"delta must be above 0 and at most 0.5. Got {value!r} instead.",
+                hint="delta is the probability of an error: 0.1 asks for 90 % confidence.",
+            )
+    claims = tuple(
+        Claim(conjunct, float(value))
+        for text, value in zip(texts, deltas, strict=True)
+        for plain in (text.expand(data) if isinstance(text, Recipe) else [text])
+        for conjunct in conjuncts(plain)
+    )
+    for claim in claims:
+        of_behavior = claim.means and all(mean.logged for mean in claim.means)
+        if of_behavior and not claim.statistics:
+            raise point_at(
+                f"'{claim.conjunct.text}' speaks of the behaviour model alone: no new model "
+                "changes it.",
+                claim.conjunct.source,
+                hint="compare E[...] with E_logged[...], or with a number.",
+            )
+    _check_not_exact(claims)
+    return claims
+
+
+def _check_not_exact(claims: Sequence[Claim]) -> None:
+    """Refuse an equality that is spelled out as two inequalities."""
+    forms = {claim.conjunct.form for claim in claims}
+    for claim in claims:
+        if claim.conjunct.form.terms and -claim.conjunct.form in forms:
+            raise point_at(
+                f"'{claim.conjunct.text}' is asked for together with its opposite: exact equality "
+                "can never be certified.",
+                claim.conjunct.source,
+                hint="allow some tolerance, as in abs(E[impact] - E_logged[impact]) <= 0.1.",
+            )
+
+
+def _check_decided(claim: Claim, data: LoggedData) -> None:
+    """Refuse a statement about people alone, which no model changes."""
+    new = [mean for mean in claim.means if not mean.logged]
+    if new and not claim.statistics and not any(is_decided(mean, data) for mean in new):
+        raise point_at(
+            f"'{claim.conjunct.text}' does not depend on what a model decides.",
+            claim.conjunct.source,
+            hint="ask for an impact, a rate such as PR, or an event of the decision.",
+        )
+
+
+def _is_weighted(claim: Claim, data: LoggedData) -> bool:
+    new = (mean for mean in claim.means if not mean.logged)
+    return bool(claim.statistics) or any(impact_of(mean, data) is not None for mean in new)
+
+
+def _items(value: Any) -> list[Any] | None:
+    """What a sequence holds; None for a text, a tree, a number, or what is none of these."""
+    plain = isinstance(value, str | Mapping) or not isinstance(value, Iterable)
+    return None if plain else list(value)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that the fairness test will do, fixed before the held-out rows are opened.
+
+    Parameters
+    ----------
+    claims : tuple of Claim
+        What is tested.
+    bound : Bound
+        The bound on each.
+    baselines : Baselines
+        What is taken out of impacts, learnt from other rows.
+    logged_averages : mapping of Mean to float
+        Under plain importance sampling, the numbers that stand for ``E_logged[...]``.
+    misfit : Misfit, optional
+        How far logged decisions are from their probabilities, and may be by chance.
+    """
+
+    claims: tuple[Claim, ...]
+    bound: Bound
+    baselines: Baselines
+    logged_averages: Mapping[Mean, float]
+    misfit: Misfit | None = None
+
+    @classmethod
+    def make(
+        cls,
+        claims: tuple[Claim, ...],
+        bound: Bound,
+        baselines: Baselines,
+        everyone: LoggedData,
+        possible: NDArray[np.bool_] | None = None,
+    ) -> Plan:
+        """Fix the plan; of ``everyone`` the paper's tau is read, and whether the log is what its
+        propensities say. Impacts of held-out rows have no part in the latter. ``possible`` are the
+        decisions that the new model may take, where that is known.
+        """
+        for claim in claims:
+            _check_decided(claim, everyone)
+        weighted = any(_is_weighted(claim, everyone) for claim in claims)
+        if weighted:
+            require_taken(everyone, possible)
+        averages: dict[Mean, float] = {}
+        if baselines.estimation.estimator == "is":
+            averages = {
+                mean: logged_average(mean, everyone)
+                for claim in claims
+                for mean in claim.means
+                if mean.logged
+            }
+        return cls(claims, bound, baselines, averages, misfit(everyone) if weighted else None)
+
+    @cached_property
+    def statistics(self) -> tuple[Statistic, ...]:
+        """What the claims ask beyond averages; see `elfair.statistics.beyond_the_mean`."""
+        return tuple(each for claim in self.claims for each in claim.statistics)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is left to be chosen for the policy that will be tested."""
+        return not self.statistics and not self.baselines.estimation.may_center
+
+    def centred_at(self, center: Literal["range", "mean"]) -> Plan:
+        """The same plan with the constants of impacts in one place."""
+        return replace(self, baselines=self.baselines.centred_at(center))
+
+    def compile(self, data: LoggedData) -> list[CompiledClaim]:
+        """The rows of every claim on some data."""
+        if data not in self._known:
+            self._known[data] = [self._compiled(claim, data) for claim in self.claims]
+        return self._known[data]
+
+    @cached_property
+    def _known(self) -> WeakKeyDictionary[LoggedData, list[CompiledClaim]]:
+        """Several models are tested on the same rows, and looked at on the same candidate rows."""
+        return WeakKeyDictionary()
+
+    def _compiled(self, claim: Claim, data: LoggedData) -> CompiledClaim:
+        conjunct = claim.conjunct
+        if conjunct.form.is_linear:
+            tail = self._tail(claim, data)
+            low = sum(part.rows.low for part in tail.parts)
+            said = conjunct.form.terms and not claim.stands_in
+            if said and low > ROUNDING * abs(conjunct.form.constant):
+                raise point_at(
+                    f"'{conjunct.text}' can never hold: {conjunct.form} is above 0 whatever the "
+                    "model decides.",
+                    conjunct.source,
+                    hint="check the number and the direction; a rate is between 0 and 1.",
+                )
+            return CompiledClaim(claim, (tail,))
+        formula = Formula(conjunct.form)
+        if not formula.tails:
+            raise point_at(
+                f"the statistics in '{conjunct.text}' cancel out; nothing is left to test.",
+                conjunct.source,
+                "compare two different statistics, or one with a number.",
+            )
+        share = claim.delta / len(formula.tails)
+        tails = [Claim(replace(conjunct, form=form), share) for form in formula.tails]
+        return CompiledClaim(claim, tuple(self._tail(tail, data) for tail in tails), formula)
+
+    def _tail(self, claim: Claim, data: LoggedData) -> Tail:
+        form = claim.conjunct.form
+        parts = compile_form(form, data, self.baselines, self.logged_averages)
+        centred = self.baselines.estimation.estimator != "is"
+        tail = Tail(form, claim.delta, parts, self.bound, centred)
+        tail.check_bound(self.baselines.estimation.estimator)
+        return tail
+
+
+@dataclass(frozen=True)
+class CompiledClaim:
+    """A claim on some data: the tails through which it is tested.
+
+    Parameters
+    ----------
+    claim : Claim
+        The claim.
+    tails : tuple of Tail
+        One, at the claim's own delta, where the claim is linear in averages.
+    formula : Formula, optional
+        How several make one bound.
+    """
+
+    claim: Claim
+    tails: tuple[Tail, ...]
+    formula: Formula | None = None
+
+    @property
+    def parts(self) -> list[Part]:
+        """The rows of all tails."""
+        return [part for tail in self.tails for part in tail.parts]
+
+
+@dataclass(frozen=True)
+class Tail:
+    """A linear form that is bounded from above on some data.
+
+    Parameters
+    ----------
+    form : Linear
+        The form.
+    delta : float
+        The probability with which the bound may err.
+    parts : tuple of Part
+        Its rows, by condition.
+    bound : Bound
+        The bound.
+    centred : bool
+        Whether a constant, or a model, is taken out of impacts before they are weighted.
+    """
+
+    form: Linear
+    delta: float
+    parts: tuple[Part, ...]
+    bound: Bound
+    centred: bool = True
+
+    @cached_property
+    def disjoint(self) -> bool:
+        """Whether no person can meet the conditions of two parts."""
+        conditions = [part.given for part in self.parts]
+        return all(
+            are_disjoint(first, second)
+            for i, first in enumerate(conditions)
+            for second in conditions[:i]
+        )
+
+    def check_bound(self, estimator: str) -> None:
+        """Refuse a bound whose proof does not cover these rows."""
+        if self.bound.name == "ttest":
+            return
+        weighted = any(part.weighted for part in self.parts)
+        if estimator == "dr" and weighted and self.bound.name in ("anderson", "betting"):
+            raise BoundError(
+                f"bound='{self.bound.name}' needs rows with one known end; doubly robust rows are "
+                "unbounded on both sides.",
+                hint="use estimator='paired', or bound='hoeffding' or 'bernstein' with a declared "
+                "impact_range and propensity_floor.",
+            )
+        for part in self.parts:
+            self.bound.check(Sample(np.zeros(2), part.rows.low, part.rows.high))
+
+    def samples(self, values: Sequence[Floats], scales: Sequence[float | None]) -> list[Sample]:
+        """The rows as the bound wants them."""
+        return [
+            Sample(row, part.rows.low, part.rows.high, scale, part.rows.index)
+            for part, row, scale in zip(self.parts, values, scales, strict=True)
+        ]
