@@ -57,7 +57,7 @@ print(certificate.explain().splitlines()[0])
 # The record, the report, and what it takes to compute it again: the rows and the probabilities.
 
 # %%
-page = certificate.report().html()
+page = elfair.Report(certificate).html()
 print(f"report: {len(page) / 1000:.0f} kB, certificate: {len(certificate.to_json()) / 1000:.0f} kB")
 verification = elfair.verify(certificate.to_json(), data=other, model=sure)
 print(verification.text().splitlines()[-1])

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from elfair import Certificate, ELFClassifier, LoggedData, certify
+from elfair.certificate.explanation import verdict
 from elfair.populations import FosterCare
 from elfair.report import Report
-from elfair.report.words import verdict
 
 BACKGROUND = (
     "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)"
@@ -203,7 +203,7 @@ def test_a_notebook_keeps_its_own_looks(page, tmp_path, artefacts):
         .map(name => style[name]);
     })"""
     seen = []
-    for fragment in ("", made("no-solution")._repr_html_()):
+    for fragment in ("", Report(made("no-solution"))._repr_html_()):
         path = tmp_path / "notebook.html"
         path.write_text(host.format(fragment), encoding="utf-8")
         page.open(path)

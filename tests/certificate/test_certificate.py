@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from elfair import Certificate, ElfairError, LoggedData, certify
+from elfair import Certificate, ElfairError, LoggedData, Report, certify
 from elfair.certificate import (
     PREDICATE,
     STATEMENT,
@@ -235,9 +235,9 @@ def test_errors_of_reading_are_errors_of_this_library():
 
 
 def test_what_is_printed_is_the_explanation_and_what_is_inspected_is_short(certificate):
-    assert str(certificate) == certificate.explain() == str(certificate.report())
+    assert str(certificate) == certificate.explain() == str(Report(certificate))
     passed = sum(result.passed for result in certificate.constraints)
     total = len(certificate.constraints)
     assert f"{passed} of {total} statements passed" in repr(certificate)
     assert len(repr(certificate)) < 120
-    assert repr(certificate.report()) == f"Report(certificate={certificate!r})"
+    assert repr(Report(certificate)) == f"Report(certificate={certificate!r})"

@@ -1,15 +1,21 @@
-"""Where what is printed cannot go, nothing but that is said."""
+"""What commands print: the table of a verdict, and one message where nothing can be printed."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
+import numpy as np
 import pytest
+from rich.console import Console
 
 import elfair
+from elfair import LoggedData, certify
+from elfair.cli.results import verdict_table
 
 # From wherever it is run, the elfair that is tested.
 HERE = {**os.environ, "PYTHONPATH": str(Path(elfair.__file__).parents[1])}
@@ -58,3 +64,48 @@ def test_no_stdout_at_all_is_no_mistake(tmp_path):
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "study.toml").exists()
+
+
+TEXTS = [
+    "E[impact | T == 0] >= E_logged[impact | T == 0]",
+    "abs(PR[T == 0] - PR[T == 1]) <= 0.5",
+]
+
+
+@pytest.fixture(scope="module")
+def failed():
+    rng = np.random.default_rng(0)
+    decision = rng.integers(0, 2, 200)
+    data = LoggedData(
+        rng.normal(size=(200, 2)),
+        rng.integers(0, 2, 200),
+        sensitive_features={"T": [1] * 20 + [0] * 180},
+        decision=decision,
+        propensity=np.full(200, 0.5),
+        impact=0.1 * decision + rng.normal(size=200),
+    )
+    p = np.random.default_rng(1).uniform(0.7, 0.95, 200)
+    return certify(p, data, TEXTS, delta=[0.1, 0.05], estimator="is")
+
+
+def rendered(certificate, width=200):
+    console = Console(file=StringIO(), width=width)
+    console.print(verdict_table(certificate))
+    return console.file.getvalue()
+
+
+def test_the_table_shows_statements_as_they_are_written(failed):
+    table = rendered(failed)
+    # [impact | ...] would be swallowed as markup.
+    for result in failed.constraints:
+        assert result.statement in table
+    lines = [line for line in table.splitlines() if "│" in line]
+    assert [re.search(r"(pass|FAIL) │", line).group(1) for line in lines] == [
+        "FAIL",
+        "pass",
+        "pass",
+    ]
+    assert TEXTS[0] in lines[0]
+    assert " 0.1 " in lines[0]
+    assert " 0.05 " in lines[1]
+    assert f"{failed.constraints[0].upper:.4g}" in lines[0]

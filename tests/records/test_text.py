@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from elfair import Certificate, LoggedData, certify
+from elfair import Certificate, LoggedData, Report, certify
 from elfair.errors import InputError
 from elfair.records.files import write_whole
 from elfair.records.text import visible
@@ -36,7 +36,7 @@ def certificate():
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html", "_repr_html_"])
 def test_no_report_holds_what_cannot_be_seen(certificate, form):
-    shown = getattr(certificate.report(), form)()
+    shown = getattr(Report(certificate), form)()
     assert hidden(shown) == []
     assert "\\u001b[2J" in shown
     assert "\\u202edessap" in shown

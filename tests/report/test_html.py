@@ -10,8 +10,9 @@ from itertools import pairwise
 import pytest
 
 from elfair.certificate import NOT_STATED
+from elfair.certificate.explanation import verdict
+from elfair.records.text import number
 from elfair.report import Report
-from elfair.report.words import number, verdict
 
 ORDER = [
     "statements",
@@ -380,8 +381,7 @@ def test_a_title_that_is_not_stated_is_not_shown(of_kind, parsed):
 
 
 def test_a_fragment_keeps_its_styles_to_itself(certificate, parsed):
-    fragment = certificate._repr_html_()
-    assert fragment == certificate.report()._repr_html_()
+    fragment = Report(certificate)._repr_html_()
     page = parsed(fragment)
     assert page.faults == []
     assert page.ids == []

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from markdown_it import MarkdownIt
 
+from elfair.certificate.explanation import verdict
+from elfair.records.text import number
 from elfair.report import Report
 from elfair.report.blocks import Alarm, Bullets, Code, Document, Paragraph, Section, Table, Verbatim
 from elfair.report.formats import markdown
-from elfair.report.words import number, verdict
 
 
 def flat(text):

@@ -13,7 +13,6 @@ from elfair.errors import InputError
 from elfair.populations import FosterCare
 from elfair.report import Report
 from elfair.report.account import IN_PLAIN_WORDS
-from elfair.report.terminal import explain
 
 
 def test_an_estimator_has_the_report_of_its_certificate():
@@ -22,11 +21,11 @@ def test_an_estimator_has_the_report_of_its_certificate():
     with pytest.raises(NotFittedError):
         clf.report()
     clf.fit(log.features, log.label)
-    assert clf.report() == Report(clf.certificate_) == clf.certificate_.report()
+    assert clf.report() == Report(clf.certificate_)
 
 
 def test_the_text_is_that_of_the_terminal(certificate):
-    assert Report(certificate).text() == explain(certificate)
+    assert Report(certificate).text() == certificate.explain()
 
 
 def test_files_hold_what_the_methods_return(of_kind, tmp_path):

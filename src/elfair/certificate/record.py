@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from elfair.certificate.explanation import explain
 from elfair.certificate.pictures import GroupPicture, TradeOff
 from elfair.certificate.results import (
     NOT_STATED,
@@ -21,9 +22,6 @@ from elfair.certificate.results import (
 from elfair.certificate.statement import from_statement, to_statement
 from elfair.errors import InputError, did_you_mean
 from elfair.records.files import decoded, unreadable, write_whole
-
-if TYPE_CHECKING:
-    from elfair.report import Report
 
 Status = Literal["checked", "declared", "violated"]
 Split = Literal["random", "stratified", "crossfit", "none"]
@@ -228,24 +226,7 @@ class Certificate:
 
     def explain(self) -> str:
         """The result for people: what failed, by how much, about how many rows it would take."""
-        from elfair.report.terminal import explain
-
         return explain(self)
-
-    def report(self) -> Report:
-        """The result as a report: HTML, Markdown, text.
-
-        Examples
-        --------
-        >>> from elfair import LoggedData, certify
-        >>> data = LoggedData([[0.0]] * 320, [0, 1] * 160)
-        >>> certificate = certify([0.2, 0.7] * 160, data, "accuracy >= 0.7")
-        >>> certificate.report().markdown().splitlines()[0]
-        '# Solution found: the statement passed the test on 320 held-out rows.'
-        """
-        from elfair.report import Report
-
-        return Report(self)
 
     def __str__(self) -> str:
         return self.explain()
@@ -256,9 +237,6 @@ class Certificate:
             f"Certificate(passed={self.passed}, {passed} of {len(self.constraints)} statements "
             f"passed, n={self.n}, model={self.digests.model[:12]!r})"
         )
-
-    def _repr_html_(self) -> str:
-        return self.report()._repr_html_()
 
     def stating(
         self,

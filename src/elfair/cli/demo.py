@@ -10,10 +10,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from elfair.certificate.explanation import explanation
+from elfair.cli.results import verdict_table
 from elfair.errors import InputError
 from elfair.estimators.classifier import ELFClassifier
 from elfair.populations import FosterCare
-from elfair.report.terminal import explanation, verdict_table
 from elfair.study.outcome import write_results
 
 

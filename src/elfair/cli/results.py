@@ -8,11 +8,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from elfair.records.text import visible
+from elfair.records.text import number, visible
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+    from elfair.certificate import Certificate
+
+#: A longer statement would be broken into many short lines of a table.
+LONGEST_IN_TABLE = 48
 
 
 def deliver(text: str, output: Path | None) -> None:
@@ -31,6 +39,46 @@ def deliver(text: str, output: Path | None) -> None:
         click.echo(visible(text))
     else:
         write_whole(output, text.rstrip("\n") + "\n")
+
+
+def verdict_table(certificate: Certificate) -> Group:
+    """The verdict as a table for the terminal, the worst statement first.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        The result.
+
+    Returns
+    -------
+    rich.console.Group
+        The table; below it the statements, where they are too long for it.
+    """
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    from elfair.certificate.explanation import numbered, verdict
+
+    statements = [visible(result.statement) for result in certificate.constraints]
+    names = statements
+    if max(map(len, statements), default=0) > LONGEST_IN_TABLE:
+        names = numbered(certificate.constraints)  # as the report calls them
+    table = Table(title=visible(verdict(certificate)), title_justify="left")
+    for heading in ("statement", "rows", "ESS", "estimate of g", "bound on g", "delta", ""):
+        table.add_column(heading, justify="left" if heading.startswith("st") else "right")
+    for name, result in zip(names, certificate.constraints, strict=True):
+        table.add_row(
+            Text(name),  # not markup: [impact | ...] is no style
+            str(result.n),
+            "" if result.ess is None else f"{result.ess:.0f}",
+            number(result.estimate),
+            number(result.upper),
+            f"{result.delta:g}",
+            "pass" if result.passed else "FAIL",
+        )
+    pairs = zip(names, statements, strict=True)
+    return Group(table, *(Text(f"{name}: {each}") for name, each in pairs if name != each))
 
 
 #: What `verify` says where a check failed, or one that was asked for could not be made.
@@ -55,14 +103,10 @@ _certificate = click.argument("certificate", type=click.Path(path_type=Path))
 def explain(certificate: Path, form: str, output: Path | None) -> None:
     """Say what a certificate says: for people, as a report, or for other programs."""
     from elfair.certificate import Certificate
+    from elfair.report import Report
 
     record = Certificate.load(certificate)
-    if form == "text":
-        text = record.explain()
-    elif form == "cyclonedx":
-        text = record.to_cyclonedx()
-    else:
-        text = getattr(record.report(), form)()
+    text = record.to_cyclonedx() if form == "cyclonedx" else getattr(Report(record), form)()
     deliver(text, output)
 
 

@@ -129,8 +129,9 @@ def fit(study: Path, output: Path | None, overwrite: bool) -> None:
 
     from rich.console import Console
 
+    from elfair.certificate.explanation import explanation
+    from elfair.cli.results import verdict_table
     from elfair.errors import CertificateWarning
-    from elfair.report.terminal import explanation, verdict_table
     from elfair.study import Ledger, StudyFile, fit_study
     from elfair.study.ledger import OPENINGS
     from elfair.study.outcome import check_free

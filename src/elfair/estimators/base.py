@@ -6,7 +6,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -21,11 +21,9 @@ from elfair.estimators.training import Fitting, MakeTask
 from elfair.fairness_test.issue import warn_reader
 from elfair.policies.base import seeded
 from elfair.policies.models import Trained
+from elfair.report import Report
 from elfair.statistics.plan import Claim
 from elfair.types import Floats
-
-if TYPE_CHECKING:
-    from elfair.report import Report
 
 
 # scikit-learn is not typed, so that mypy sees its classes as Any.
@@ -136,8 +134,7 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
     def report(self) -> Report:
         """The result as a report: ``report().write_html("report.html")``."""
         check_is_fitted(self)
-        certificate: Certificate = self.certificate_
-        return certificate.report()
+        return Report(self.certificate_)
 
     def _check_columns(self, X: Any, *, reset: bool) -> None:
         """Remember the number and names of the features, or hold others against them."""

@@ -1,16 +1,14 @@
-"""Text of others, shown: what would steer a terminal or turn the order of letters is spelt out.
+"""Text that people read: numbers as words, and text of others made safe to print.
 
 Names of columns, reasons and titles come from files that somebody else wrote. An escape sequence in
-one could clear the screen or repaint a verdict; a bidirectional control could make a statement read
-otherwise than it was tested (https://trojansource.codes/).
-
-Numbers of rows to two digits: a forecast is no better known.
+one could clear the screen or repaint a verdict, and a bidirectional control could make a statement
+read differently from the one that was tested (https://trojansource.codes/).
 """
 
 from __future__ import annotations
 
 import re
-from math import ceil, floor, log10
+from math import ceil, floor, isinf, isnan, log10
 
 #: Control characters but tab and line break, all that change the direction of text, and bytes of
 #: file names that are no text.
@@ -33,6 +31,87 @@ def visible(text: str) -> str:
     \u001b[2Jpassed\u202e
     """
     return _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def number(value: float) -> str:
+    """A number with the digits that matter.
+
+    Examples
+    --------
+    >>> number(-0.0123456), number(float("inf")), number(float("nan"))
+    ('-0.01235', 'infinite', 'none')
+    """
+    if isnan(value):
+        return "none"
+    if isinf(value):
+        return "infinite" if value > 0 else "minus infinite"
+    return f"{value:.4g}"
+
+
+def exact(value: float) -> str:
+    """A number with all its digits, from which the same float can be read again.
+
+    Examples
+    --------
+    >>> exact(0.1), exact(float("-inf"))
+    ('0.1', '-inf')
+    """
+    return repr(float(value))
+
+
+def rate(value: float) -> str:
+    """A share in percent.
+
+    Examples
+    --------
+    >>> rate(0.1), rate(0.123456)
+    ('10 %', '12.3 %')
+    """
+    return f"{100 * value:.3g} %"
+
+
+def confidence(delta: float) -> str:
+    """The confidence that a delta leaves.
+
+    Examples
+    --------
+    >>> confidence(0.1), confidence(0.001)
+    ('90 %', '99.9 %')
+    """
+    return f"{100 * (1 - delta):g} %"
+
+
+def count(n: int) -> str:
+    """A number of things.
+
+    Examples
+    --------
+    >>> count(1234567)
+    '1,234,567'
+    """
+    return f"{n:,}"
+
+
+def plural(n: int, one: str) -> str:
+    """How many of something.
+
+    Examples
+    --------
+    >>> plural(1, "statement"), plural(1200, "statement")
+    ('1 statement', '1,200 statements')
+    """
+    return f"{count(n)} {one}{'' if n == 1 else 's'}"
+
+
+def sentence(words: str) -> str:
+    """Words as a sentence.
+
+    Examples
+    --------
+    >>> sentence("too few rows")
+    'Too few rows.'
+    """
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 def raised(rows: float) -> int:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from math import isinf
 
 from elfair.certificate import NOT_STATED, Certificate, ConstraintResult, GroupRecord
+from elfair.certificate.explanation import numbered, pass_or_fail
 from elfair.certificate.statement import HOW_TO_VERIFY
-from elfair.records.text import raised
+from elfair.records.text import count, exact, number, raised, rate
 from elfair.report.blocks import (
     Block,
     Bullets,
@@ -24,7 +25,6 @@ from elfair.report.blocks import (
     Verbatim,
 )
 from elfair.report.strips import group_name
-from elfair.report.words import count, exact, number, numbered, pass_or_fail, rate
 
 #: What each assumption means to somebody who is not a statistician.
 IN_PLAIN_WORDS = {

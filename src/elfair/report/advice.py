@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from math import isfinite
 
 from elfair.certificate import Certificate, ConstraintResult
+from elfair.certificate.explanation import outlook
 from elfair.fairness_test.assumptions import MEAN_WEIGHT, PROPENSITIES_FIT
-from elfair.records.text import raised
-from elfair.report.words import number, outlook
+from elfair.records.text import number, raised
 
 #: An effective sample size below this share of its rows says that old and new model differ much.
 FAR_BELOW = 0.5

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from math import isfinite, isinf
 
 from elfair.certificate import Fate, GroupPicture, ModelPicture, SeriesPicture
+from elfair.records.text import number
 from elfair.report.blocks import Code, Key, Panels
 from elfair.report.strips import CROSS, bars, dot, group_name, label, ruler, sign
 from elfair.report.svg import Scale, Svg, drawing, element, joined, mark, of_kind
-from elfair.report.words import number
 
 IN_TABLE = "The numbers are in the table below."
 

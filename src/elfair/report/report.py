@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from elfair.certificate import Certificate
+from elfair.certificate.explanation import verdict
 from elfair.records.files import write_whole
 from elfair.records.text import visible
 from elfair.report import account, sections
 from elfair.report.blocks import Alarm, Block, Document
-from elfair.report.terminal import explain
-from elfair.report.words import verdict
 
 SECTIONS = (
     sections.at_a_glance,
@@ -91,7 +90,7 @@ class Report:
 
     def text(self) -> str:
         """The result in sentences, for the terminal."""
-        return explain(self.certificate)
+        return self.certificate.explain()
 
     def __str__(self) -> str:
         return self.text()

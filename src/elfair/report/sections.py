@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from elfair.certificate import NOT_STATED, Certificate, GroupPicture, Histogram, violation
+from elfair.certificate.explanation import failed, seen
+from elfair.records.text import confidence, count, number, plural, rate, sentence
 from elfair.report import panels, strips
 from elfair.report.account import RESTS_ON
 from elfair.report.advice import (
@@ -33,7 +35,6 @@ from elfair.report.blocks import (
     Table,
 )
 from elfair.report.strips import MOST_DRAWN, group_name, statements
-from elfair.report.words import confidence, count, failed, number, plural, rate, seen, sentence
 
 #: Warnings beyond these are about single statements, and stand beside them.
 MOST_WARNED = 5

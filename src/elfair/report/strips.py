@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from math import isfinite, isinf, isnan
 
 from elfair.certificate import ConstraintResult, DecisionPicture, ImpactPicture, Interval
+from elfair.certificate.explanation import numbered, pass_or_fail
 from elfair.language import EVERYONE
+from elfair.records.text import number, rate
 from elfair.report.blocks import Code, Key, Strip, Strips
 from elfair.report.svg import Scale, Svg, around, drawing, element, joined, mark, of_kind, written
-from elfair.report.words import number, numbered, pass_or_fail, rate
 
 #: More groups than this are not drawn; the tables have all of them.
 MOST_DRAWN = 12

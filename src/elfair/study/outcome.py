@@ -170,7 +170,7 @@ def write_results(
     model = MODEL if certificate.passed else REJECTED
     estimator.save(folder / model, encoding=encoding)
     certificate.save(folder / CERTIFICATE)
-    certificate.report().write_html(folder / REPORT)
+    estimator.report().write_html(folder / REPORT)
     return [model, CERTIFICATE, REPORT]
 
 

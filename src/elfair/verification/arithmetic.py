@@ -13,7 +13,7 @@ from elfair.fairness_test.evidence import widened
 from elfair.fairness_test.sealed import SHARED_ROWS
 from elfair.language import are_disjoint
 from elfair.language.intervals import Formula
-from elfair.report.words import plural
+from elfair.records.text import plural
 from elfair.statistics.plan import Claim
 from elfair.verification.bookkeeping import bookkeeping_checks
 from elfair.verification.checks import RELATIVE, Check, SkippedError, close, make, require

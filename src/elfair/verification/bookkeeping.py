@@ -12,7 +12,7 @@ from elfair.fairness_test.evidence import badness
 from elfair.fairness_test.issue import joint_delta, joint_statement
 from elfair.fairness_test.ladder import fate_of
 from elfair.language import EVERYONE, are_disjoint, who
-from elfair.report.words import plural
+from elfair.records.text import plural
 from elfair.statistics.plan import conditions_of
 from elfair.verification.checks import RELATIVE, Check, close, make, require
 from elfair.verification.premises import claims_of, condition_of

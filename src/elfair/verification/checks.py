@@ -19,7 +19,7 @@ import numpy as np
 from elfair.certificate import PartRecord
 from elfair.errors import ElfairError
 from elfair.records.json import to_plain
-from elfair.report.words import plural
+from elfair.records.text import plural
 
 Level = Literal["digests", "arithmetic", "recomputation"]
 #: In the order in which they are shown.

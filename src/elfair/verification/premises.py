@@ -54,7 +54,7 @@ from elfair.language import (
     parse_expression,
     uses_label,
 )
-from elfair.report.words import plural
+from elfair.records.text import plural
 from elfair.statistics.plan import Claim
 from elfair.verification.checks import Check, make, require
 

@@ -17,7 +17,7 @@ from elfair.errors import ElfairError, InputError
 from elfair.fairness_test.issue import declared_estimation
 from elfair.language import conjuncts
 from elfair.language.recipes import Recipe
-from elfair.report.words import plural
+from elfair.records.text import plural
 from elfair.verification.checks import Check, SkippedError, differences, make, require, require_none
 
 PathLike = str | os.PathLike[str]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from io import StringIO
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from elfair import LoggedData, certify
 from elfair.certificate import Assumption
-from elfair.report.terminal import explain, verdict_table
+from elfair.certificate.explanation import explain
 
 
 def draw(n=200, seed=0):
@@ -47,12 +44,6 @@ def failed():
 @pytest.fixture(scope="module")
 def passed():
     return certify(np.random.default_rng(1).uniform(0.7, 0.95, 200), draw(seed=2), TEXTS[1])
-
-
-def rendered(certificate, width=200):
-    console = Console(file=StringIO(), width=width)
-    console.print(verdict_table(certificate))
-    return console.file.getvalue()
 
 
 def test_a_failure_is_explained_with_all_that_one_can_act_on(failed):
@@ -110,23 +101,6 @@ def test_a_success_shows_every_statement_with_its_parent(passed):
 def test_everyone_needs_no_condition():
     text = explain(certify(np.full(200, 0.5), draw(), "PR <= 0.5"))
     assert "rows: 200 (everyone)" in text
-
-
-def test_the_table_shows_statements_as_they_are_written(failed):
-    table = rendered(failed)
-    # [impact | ...] would be swallowed as markup.
-    for result in failed.constraints:
-        assert result.statement in table
-    lines = [line for line in table.splitlines() if "│" in line]
-    assert [re.search(r"(pass|FAIL) │", line).group(1) for line in lines] == [
-        "FAIL",
-        "pass",
-        "pass",
-    ]
-    assert TEXTS[0] in lines[0]
-    assert " 0.1 " in lines[0]
-    assert " 0.05 " in lines[1]
-    assert f"{failed.constraints[0].upper:.4g}" in lines[0]
 
 
 def test_the_certificate_explains_itself(failed):
