@@ -39,6 +39,7 @@ test: lint types $(VENV)/.browser  ## everything, with the Monte Carlo lane in i
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
 
 types: $(VENV)/.test
 	$(BIN)/mypy
@@ -53,4 +54,4 @@ benchmarks: study  ## every figure that the documentation quotes
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
 
 clean:
-	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 
 class ElfairError(Exception):
@@ -155,3 +156,17 @@ def did_you_mean(name: object, available: Iterable[object], otherwise: str) -> s
     """
     near = get_close_matches(str(name), [str(item) for item in available], n=1, cutoff=0.6)
     return f"did you mean '{near[0]}'?" if near else otherwise
+
+
+def listed(values: Iterable[Any], most: int = 10) -> str:
+    """Values for an error message, at most ten of them.
+
+    Examples
+    --------
+    >>> listed([0, 1])
+    '0, 1'
+    >>> listed(["0", "1"])
+    "'0', '1'"
+    """
+    plain = [value.item() if getattr(value, "shape", None) == () else value for value in values]
+    return ", ".join([*map(repr, plain[:most]), *(["..."] if plain[most:] else [])])

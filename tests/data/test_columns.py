@@ -19,12 +19,11 @@ from elfair.data.columns import (
     as_floats,
     distinct,
     is_missing,
-    listed,
     named_columns,
     one_column,
     positions,
 )
-from elfair.errors import DataError
+from elfair.errors import DataError, listed
 
 DAY = dt.datetime(2020, 1, 1)
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
-from elfair.data.columns import read_features
+from elfair.data.features import read_features
 from elfair.errors import DataError, FeatureTypeError
 
 VALUES = {"a": [1, 2, 3], "b": [True, False, True], "c": [0.5, 1.5, 2.5]}

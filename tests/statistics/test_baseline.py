@@ -10,10 +10,11 @@ from sklearn.linear_model import Ridge as SklearnRidge
 from sklearn.tree import DecisionTreeRegressor
 
 from elfair import LoggedData
+from elfair.data.features import MOST_GROUPS, Encoding
 from elfair.errors import InputError
 from elfair.language import col
 from elfair.statistics import Baselines, Estimation
-from elfair.statistics.estimators import MOST_GROUPS, Encoding, Ridge
+from elfair.statistics.estimators import Ridge
 from elfair.statistics.impacts import Impact
 
 N = 90

@@ -7,17 +7,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from elfair.data.columns import (
-    Array,
-    as_floats,
-    check_length,
-    listed,
-    named_columns,
-    one_column,
-    positions,
-)
-from elfair.errors import DataError
-from elfair.types import Floats
+from elfair.data.columns import as_floats, check_length, named_columns, one_column, positions
+from elfair.errors import DataError, listed
+from elfair.types import Array, Floats
 
 #: How far probabilities may miss a sum of 1, or two statements of one probability differ.
 TOLERANCE = 1e-6

@@ -2,8 +2,6 @@
 
 Numbers, true/false values and dates stay what they are; text and everything else becomes objects,
 among which None alone stands for a missing value.
-
-Features: a dense table of finite numbers, and the names of its columns.
 """
 
 from __future__ import annotations
@@ -17,11 +15,10 @@ from typing import Any, TypeAlias
 import narwhals.stable.v1 as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
-from numpy.typing import NDArray
 
-from elfair.errors import DataError, FeatureTypeError
+from elfair.errors import DataError
+from elfair.types import Array, Booleans, Floats, Index
 
-Array: TypeAlias = NDArray[Any]
 Columns: TypeAlias = dict[str, Array]
 
 
@@ -121,7 +118,7 @@ def one_column(values: object, what: str) -> Array:
 
 def as_floats(
     column: Array, what: str, *, hint: str = "convert the column to numbers first."
-) -> NDArray[np.float64]:
+) -> Floats:
     """A numeric column as floats; a missing value becomes NaN, anything else is an error.
 
     Examples
@@ -145,7 +142,7 @@ def as_floats(
 _NUMBERS = (Real, Decimal, np.bool_, NoneType)
 
 
-def is_missing(column: Array) -> NDArray[np.bool_]:
+def is_missing(column: Array) -> Booleans:
     """Where a column holds NaN, NaT or None.
 
     Examples
@@ -174,7 +171,7 @@ def distinct(column: Array) -> Array:
     return _objects(sorted(set(column))) if column.dtype.kind == "O" else np.unique(column)
 
 
-def positions(column: Array, values: Array) -> NDArray[np.intp]:
+def positions(column: Array, values: Array) -> Index:
     """Where among sorted, different values each entry of a column is; -1 if it is none of them.
 
     Examples
@@ -248,20 +245,6 @@ def check_length(column: Array, n: int, what: str) -> None:
             f"{what} has {len(column)} rows, but X has {n}.",
             hint="every column must describe the same people in the same order.",
         )
-
-
-def listed(values: Iterable[object], most: int = 10) -> str:
-    """Values for an error message, at most ten of them.
-
-    Examples
-    --------
-    >>> listed([0, 1])
-    '0, 1'
-    >>> listed(["0", "1"])
-    "'0', '1'"
-    """
-    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
-    return ", ".join([*map(repr, plain[:most]), *(["..."] if plain[most:] else [])])
 
 
 def _by_name(columns: Iterable[tuple[object, Array]], what: str) -> Columns:
@@ -343,84 +326,3 @@ def _differs_from_itself(value: Any) -> bool:
         return True
     except ValueError:  # an array
         return False
-
-
-_DENSE = "X must be a dense table of numbers, one row for each person."
-_ENCODE = "encode it first (for example with OneHotEncoder), or leave it to sensitive_features."
-
-
-def read_features(X: Any) -> tuple[NDArray[np.float64], list[str]]:
-    """Features as a matrix of finite floats, and their names (x0, x1, ... where they have none).
-
-    Parameters
-    ----------
-    X : array or data frame of shape (n, d)
-        Features.
-
-    Returns
-    -------
-    (ndarray of shape (n, d), list of str)
-
-    Examples
-    --------
-    >>> read_features([[1, 2], [3, 4]])
-    (array([[1., 2.],
-            [3., 4.]]), ['x0', 'x1'])
-    """
-    # One kind of sparse matrix is a mapping too; scikit-learn refuses it in its own words.
-    columns = None if hasattr(X, "tocsr") else table_columns(X, "X")
-    if columns:
-        features = _stacked(columns)
-    else:
-        features = _matrix(X if columns is None else np.empty((getattr(X, "shape", [0])[0], 0)))
-    names = list(columns or []) or [f"x{j}" for j in range(features.shape[1])]
-    with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = not np.isfinite(features.sum())
-    if suspicious:  # one pass has said that something may be wrong: look closer
-        _check_finite(features, names)
-    return features, names
-
-
-def _matrix(X: Any) -> NDArray[np.float64]:
-    """What scikit-learn makes of X, with its own words where it refuses."""
-    from sklearn.utils import check_array
-
-    if isinstance(X, np.ma.MaskedArray):
-        X = np.ma.filled(X.astype(np.float64), np.nan)
-    if getattr(X, "ndim", 2) == 1:
-        X = np.asarray(X)  # for a series scikit-learn has other words than for an array
-    try:
-        array = check_array(X, dtype=None, input_name="X", ensure_all_finite=False)
-        if array.dtype.kind in "biuf":
-            return np.asarray(array, dtype=np.float64)
-        return _numbers(array)
-    except DataError:
-        raise
-    except TypeError as error:
-        raise FeatureTypeError(str(error), hint=_DENSE) from None
-    except ValueError as error:
-        raise DataError(str(error), hint=_DENSE) from None
-
-
-def _numbers(array: NDArray[Any]) -> NDArray[np.float64]:
-    """The numbers in an array of objects; text is refused, also where it looks like a number."""
-    if array.dtype.kind == "O" and not any(isinstance(value, str) for value in array.flat):
-        return array.astype(np.float64)  # the TypeError for others is what scikit-learn expects
-    columns = named_columns(array, "X", default="x").values()
-    return _stacked({f"x{j}": column for j, column in enumerate(columns)})
-
-
-def _stacked(columns: Columns) -> NDArray[np.float64]:
-    floats = [as_floats(c, f"feature '{name}'", hint=_ENCODE) for name, c in columns.items()]
-    return _matrix(np.column_stack(floats))
-
-
-def _check_finite(features: NDArray[np.float64], names: list[str]) -> None:
-    bad = ~np.isfinite(features)
-    if bad.any():
-        shown = [name for name, column in zip(names, bad.T, strict=True) if column.any()]
-        raise DataError(
-            f"Input X contains NaN or infinity in {bad.any(axis=1).sum()} of {len(bad)} rows "
-            f"(columns: {listed(shown)}).",
-            hint="impute or drop those rows; fit an imputer on the candidate half only.",
-        )

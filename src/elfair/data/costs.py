@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elfair.data.behavior import text_or_numbers
-from elfair.data.columns import Array, as_floats, listed, one_column, positions
-from elfair.errors import DataError, did_you_mean
+from elfair.data.columns import as_floats, one_column, positions
+from elfair.errors import DataError, did_you_mean, listed
+from elfair.types import Array
 
 #: The name under which a constraint asks for it.
 COST = "cost"

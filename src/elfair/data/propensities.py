@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elfair.data.columns import listed
+from elfair.data.features import Encoding
 from elfair.data.table import LoggedData
-from elfair.errors import DataError
-from elfair.statistics.estimators import Encoding
+from elfair.errors import DataError, listed
 from elfair.types import Booleans
 
 #: A decision that should have been taken more often than this, and never was, is not bad luck.

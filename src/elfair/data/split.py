@@ -10,10 +10,10 @@ from contextvars import ContextVar
 import numpy as np
 from numpy.typing import NDArray
 
-from elfair.data.columns import Array
 from elfair.data.digests import mix, text_keys
 from elfair.data.table import LoggedData
 from elfair.errors import DataError, InputError
+from elfair.types import Array
 
 #: How often each held-out half was opened in this process, by the digest of its rows.
 _openings: Counter[bytes] = Counter()

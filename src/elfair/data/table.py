@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elfair.data.behavior import (
-    TOLERANCE,
     BehaviorModel,
-    behavior_probabilities,
     check_agreement,
     check_not_certain,
     logged_propensity,
@@ -21,24 +19,21 @@ from elfair.data.behavior import (
     text_or_numbers,
 )
 from elfair.data.columns import (
-    Array,
     Columns,
     as_floats,
     check_length,
     check_order,
     distinct,
     is_missing,
-    listed,
     named_columns,
     one_column,
     positions,
-    read_features,
 )
 from elfair.data.costs import COST, read_cost
 from elfair.data.digests import columns_digest, rows_digest
-from elfair.errors import DataError, did_you_mean
-
-__all__ = ["TOLERANCE", "BehaviorModel", "LoggedData", "behavior_probabilities", "read_features"]
+from elfair.data.features import read_features
+from elfair.errors import DataError, did_you_mean, listed
+from elfair.types import Array
 
 
 class LoggedData:

@@ -12,7 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from elfair.data import LoggedData
 from elfair.data.behavior import behavior_probabilities
-from elfair.data.columns import Array, check_length, one_column, positions, read_features
+from elfair.data.columns import check_length, one_column, positions
+from elfair.data.features import read_features
 from elfair.errors import DataError
 from elfair.estimators.base import ELFEstimator, weighted_average
 from elfair.estimators.training import MakeTask, train
@@ -24,7 +25,7 @@ from elfair.search.families import ModuleFamily, ScoredFamily, is_module
 from elfair.search.goals import goal_of
 from elfair.search.task import Classification, Family, LinearFamily
 from elfair.statistics.plan import Claim, Constraint, read_constraints
-from elfair.types import Floats
+from elfair.types import Array, Floats
 
 
 class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]

@@ -11,7 +11,8 @@ from sklearn.utils import column_or_1d
 
 from elfair.bounds import Bound, get_bound
 from elfair.data import ContinuousData, LoggedData
-from elfair.data.columns import as_floats, check_length, one_column, read_features
+from elfair.data.columns import as_floats, check_length, one_column
+from elfair.data.features import read_features
 from elfair.errors import BoundError, DataError
 from elfair.estimators.base import ELFEstimator, weighted_average
 from elfair.estimators.training import MakeTask, train

@@ -34,8 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from elfair.data.columns import listed
-from elfair.errors import DataError, InputError, did_you_mean
+from elfair.errors import DataError, InputError, did_you_mean, listed
 from elfair.experiments.nytd_codes import ATTRIBUTES, read_answers
 from elfair.populations import BehaviorModel, Draw
 from elfair.populations import foster_care as law

@@ -13,9 +13,9 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from elfair.data.columns import Array, Columns, is_missing, listed, table_columns
-from elfair.errors import DataError, MissingPackageError, did_you_mean
-from elfair.types import Floats, Integers
+from elfair.data.columns import Columns, is_missing, table_columns
+from elfair.errors import DataError, MissingPackageError, did_you_mean, listed
+from elfair.types import Array, Floats, Integers
 
 WAVES = (1, 2, 3)
 DECLINED, BLANK, INVALID = "declined", "blank", "invalid or missing"

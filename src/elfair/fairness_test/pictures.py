@@ -18,12 +18,12 @@ from elfair.certificate import (
     SeriesPicture,
 )
 from elfair.data import ContinuousData, LoggedData
-from elfair.data.columns import Array
 from elfair.language import Column, Condition, Mean, holds, who
+from elfair.policies.gaussian import MEAN
 from elfair.statistics import Rows, mean_part
-from elfair.statistics.decisions import MEAN, decisions_of
+from elfair.statistics.decisions import decisions_of
 from elfair.statistics.plan import Plan, conditions_of
-from elfair.types import Floats
+from elfair.types import Array, Floats
 
 #: What each interval alone holds with, if averages are normal.
 CONFIDENCE = 0.9

@@ -50,7 +50,7 @@ from elfair.language.conditions import (
 from elfair.language.conjunction import Conjunct, Linear, conjuncts, linear_form
 from elfair.language.derived import Deficit, Derived, LowerTail, Squared, Threshold
 from elfair.language.distribution import ConditionalValueAtRisk, Quantile, Variance
-from elfair.language.evaluation import Table, are_disjoint, holds
+from elfair.language.evaluation import DataLike, are_disjoint, holds
 from elfair.language.expressions import (
     Abs,
     Expression,
@@ -96,6 +96,7 @@ __all__ = [
     "Condition",
     "ConditionalValueAtRisk",
     "Conjunct",
+    "DataLike",
     "Decision",
     "Deficit",
     "Derived",
@@ -127,7 +128,6 @@ __all__ = [
     "Statement",
     "Statistic",
     "Sum",
-    "Table",
     "Threshold",
     "Variance",
     "accuracy",

@@ -48,8 +48,8 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-class Table(Protocol):
-    """What conditions are evaluated on.
+class DataLike(Protocol):
+    """What the language needs to know of data.
 
     Missing values are NaN, None or NaT; ``label`` is None where there is none.
     """
@@ -67,6 +67,10 @@ class Table(Protocol):
         """The true class of each row."""
 
     @property
+    def classes(self) -> npt.NDArray[Any]:
+        """The classes, sorted."""
+
+    @property
     def positive(self) -> object:
         """The positive class."""
 
@@ -82,21 +86,21 @@ class _Truth:
     false: Rows
 
 
-def holds(condition: Condition | None, table: Table, decision: object = None) -> Rows:
+def holds(condition: Condition | None, data: DataLike, decision: object = None) -> Rows:
     """The rows which meet a condition.
 
     Parameters
     ----------
     condition : Condition or None
         None is met by every row.
-    table : Table
+    data : DataLike
         The rows.
     decision : object, optional
         What ``decision`` stands for, where the condition is an event: a class, or an array.
 
     Returns
     -------
-    ndarray of bool, shape (table.n,)
+    ndarray of bool, shape (data.n,)
         True where the condition is known to be true.
 
     Raises
@@ -110,20 +114,20 @@ def holds(condition: Condition | None, table: Table, decision: object = None) ->
     >>> import numpy as np
     >>> from elfair.language import col
     >>> age = np.array([17.0, 21.0, np.nan])
-    >>> table = SimpleNamespace(n=3, names=["age"], column={"age": age}.get, label=None, positive=1)
-    >>> holds(col("age") >= 18, table)
+    >>> data = SimpleNamespace(n=3, names=["age"], column={"age": age}.get, label=None, positive=1)
+    >>> holds(col("age") >= 18, data)
     array([False,  True, False])
-    >>> holds(~(col("age") >= 18), table)
+    >>> holds(~(col("age") >= 18), data)
     array([ True, False, False])
     """
     if condition is None:
-        return np.ones(table.n, dtype=np.bool_)
-    return _Evaluation(table, decision).truth(condition).true
+        return np.ones(data.n, dtype=np.bool_)
+    return _Evaluation(data, decision).truth(condition).true
 
 
 class _Evaluation:
-    def __init__(self, table: Table, decision: object) -> None:
-        self._table = table
+    def __init__(self, data: DataLike, decision: object) -> None:
+        self._data = data
         self._decision = decision
 
     def truth(self, condition: Condition) -> _Truth:
@@ -144,13 +148,13 @@ class _Evaluation:
     def _compared(self, condition: Compare) -> _Truth:
         left, right = self._values(condition.left), self._values(condition.right)
         if left.kind is None or right.kind is None:
-            nowhere = np.zeros(self._table.n, dtype=np.bool_)
+            nowhere = np.zeros(self._data.n, dtype=np.bool_)
             return _Truth(nowhere, nowhere)
         check_comparable(condition, left, right)
         with np.errstate(over="ignore"):  # a literal beyond float32 compares as infinity: rightly
             met = _OPERATORS[condition.op](left.data, right.data)
         met, known = np.broadcast_arrays(met, np.logical_not(left.missing | right.missing))
-        shape = (self._table.n,)
+        shape = (self._data.n,)
         return _Truth(
             np.broadcast_to(known & met, shape).astype(np.bool_),
             np.broadcast_to(known & ~met, shape).astype(np.bool_),
@@ -161,18 +165,18 @@ class _Evaluation:
             case Literal(value):
                 return values_of(value)
             case Positive():
-                return values_of(self._table.positive)
-            case Column(name) if name in self._table.names:
-                return values_of(self._table.column(name))
-            case Label() if self._table.label is not None:
-                return values_of(self._table.label)
+                return values_of(self._data.positive)
+            case Column(name) if name in self._data.names:
+                return values_of(self._data.column(name))
+            case Label() if self._data.label is not None:
+                return values_of(self._data.label)
             case Decision() if self._decision is not None:
                 return values_of(self._decision)
         raise self._unavailable(operand)
 
     def _unavailable(self, operand: Operand) -> ConstraintError:
         if isinstance(operand, Column):
-            names = list(self._table.names)
+            names = list(self._data.names)
             shown = ", ".join([*names[:_SHOWN_NAMES], *(["..."] if names[_SHOWN_NAMES:] else [])])
             return point_at(
                 f"no column '{operand.name}'; columns: {shown or 'none'}.",

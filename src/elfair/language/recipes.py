@@ -13,9 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from elfair.data import LoggedData
-from elfair.data.columns import is_missing, listed
-from elfair.errors import DataError, InputError, did_you_mean
+from elfair.errors import DataError, InputError, did_you_mean, listed
 from elfair.language import (
     FPR,
     PR,
@@ -31,7 +29,9 @@ from elfair.language import (
     decision,
     label,
 )
+from elfair.language.evaluation import DataLike
 from elfair.language.tree import number_text
+from elfair.language.values import values_of
 
 Group: TypeAlias = tuple[Any, ...]
 
@@ -71,7 +71,7 @@ class Recipe:
     amount: float
     impact: str = ""
 
-    def expand(self, data: LoggedData | None = None) -> list[str]:
+    def expand(self, data: DataLike | None = None) -> list[str]:
         """The constraint as plain texts.
 
         Parameters
@@ -82,7 +82,7 @@ class Recipe:
 
         Examples
         --------
-        >>> from elfair import equalized_odds
+        >>> from elfair import LoggedData, equalized_odds
         >>> data = LoggedData([[0.0]] * 8, [0, 1] * 4, sensitive_features={"T": [0] * 4 + [1] * 4})
         >>> equalized_odds("T", tolerance=0.2).expand(data)
         ['abs(TPR[T == 0] - TPR[T == 1]) <= 0.2', 'abs(FPR[T == 0] - FPR[T == 1]) <= 0.2']
@@ -111,8 +111,8 @@ class Recipe:
             return f"{self.name} of all groups of {' and '.join(map(repr, self.by))}"
         return "\n".join(self.expand())
 
-    def _groups_in(self, data: LoggedData | None) -> tuple[Group, ...]:
-        if not isinstance(data, LoggedData):
+    def _groups_in(self, data: DataLike | None) -> tuple[Group, ...]:
+        if data is None:
             raise InputError(
                 f"which groups '{self.name}' is about is not known without data.",
                 hint=f"name them: {self.name}({listed([self.by[0]])}, groups=['A', 'B'], ...).",
@@ -268,7 +268,7 @@ def _named_groups(
     return named
 
 
-def _counts(by: tuple[str, ...], data: LoggedData) -> dict[Group, int]:
+def _counts(by: tuple[str, ...], data: DataLike) -> dict[Group, int]:
     """The groups that occur, in order, with the number of their rows; a missing value is none."""
     columns = []
     for name in by:
@@ -278,7 +278,7 @@ def _counts(by: tuple[str, ...], data: LoggedData) -> dict[Group, int]:
                 hint=did_you_mean(name, data.names, "pass it in sensitive_features=."),
             )
         columns.append(data.column(name))
-    known = ~np.logical_or.reduce([is_missing(column) for column in columns])
+    known = ~np.logical_or.reduce([np.asarray(values_of(column).missing) for column in columns])
     counts = Counter(zip(*(column[known].tolist() for column in columns), strict=True))
     try:
         return dict(sorted(counts.items()))

@@ -14,7 +14,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from elfair.certificate import Certificate
-from elfair.data.columns import Array
 from elfair.errors import InputError
 from elfair.estimators.base import ELFEstimator
 from elfair.estimators.classifier import ELFClassifier
@@ -32,6 +31,7 @@ from elfair.persistence.policies import (
     write_policy,
 )
 from elfair.policies.models import Model, Trained, digests, mixture_digest
+from elfair.types import Array
 
 
 def to_bytes(estimator: ELFEstimator, encoding: Mapping[str, Any] | None = None) -> bytes:

@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from elfair.data.columns import Array, listed
-from elfair.errors import InputError
+from elfair.errors import InputError, listed
 from elfair.persistence.contents import from_npy, to_npy
 from elfair.persistence.document import PolicyRecord, TensorRecord
 from elfair.persistence.objects import from_skops, to_skops
 from elfair.policies import GaussianPolicy, SoftmaxPolicy
 from elfair.policies.scored import ScoredPolicy
 from elfair.policies.torch_module import TorchPolicy, load_torch
-from elfair.types import Floats
+from elfair.types import Array, Floats
 
 Members = dict[str, bytes]
 

@@ -11,9 +11,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from elfair.data import LoggedData
-from elfair.data.columns import Array
 from elfair.errors import InputError
-from elfair.types import Floats
+from elfair.types import Array, Floats
 
 
 class Policy(Protocol):

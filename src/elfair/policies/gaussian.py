@@ -9,9 +9,11 @@ import numpy as np
 from scipy.special import ndtr
 
 from elfair.data import ContinuousData, LoggedData
-from elfair.statistics.decisions import DENSITY, FIRST_THRESHOLD, MEAN, SQUARE
 from elfair.types import Floats
 
+#: What statistics need to know of such a policy on each row, in this order: the density at the
+#: logged decision, the mean, the mean square, then P(decision >= t) for each threshold t.
+DENSITY, MEAN, SQUARE, FIRST_THRESHOLD = range(4)
 #: This much of a parameter makes one standard deviation of the label, or the whole way of the
 #: spread: the curvature of the squared error is then the one that the gradient search begins with.
 #: (With parameters of order 1, it ended far from the optimum where there were 30 features.)

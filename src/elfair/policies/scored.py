@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from elfair.data import LoggedData
-from elfair.data.columns import Array, listed, one_column, positions
-from elfair.errors import InputError
+from elfair.data.columns import one_column, positions
+from elfair.errors import InputError, listed
 from elfair.policies.softmax import PolicyInputs, SoftmaxPolicy
-from elfair.types import Floats
+from elfair.types import Array, Floats
 
 #: A probability below this counts as this: more certainty than that no scorer has earned, and a
 #: single leaf of a tree would otherwise be the largest number in the table.

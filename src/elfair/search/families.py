@@ -21,8 +21,8 @@ import numpy as np
 
 from elfair.certificate import Assumption
 from elfair.data import LoggedData
-from elfair.data.columns import listed, one_column, positions
-from elfair.errors import DataError, InputError
+from elfair.data.columns import one_column, positions
+from elfair.errors import DataError, InputError, listed
 from elfair.policies.scored import ScoredPolicy, log_odds
 from elfair.policies.torch_module import TorchPolicy
 from elfair.search.selection import Method, Selection

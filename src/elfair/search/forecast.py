@@ -15,9 +15,9 @@ import numpy as np
 
 from elfair.data import ContinuousData, LoggedData
 from elfair.language import Mean
+from elfair.policies.gaussian import MEAN, SQUARE
 from elfair.search.prediction import Belief
 from elfair.statistics import Baselines, Estimation, Impact, Part, Rows, compile_form, mean_part
-from elfair.statistics.decisions import MEAN, SQUARE
 from elfair.statistics.estimators import OutcomeModel, QuadraticModel
 from elfair.statistics.plan import CompiledClaim, Plan
 from elfair.types import Floats

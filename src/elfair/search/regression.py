@@ -19,11 +19,10 @@ from elfair.data import ContinuousData, LoggedData
 from elfair.errors import DataError, InputError
 from elfair.language import Expression, Mean, SquaredError, impacts_used, mse, point_at
 from elfair.policies import GaussianPolicy
-from elfair.policies.gaussian import FINENESS, LARGEST_PARAMETER, GaussianInputs
+from elfair.policies.gaussian import FINENESS, LARGEST_PARAMETER, MEAN, SQUARE, GaussianInputs
 from elfair.search.goals import Maximise
 from elfair.search.loss import Loss
 from elfair.search.objective import averages, read_objective
-from elfair.statistics.decisions import MEAN, SQUARE
 from elfair.types import Floats
 
 #: Labels that a linear model predicts exactly leave this share of their own spread to a decision.

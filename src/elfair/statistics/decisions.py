@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elfair.data import ContinuousData, LoggedData
-from elfair.data.columns import Array, listed
-from elfair.errors import ConstraintError, DataError
+from elfair.errors import ConstraintError, DataError, listed
 from elfair.language import (
     Compare,
     Condition,
@@ -32,12 +31,10 @@ from elfair.language import (
     uses_decision,
 )
 from elfair.language.tree import walk
+from elfair.policies.gaussian import DENSITY, FIRST_THRESHOLD, MEAN, SQUARE
 from elfair.statistics.impacts import asks_for_cost
 from elfair.statistics.rows import Rows
-from elfair.types import Floats
-
-#: The slots of a decision that is a number; those of thresholds come after them.
-DENSITY, MEAN, SQUARE, FIRST_THRESHOLD = range(4)
+from elfair.types import Array, Floats
 
 
 class Term(NamedTuple):

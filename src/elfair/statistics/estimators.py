@@ -15,16 +15,13 @@ from typing import Any, Literal
 import numpy as np
 
 from elfair.data import ContinuousData, LoggedData
-from elfair.data.columns import Array, is_missing
+from elfair.data.features import Encoding
 from elfair.errors import InputError
 from elfair.language import Condition, holds
 from elfair.statistics.impacts import Impact
 from elfair.types import Floats
 
 Estimator = Literal["is", "paired", "dr"]
-
-#: A sensitive column with more values than this has no part in the outcome model.
-MOST_GROUPS = 20
 
 
 @dataclass(frozen=True)
@@ -312,45 +309,3 @@ class Ridge:
     def predict(self, inputs: Floats) -> Floats:
         """The linear prediction."""
         return np.asarray(inputs @ self.coefficients + self.intercept)
-
-
-@dataclass(frozen=True)
-class Encoding:
-    """Features standardised, sensitive columns as indicators of the values seen in training."""
-
-    center: Floats
-    scale: Floats
-    groups: dict[str, Array]
-
-    @classmethod
-    def learn(cls, data: LoggedData) -> Encoding:
-        """From candidate rows."""
-        scale = data.features.std(axis=0)
-        groups = {}
-        for name, column in data.sensitive.items():
-            known = column[~is_missing(column)]
-            values = np.array(sorted(set(known.tolist()), key=str), dtype=column.dtype)
-            if len(values) <= MOST_GROUPS:
-                groups[name] = values[1:]
-        return cls(data.features.mean(axis=0), np.where(scale > 0, scale, 1.0), groups)
-
-    def of(self, data: LoggedData) -> Floats:
-        """The design matrix."""
-        standardised = (data.features - self.center) / self.scale
-        indicators = [
-            np.asarray(data.sensitive[name] == value, dtype=np.float64)
-            for name, values in self.groups.items()
-            for value in values
-        ]
-        return np.column_stack([standardised, *indicators])
-
-    def names(self, data: LoggedData) -> list[str]:
-        """What the columns of the design matrix are about."""
-        groups = [
-            f"{name} == {value!r}" for name, of in self.groups.items() for value in of.tolist()
-        ]
-        return [*(f"'{name}'" for name in data.feature_names), *groups]
-
-    def groups_in(self, known: Floats) -> Floats:
-        """Of what `of` gives, the indicators of groups, and a column of ones before them."""
-        return np.column_stack([np.ones(len(known)), known[:, self.center.size :]])

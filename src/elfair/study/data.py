@@ -13,18 +13,11 @@ from numpy.typing import NDArray
 
 from elfair.certificate import GroupCount, LeftOut
 from elfair.data import ContinuousData, LoggedData
-from elfair.data.columns import (
-    Array,
-    Columns,
-    distinct,
-    is_missing,
-    listed,
-    one_column,
-    table_columns,
-)
-from elfair.errors import DataError
+from elfair.data.columns import Columns, distinct, is_missing, one_column, table_columns
+from elfair.errors import DataError, listed
 from elfair.study.delimited import POINTS, has_decimal_comma
 from elfair.study.encoding import TableEncoding
+from elfair.types import Array
 
 #: What a row without a group is counted under.
 NO_GROUP = "(missing)"

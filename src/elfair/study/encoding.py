@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elfair.data.behavior import text_or_numbers
-from elfair.data.columns import Array, Columns, as_floats, is_missing, listed, table_columns
-from elfair.errors import DataError, did_you_mean
+from elfair.data.columns import Columns, as_floats, is_missing, table_columns
+from elfair.errors import DataError, did_you_mean, listed
 from elfair.study.delimited import POINTS, has_decimal_comma
+from elfair.types import Array
 
 Level: TypeAlias = str | int
 

@@ -22,10 +22,12 @@ from typing import Any
 import numpy as np
 
 from elfair.data.behavior import TOLERANCE
-from elfair.data.columns import Array, as_floats, is_missing, listed, table_columns
+from elfair.data.columns import as_floats, is_missing, table_columns
+from elfair.errors import listed
 from elfair.language.recipes import FEWEST_ROWS
 from elfair.study.delimited import has_decimal_comma
 from elfair.study.encoding import MOST_LEVELS
+from elfair.types import Array
 
 #: More different decisions than this are numbers that are decided on, not classes.
 MOST_CLASSES = 10

@@ -6,8 +6,7 @@ import inspect
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from elfair.data.columns import listed
-from elfair.errors import ElfairError, InputError, did_you_mean
+from elfair.errors import ElfairError, InputError, did_you_mean, listed
 from elfair.language import columns_used, fairness, impacts_used, parse, uses_label
 from elfair.language.recipes import Recipe
 from elfair.language.tree import Node

@@ -9,9 +9,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from elfair.data.columns import listed
 from elfair.data.digests import file_digest
-from elfair.errors import DataError, InputError, did_you_mean
+from elfair.errors import DataError, InputError, did_you_mean, listed
 from elfair.records.files import unreadable
 from elfair.study.delimited import DelimitedText
 from elfair.study.secrets import filled_in, without_secrets
