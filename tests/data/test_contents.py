@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, make_dataclass
 
 import joblib
 import numpy as np
@@ -26,7 +26,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC
 
-from elfair import InputError
+import elfair
+from elfair import ELFClassifier, InputError, LoggedData
 from elfair.data.digests import content_digest
 from elfair.persistence.objects import from_skops, to_skops
 from elfair.policies import SoftmaxPolicy
@@ -252,6 +253,30 @@ class TestModels:
         ]
         assert len({digest, *(other.digest() for other in others)}) == 7
         assert digests([model, others[0]]) == (digest, others[0].digest())
+
+    def test_a_class_counts_by_its_tag_wherever_it_is(self):
+        kind = {f.name: f.type for f in fields(SoftmaxPolicy)}
+        moved = make_dataclass("Moved", kind, namespace={"digest_tag": "softmax"})
+        other = make_dataclass("SoftmaxPolicy", kind, namespace={"digest_tag": "hardmax"})
+        untagged = type("SoftmaxPolicy", (SoftmaxPolicy,), {})
+        same, *others = (
+            content_digest(each(2, np.zeros(3), np.ones(3), False, 2e-4))
+            for each in (moved, other, untagged)
+        )
+        assert moved.__module__ != SoftmaxPolicy.__module__
+        assert same == content_digest(self.policy)
+        assert len({same, *others}) == 3
+
+    def test_a_class_of_elfair_without_a_tag_is_refused(self):
+        for value in (LoggedData([[0.0]]), LoggedData, content_digest, elfair.data):
+            with pytest.raises(TypeError, match="digest_tag"):
+                content_digest({"a": [value]})
+
+    def test_an_estimator_counts_by_what_it_learnt(self):
+        X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), ["no", "no", "yes", "yes"]
+        one, same = (ELFClassifier(delta=delta).fit(X, y) for delta in (0.1, 0.2))
+        other = ELFClassifier(exploration=0.2).fit(X, y)
+        assert content_digest(one) == content_digest(same) != content_digest(other)
 
     def test_a_module_counts_by_its_state(self):
         import torch

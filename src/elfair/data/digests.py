@@ -157,11 +157,14 @@ _GENERATORS = (np.random.RandomState, np.random.Generator, np.random.BitGenerato
 def content_digest(value: object) -> str:
     """The SHA-256 of what a value holds: the same in every process and on every machine.
 
-    Numbers, text, arrays, containers, records, and objects such as fitted scikit-learn models, by
-    their state. Any number that differs gives another digest. What does not count: the order of
-    keys, how an array lies in memory, whether a number is numpy's or Python's, the version of
-    scikit-learn, and the state of random generators (numpy's own is shared by all of a process, and
-    moves on with every draw).
+    It covers numbers, text, arrays, containers, records, and objects such as fitted scikit-learn
+    models, by their state. Any number that differs gives another digest. These do not count: the
+    order of keys, the memory layout of an array, whether a number is numpy's or Python's, the
+    version of scikit-learn, and the state of random generators (numpy's global one is shared by the
+    whole process and changes with every draw).
+
+    A class counts by its import path, or by the ``digest_tag`` that it declares. A class with a
+    method ``digest_content`` counts by what that returns instead of its state.
 
     Parameters
     ----------
@@ -210,11 +213,11 @@ class _Walk:
         ):
             self._array(np.asarray(value))
         elif isinstance(value, _GENERATORS):
-            self._part(b"generator", _qualified(type(value)))
+            self._part(b"generator", _name(type(value)))
         elif isinstance(value, np.ufunc):
             self._part(b"name", value.__name__.encode())
         elif isinstance(value, type | ModuleType | BuiltinFunctionType):
-            self._part(b"name", _qualified(value))
+            self._part(b"name", _name(value))
         elif isinstance(value, FunctionType):
             self._function(value)
         else:
@@ -238,8 +241,11 @@ class _Walk:
             self._unordered(b"dict", value.items())
         elif isinstance(value, set | frozenset):
             self._unordered(b"set", value)
+        elif hasattr(type(value), "digest_content"):
+            self._part(b"record", _name(type(value)))
+            self.visit(value.digest_content())
         elif is_dataclass(value):
-            self._part(b"record", _qualified(type(value)))
+            self._part(b"record", _name(type(value)))
             self._many(b"fields", [(f.name, getattr(value, f.name)) for f in fields(value)])
         elif _is_module(value):
             self._unordered(b"module", _tensors(value).items())
@@ -258,17 +264,17 @@ class _Walk:
                 hint="leave it out of what __getstate__ returns.",
             ) from None
         if isinstance(reduced, str):
-            self._part(b"name", f"{type(value).__module__}.{reduced}".encode())
+            self._part(b"name", _path(type(value).__module__, reduced))
             return
         maker, args, state, *items = (*reduced, None, None, None)[:5]
         if isinstance(state, dict):
             state = {name: part for name, part in state.items() if name != "_sklearn_version"}
-        self._part(b"object", _qualified(type(value)))
+        self._part(b"object", _name(type(value)))
         self._many(b"parts", [maker, args, state, *(part and list(part) for part in items)])
 
     def _function(self, function: FunctionType) -> None:
         """By its name; one that cannot be imported by its name, by its code."""
-        self._part(b"name", _qualified(function))
+        self._part(b"name", _name(function))
         if "<" in function.__qualname__ or function.__module__ == "__main__":
             cells = [cell.cell_contents for cell in function.__closure__ or ()]
             self._code(function.__code__)
@@ -309,9 +315,26 @@ class _Walk:
         self._write(content)
 
 
-def _qualified(named: Any) -> bytes:
-    module = getattr(named, "__module__", None) or ""
-    return f"{module}.{getattr(named, '__qualname__', named.__name__)}".encode()
+def _name(named: Any) -> bytes:
+    """What a class or function is called in a digest: the tag that it declares, or its import path.
+
+    A tag has no dot, so it is never a path. A subclass does not inherit it: two classes that decide
+    differently must not have one name.
+    """
+    tag = vars(named).get("digest_tag") if isinstance(named, type) else None
+    if isinstance(tag, str):
+        return tag.encode()
+    return _path(getattr(named, "__module__", None), getattr(named, "__qualname__", named.__name__))
+
+
+def _path(module: str | None, name: str) -> bytes:
+    """An import path. Those of elfair are refused: with them, moving a class to another module
+    would change the digest of every model.
+    """
+    path = f"{module or ''}.{name}"
+    if path.lstrip(".").split(".")[0] == "elfair":
+        raise TypeError(f"{path} declares no digest_tag, so no digest can hold it")
+    return path.encode()
 
 
 def _is_module(value: object) -> bool:

@@ -62,6 +62,13 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
     def _remember(self, data: LoggedData) -> None:
         """Keep what predictions need of the data, beside the model."""
 
+    def digest_content(self) -> Any:
+        """What its predictions depend on: all that it learnt, but not its parameters, which matter
+        only through what it learnt, nor the certificate.
+        """
+        left_out = {*self.get_params(deep=False), "certificate_"}
+        return {name: value for name, value in vars(self).items() if name not in left_out}
+
     def _fit(self, X: Any, y: Any, logged: Mapping[str, Any]) -> Self:
         self._forget()  # also what came with a model that was loaded
         try:

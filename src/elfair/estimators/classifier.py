@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -136,6 +136,8 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
     >>> clf.predict(draw.features[:3], random_state=0)
     array([...])
     """
+
+    digest_tag: ClassVar[str] = "classifier"
 
     def __init__(
         self,

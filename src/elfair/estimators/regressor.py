@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -95,6 +95,8 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
     >>> mean, spread = reg.predict_distribution(draw.features[:3])
     >>> decision, density = reg.decide(draw.features[:3])  # to be logged for the next round
     """
+
+    digest_tag: ClassVar[str] = "regressor"
 
     def __init__(
         self,

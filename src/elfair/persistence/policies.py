@@ -11,7 +11,7 @@ import numpy as np
 
 from elfair.errors import InputError, listed
 from elfair.persistence.contents import from_npy, to_npy
-from elfair.persistence.document import PolicyRecord, TensorRecord
+from elfair.persistence.document import PolicyKind, PolicyRecord, TensorRecord
 from elfair.persistence.objects import from_skops, to_skops
 from elfair.policies import GaussianPolicy, SoftmaxPolicy
 from elfair.policies.scored import ScoredPolicy
@@ -35,21 +35,20 @@ def write_policy(policy: Any, folder: str) -> tuple[PolicyRecord, Members]:
         f"{folder}/center.npy": to_npy(policy.center),
         f"{folder}/scale.npy": to_npy(policy.scale),
     }
-    if isinstance(policy, GaussianPolicy):
+    kind: PolicyKind = policy.digest_tag
+    if kind == "gaussian":
         numbers = (policy.level, policy.unit, policy.smallest, policy.largest)
-        return PolicyRecord("gaussian", False, tuple(map(float, numbers)), ()), members
-    chance = (float(policy.exploration),)
-    if isinstance(policy, TorchPolicy):
-        tensors = _state(policy.module)
-        for place, array in enumerate(tensors.values()):
+        return PolicyRecord(kind, False, tuple(map(float, numbers)), ()), members
+    tensors: tuple[TensorRecord, ...] = ()
+    if kind == "module":
+        state = _state(policy.module)
+        for place, array in enumerate(state.values()):
             members[f"{folder}/state/{place}.npy"] = to_npy(array)
         trained = {name for name, p in policy.module.named_parameters() if p.requires_grad}
-        records = tuple(TensorRecord(name, name in trained) for name in tensors)
-        return PolicyRecord("module", policy.mixed, chance, records), members
-    if isinstance(policy, ScoredPolicy):
+        tensors = tuple(TensorRecord(name, name in trained) for name in state)
+    elif kind == "scored":
         members[f"{folder}/scorer.skops"] = to_skops(policy.scorer)
-        return PolicyRecord("scored", policy.mixed, chance, ()), members
-    return PolicyRecord("softmax", policy.mixed, chance, ()), members
+    return PolicyRecord(kind, policy.mixed, (float(policy.exploration),), tensors), members
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ Decisions drawn from a policy's probabilities, with what must be logged of them.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -21,6 +21,9 @@ class Policy(Protocol):
     What statistics need of a policy are its *free* numbers on each logged row: every row of every
     statistic is affine in them. A classifier's are the probabilities of all classes but the first.
     """
+
+    #: The name of the family in digests and in model files.
+    digest_tag: ClassVar[str]
 
     @property
     def n_parameters(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log, pi, sqrt
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtr
@@ -48,6 +49,8 @@ class GaussianPolicy:
     >>> policy.moments(np.array([0.0, 10.0, 5.0]), X)
     (array([10., 14.]), 1.0)
     """
+
+    digest_tag: ClassVar[str] = "gaussian"
 
     center: Floats
     scale: Floats

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -73,11 +73,17 @@ class Trained:
         What `tune` chose.
     """
 
+    digest_tag: ClassVar[str] = "trained"
+
     models: tuple[Model, ...]
     shares: tuple[float, ...]
     lineup: tuple[Model, ...]
     certificate: Certificate
     tuned: dict[str, Any]
+
+    def digest_content(self) -> Any:
+        """What its decisions depend on."""
+        return digests(self.models), self.shares
 
     def probabilities(self, features: Floats, behavior: Floats | None) -> Floats:
         """The probability of every decision, of shape (n, classes).

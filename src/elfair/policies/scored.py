@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -91,6 +91,8 @@ class ScoredPolicy(SoftmaxPolicy):
     >>> policy.free(np.array([0.0, 0.0, 4.0]), policy.inputs(X)).round(1)
     array([[0.1, 1. , 0.1]])
     """
+
+    digest_tag: ClassVar[str] = "scored"
 
     scorer: Any = field(kw_only=True)
     classes: Array = field(kw_only=True)

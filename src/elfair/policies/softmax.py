@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +72,8 @@ class SoftmaxPolicy:
     >>> policy.free(np.array([0.0, 1.0]), policy.inputs(X)).round(3)
     array([[0.269, 0.731]])
     """
+
+    digest_tag: ClassVar[str] = "softmax"
 
     n_classes: int
     center: Floats

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -73,6 +73,8 @@ class TorchPolicy(SoftmaxPolicy):
     >>> policy.free(np.array([0.0, 1.0, 0.0, 0.0]), policy.inputs(X)).round(3)
     array([[0.269, 0.731]])
     """
+
+    digest_tag: ClassVar[str] = "module"
 
     module: Any = field(kw_only=True)
 
