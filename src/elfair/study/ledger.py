@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -175,6 +175,6 @@ def _of_test(certificate: Certificate) -> str:
     claims = [
         replace(claim, chosen_by=NOT_STATED, why=NOT_STATED) for claim in certificate.terms.claims
     ]
-    terms = replace(certificate.terms, claims=tuple(claims))
+    terms = asdict(replace(certificate.terms, claims=tuple(claims)))
     how = (certificate.estimator, certificate.bound, certificate.split, certificate.seed)
     return content_digest((terms, *how, certificate.digests.split, certificate.digests.lineup))
