@@ -16,9 +16,7 @@ from elfair.errors import (
     MissingPackageError,
     NoSolutionFoundError,
 )
-from elfair.estimators.certify import certify
-from elfair.estimators.classifier import ELFClassifier
-from elfair.estimators.regressor import ELFRegressor
+from elfair.estimators import ELFClassifier, ELFRegressor, certify, load
 from elfair.language import (
     FNR,
     FPR,
@@ -54,7 +52,6 @@ from elfair.language.fairness import (
     stagnation,
 )
 from elfair.language.recipes import Recipe
-from elfair.persistence import load
 from elfair.planning import RowPlan, check, plan_rows
 from elfair.planning.check_report import CheckReport
 from elfair.report import Report

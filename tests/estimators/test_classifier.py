@@ -405,7 +405,7 @@ def test_the_paper_solves_the_foster_care_population():
 def test_by_default_one_decision_in_5000_is_taken_blindly(more):
     default = fit(ELFClassifier(NO_WORSE, **more))
     told = fit(ELFClassifier(NO_WORSE, exploration=2e-4, **more))
-    pairs = list(zip(default._trained.lineup, told._trained.lineup, strict=True))
+    pairs = list(zip(default._trained.ladder, told._trained.ladder, strict=True))
     assert all(one.theta.tobytes() == other.theta.tobytes() for one, other in pairs)
     assert default.predict_proba(X).tobytes() == told.predict_proba(X).tobytes()
     assert default.predict_proba(X).min() < 0.04
@@ -417,7 +417,7 @@ def test_by_default_one_decision_in_5000_is_taken_blindly(more):
 )
 def test_no_decision_is_less_likely_than_exploration_leaves_it(more):
     clf = fit(ELFClassifier(NO_WORSE, exploration=0.2, **more))
-    assert {model.policy.exploration for model in clf._trained.lineup} == {0.2}
+    assert {model.policy.exploration for model in clf._trained.ladder} == {0.2}
     assert clf.solution_found_
     assert clf.predict_proba(X).min() >= 0.1 - 1e-12
     assert clf.decide(X, random_state=0).propensity.min() >= 0.1 - 1e-12

@@ -15,17 +15,18 @@ import numpy as np
 import pytest
 
 import elfair
-from elfair import ElfairError, InputError
+from elfair import ElfairError, ELFClassifier, ELFRegressor, InputError
 from elfair.persistence.contents import members_of, pack
 from elfair.persistence.model_file import from_bytes, to_bytes
 
+ESTIMATORS = {"classifier": ELFClassifier, "regressor": ELFRegressor}
 KINDS = ["line of models", "second round", "pipeline", "regressor folds", "no solution"]
 
 
 def refused(data: bytes) -> str:
     """The message, which must be one of ours and have a hint."""
     with pytest.raises(ElfairError) as caught:
-        from_bytes(data, trusted=(), module=None)
+        from_bytes(data, ESTIMATORS)
     assert caught.value.hint
     return str(caught.value)
 
@@ -33,7 +34,7 @@ def refused(data: bytes) -> str:
 def loads(data: bytes) -> bool:
     """Whether it is loaded; whatever is not must be refused by us, with a hint."""
     try:
-        from_bytes(data, trusted=(), module=None)
+        from_bytes(data, ESTIMATORS)
     except ElfairError as error:
         hint = error.hint
     else:
@@ -45,7 +46,7 @@ def loads(data: bytes) -> bool:
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_changed_byte_is_caught(kind, made):
     data = to_bytes(made(kind))
-    from_bytes(data, trusted=(), module=None)
+    from_bytes(data, ESTIMATORS)
     rng = random.Random(kind)
     for _ in range(60):
         changed = bytearray(data)

@@ -55,22 +55,22 @@ def test_the_whole_line_up_is_kept(kind, made, needs, tmp_path):
     before, path = made(kind)._trained, tmp_path / "model.elfair"
     made(kind).save(path)
     after = elfair.load(path, **needs(kind))._trained
-    assert len(after.lineup) == len(before.lineup) > 0
-    for one, other in zip(after.lineup, before.lineup, strict=True):
+    assert len(after.ladder) == len(before.ladder) > 0
+    for one, other in zip(after.ladder, before.ladder, strict=True):
         assert one.theta.tobytes() == other.theta.tobytes()
         assert one.digest() == other.digest()
     places = [
-        [[id(model) for model in trained.lineup].index(id(model)) for model in trained.models]
+        [[id(model) for model in trained.ladder].index(id(model)) for model in trained.models]
         for trained in (after, before)
     ]
     assert places[0] == places[1]
     assert after.shares == before.shares
     # One policy for all, or one for each fold.
-    assert len({id(m.policy) for m in after.lineup}) == len({id(m.policy) for m in before.lineup})
+    assert len({id(m.policy) for m in after.ladder}) == len({id(m.policy) for m in before.ladder})
 
 
 def test_the_kinds_are_what_they_are_meant_to_be(made):
-    assert len(made("line of models")._trained.lineup) == 20
+    assert len(made("line of models")._trained.ladder) == 20
     assert made("line of models").certificate_.candidate.place > 1
     assert len(made("crossfit")._trained.models) == 3
     assert not made("no solution").solution_found_

@@ -46,7 +46,7 @@ def test_no_digest_holds_a_path_of_elfair(kind, made, hashed):
 def test_a_file_names_families_by_the_same_tags(kind, made):
     estimator = made(kind)
     document = json.loads(members_of(to_bytes(estimator))["model.json"])
-    families = {model.policy.digest_tag for model in estimator._trained.lineup}
+    families = {model.policy.digest_tag for model in estimator._trained.ladder}
     assert document["kind"] == estimator.digest_tag
     assert {policy["kind"] for policy in document["policies"]} == families
 
@@ -54,7 +54,7 @@ def test_a_file_names_families_by_the_same_tags(kind, made):
 def test_tags_are_no_paths_and_differ(made):
     kinds = ("linear", "pipeline", "torch", "regressor")
     estimators = [made(kind) for kind in kinds]
-    tags = {type(each._trained.lineup[0].policy).digest_tag for each in estimators}
+    tags = {type(each._trained.ladder[0].policy).digest_tag for each in estimators}
     tags |= {each.digest_tag for each in estimators} | {estimators[0]._trained.digest_tag}
     assert tags == {
         "softmax", "scored", "module", "gaussian", "classifier", "regressor", "trained"

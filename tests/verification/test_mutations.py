@@ -167,14 +167,14 @@ def test_a_changed_model_is_seen(original, seed, tmp_path):
             load(tmp_path / "model.elfair")
         return
     rng = np.random.default_rng(2_000 + seed)
-    line = list(clf._trained.lineup)
+    line = list(clf._trained.ladder)
     place = int(rng.integers(len(line)))
     theta = line[place].theta.copy()
     k = int(rng.integers(theta.size))
     theta[k] = np.nextafter(theta[k], np.inf) if seed % 4 else theta[k] + rng.normal()
     line[place] = replace(line[place], theta=theta)
     other = ELFClassifier(**clf.get_params(deep=False))
-    other._trained = replace(clf._trained, lineup=tuple(line))
+    other._trained = replace(clf._trained, ladder=tuple(line))
     found = failed(verify(certificate, data=read(text), model=other))
     assert "line of models" in found
     assert ("model" in found) == (place == certificate.candidate.place - 1)

@@ -141,12 +141,12 @@ def another_in_line(model):
     trained = model._trained
     place, digest = next(
         (place, digest)
-        for place, digest in enumerate(digests(trained.lineup))
+        for place, digest in enumerate(digests(trained.ladder))
         if digest != trained.certificate.digests.model
     )
     certificate = trained.certificate
     named = replace(certificate, digests=replace(certificate.digests, model=digest))
-    model._trained = replace(trained, models=(trained.lineup[place],), certificate=named)
+    model._trained = replace(trained, models=(trained.ladder[place],), certificate=named)
 
 
 def classes_the_other_way(model):

@@ -213,7 +213,7 @@ def decide(model: Path, people: str, query: str | None, log: Path, seed: int | N
 
 
 def _read(model: Path, people: str, query: str | None) -> tuple[Any, Any]:
-    from elfair.persistence import load
+    from elfair.estimators import load
     from elfair.study import read_table
 
     return load(model), read_table(people, query=query).table

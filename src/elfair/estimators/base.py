@@ -19,11 +19,12 @@ from elfair.data.columns import as_floats, check_length, check_order, one_column
 from elfair.errors import DataError, FeatureTypeError, InputError, NoSolutionFoundError
 from elfair.estimators.training import Fitting, MakeTask
 from elfair.fairness_test.issue import warn_reader
+from elfair.persistence import save as save_file
 from elfair.policies.base import seeded
 from elfair.policies.models import Trained
 from elfair.report import Report
 from elfair.statistics.plan import Claim
-from elfair.types import Floats
+from elfair.types import Array, Floats
 
 
 # scikit-learn is not typed, so that mypy sees its classes as Any.
@@ -59,8 +60,11 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
                 hint="pass the labels, or an objective that needs none, such as 'E[impact]'.",
             )
 
-    def _remember(self, data: LoggedData) -> None:
-        """Keep what predictions need of the data, beside the model."""
+    def _keep(self, trained: Trained, classes: Array, behavior_model: Any) -> None:
+        """Keep what was learnt, by a fit or from a file."""
+        self._trained, self.tuned_ = trained, trained.tuned
+        self.solution_found_ = trained.certificate.passed
+        self.certificate_ = trained.certificate
 
     def digest_content(self) -> Any:
         """What its predictions depend on: all that it learnt, but not its parameters, which matter
@@ -79,11 +83,8 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
                     "impact=..., sensitive_features=...). check and plan_rows take it as it is.",
                 )
             check_order(X=X, y=y)
-            data, self._trained = self._train(X, y, logged)
-            self._remember(data)
-            self.tuned_ = self._trained.tuned
-            self.solution_found_ = self._trained.certificate.passed
-            self.certificate_ = self._trained.certificate
+            data, trained = self._train(X, y, logged)
+            self._keep(trained, data.classes, data.behavior_model)
             warn_reader(self.certificate_, level=3)
         except BaseException:
             self._forget()  # a fit that failed midway leaves nothing that looks like a result
@@ -134,9 +135,7 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
             Anything that JSON can say, to be kept with the model: how a table becomes features, for
             instance. It is the attribute ``encoding_`` of what is loaded.
         """
-        from elfair.persistence import save
-
-        save(self, path, encoding=encoding)
+        save_file(self, path, encoding=encoding)
 
     def report(self) -> Report:
         """The result as a report: ``report().write_html("report.html")``."""

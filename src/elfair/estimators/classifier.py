@@ -286,9 +286,9 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         check_exploration(self.exploration)
         return claims, _task
 
-    def _remember(self, data: LoggedData) -> None:
-        self._behavior_model = data.behavior_model
-        self.classes_ = data.classes
+    def _keep(self, trained: Trained, classes: Array, behavior_model: Any) -> None:
+        super()._keep(trained, classes, behavior_model)
+        self._behavior_model, self.classes_ = behavior_model, classes
 
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each decision under the certified policy.

@@ -24,7 +24,7 @@ from elfair.search.regression import task_of
 from elfair.statistics import impact_of
 from elfair.statistics.decisions import thresholds_of
 from elfair.statistics.plan import Claim, Constraint, read_constraints
-from elfair.types import Floats
+from elfair.types import Array, Floats
 
 
 class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
@@ -201,8 +201,9 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         self._check_bound(claims, data)
         return claims, lambda *_: task
 
-    def _remember(self, data: LoggedData) -> None:
-        self.spread_ = max(model.policy.spread(model.theta) for model in self._trained.models)
+    def _keep(self, trained: Trained, classes: Array, behavior_model: Any) -> None:
+        super()._keep(trained, classes, behavior_model)
+        self.spread_ = max(model.policy.spread(model.theta) for model in trained.models)
 
     def _check_bound(self, claims: tuple[Claim, ...], data: LoggedData) -> None:
         """Refuse a bound that needs an end which no declaration can give."""

@@ -91,12 +91,12 @@ class ModelDocument:
         The decisions, as `encode` writes them; None of a regressor.
     policies : tuple of PolicyRecord
         One, or one for each fold.
-    lineup : tuple of int
-        Of each model that was lined up for the test, in order, which policy it belongs to.
+    ladder : tuple of int
+        For each model of the ladder, in order, the policy it belongs to.
     digests : tuple of str
         The digest of each of these models.
-    let_out : tuple of int
-        The places in line, from 1, of the models that the certificate is about.
+    released : tuple of int
+        The places on the ladder, from 1, of the models that the certificate is about.
     shares : tuple of float
         How often each of those is picked.
     tuned : object
@@ -116,9 +116,9 @@ class ModelDocument:
     feature_names: tuple[str, ...] | None
     classes: Any
     policies: tuple[PolicyRecord, ...]
-    lineup: tuple[int, ...]
+    ladder: tuple[int, ...]
     digests: tuple[str, ...]
-    let_out: tuple[int, ...]
+    released: tuple[int, ...]
     shares: tuple[float, ...]
     tuned: Any
     behavior: BehaviorKind

@@ -1,13 +1,15 @@
-"""From a fitted estimator to the bytes of its file.
+"""From a fitted estimator to its file, and back after every check that the bytes allow.
 
-From the bytes of a file to an estimator, after every check that the bytes allow.
+This module knows no class of estimator: who loads a file says which ones there are.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,15 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from elfair.certificate import Certificate
 from elfair.errors import InputError
-from elfair.estimators.base import ELFEstimator
-from elfair.estimators.classifier import ELFClassifier
-from elfair.estimators.regressor import ELFRegressor
 from elfair.persistence.contents import check_written, decode, encode, members_of, pack, to_npy
 from elfair.persistence.document import FORMAT, BehaviorKind, MemberRecord, ModelDocument
 from elfair.persistence.objects import from_skops, to_skops
 from elfair.persistence.policies import (
     Members,
-    Wanted,
+    Reading,
     check_model,
     member,
     read_floats,
@@ -31,10 +30,50 @@ from elfair.persistence.policies import (
     write_policy,
 )
 from elfair.policies.models import Model, Trained, digests, mixture_digest
+from elfair.records.files import unreadable, write_whole
 from elfair.types import Array
 
+SUFFIX = ".elfair"
+#: Behaviour models inside behaviour models: one for each round of logged decisions.
+MOST_ROUNDS = 50
+_CHANGED = "the file was changed after it was saved."
 
-def to_bytes(estimator: ELFEstimator, encoding: Mapping[str, Any] | None = None) -> bytes:
+#: The classes of estimators by their ``digest_tag``.
+Kinds = Mapping[str, type[Any]]
+
+
+def save(
+    estimator: Any, path: str | os.PathLike[str], *, encoding: Mapping[str, Any] | None = None
+) -> None:
+    """Write a fitted estimator to a file; `ELFEstimator.save` is its public name."""
+    if Path(path).suffix != SUFFIX:
+        raise InputError(
+            f"the name of a model file must end with {SUFFIX}. Got '{path}' instead.",
+            hint=f"write '{Path(path).with_suffix('')}{SUFFIX}'.",
+        )
+    write_whole(path, to_bytes(estimator, encoding))
+
+
+def load(
+    path: str | os.PathLike[str], kinds: Kinds, *, trusted: Sequence[str] = (), module: Any = None
+) -> Any:
+    """Read the estimator that `save` wrote to a file; `elfair.load` is its public name."""
+    if isinstance(trusted, str):
+        raise InputError(
+            f"trusted must be a list of names. Got {trusted!r} instead.",
+            hint=f"write trusted=[{trusted!r}].",
+        )
+    try:
+        data = Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        raise unreadable(path, error, hint="is this the right name?") from None
+    try:
+        return from_bytes(data, kinds, trusted=trusted, module=module)
+    except InputError as error:
+        raise InputError(f"'{path}' cannot be loaded: {error.message}", hint=error.hint) from None
+
+
+def to_bytes(estimator: Any, encoding: Mapping[str, Any] | None = None) -> bytes:
     """The file of a fitted estimator.
 
     Parameters
@@ -44,17 +83,18 @@ def to_bytes(estimator: ELFEstimator, encoding: Mapping[str, Any] | None = None)
     encoding : mapping, optional
         See `ELFEstimator.save`.
     """
-    if type(estimator) not in (ELFClassifier, ELFRegressor):
+    kind = _kind(estimator)
+    if kind is None:
         raise InputError(
-            f"only an ELFClassifier or ELFRegressor itself can be saved. Got "
+            "only an ELFClassifier or an ELFRegressor itself can be saved. Got "
             f"{type(estimator).__name__}.",
-            hint="what a class of your own adds would be lost.",
+            hint="anything that your own class adds would be lost.",
         )
     check_is_fitted(estimator)
-    trained = estimator._trained
+    trained: Trained = estimator._trained
     members: Members = {"certificate.json": trained.certificate.to_json().encode()}
-    members["thetas.npy"] = to_npy(np.array([model.theta for model in trained.lineup]))
-    policies = {id(model.policy): model.policy for model in trained.lineup}
+    members["thetas.npy"] = to_npy(np.array([model.theta for model in trained.ladder]))
+    policies = {id(model.policy): model.policy for model in trained.ladder}
     records = []
     for place, policy in enumerate(policies.values()):
         record, parts = write_policy(policy, f"policies/{place}")
@@ -63,77 +103,80 @@ def to_bytes(estimator: ELFEstimator, encoding: Mapping[str, Any] | None = None)
     behavior, parts = _behavior_record(getattr(estimator, "_behavior_model", None))
     members.update(parts)
     names = getattr(estimator, "feature_names_in_", None)
-    classes = getattr(estimator, "classes_", None)
-    keys, line = list(policies), [id(model) for model in trained.lineup]
+    keys, rungs = list(policies), [id(model) for model in trained.ladder]
     document = ModelDocument(
         format=FORMAT,
-        kind="classifier" if isinstance(estimator, ELFClassifier) else "regressor",
+        kind=kind,
         parameters={
             name: encode(value) for name, value in sorted(estimator.get_params(deep=False).items())
         },
         n_features=int(estimator.n_features_in_),
         feature_names=None if names is None else tuple(str(name) for name in names),
-        classes=encode(classes, strict=True),
+        classes=encode(getattr(estimator, "classes_", None), strict=True),
         policies=tuple(records),
-        lineup=tuple(keys.index(id(model.policy)) for model in trained.lineup),
-        digests=digests(trained.lineup),
-        let_out=tuple(line.index(id(model)) + 1 for model in trained.models),
+        ladder=tuple(keys.index(id(model.policy)) for model in trained.ladder),
+        digests=digests(trained.ladder),
+        released=tuple(rungs.index(id(model)) + 1 for model in trained.models),
         shares=tuple(map(float, trained.shares)),
         tuned=encode(trained.tuned),
         behavior=behavior,
         encoding=_json(getattr(estimator, "encoding_", None) if encoding is None else encoding),
-        members=tuple(
-            MemberRecord(name, hashlib.sha256(data).hexdigest()) for name, data in members.items()
-        ),
+        members=_manifest(members),
     )
     return pack({"model.json": document.to_bytes(), **members})
+
+
+def _kind(estimator: Any) -> Any:
+    """The tag of a class of elfair's own; None for a subclass, which declares none."""
+    return vars(type(estimator)).get("digest_tag")
 
 
 def _behavior_record(model: Any) -> tuple[BehaviorKind, Members]:
     if model is None:
         return "none", {}
-    if type(model) is ELFClassifier:
+    if _kind(model) == "classifier":
         return "elfair", {"behavior.elfair": to_bytes(model)}
     return "object", {"behavior.skops": to_skops(model)}
 
 
 def _json(encoding: Mapping[str, Any] | None) -> Any:
-    """The encoding as it will be read again; whatever JSON would change is refused."""
+    """The encoding as it will be read again; anything that JSON would change is refused."""
     if encoding is None:
         return None
     try:
-        again = json.loads(json.dumps(encoding, allow_nan=False))
+        again, reason = json.loads(json.dumps(encoding, allow_nan=False)), ""
     except (TypeError, ValueError, RecursionError) as error:
         again, reason = None, f" ({error})"
-    else:
-        reason = ""
     if not isinstance(again, dict) or again != encoding:
         raise InputError(
             "encoding must be a dict of text, numbers, lists and dicts, with text as keys. Got "
             f"{encoding!r} instead{reason}.",
-            hint="use lists instead of tuples, and numbers of Python instead of numpy's.",
+            hint="use lists instead of tuples, and Python numbers instead of numpy's.",
         )
     return again
 
 
-#: Behaviour models inside behaviour models: one for each round of logged decisions.
-MOST_ROUNDS = 50
-_CHANGED = "it was changed after it was saved."
+def _manifest(members: Mapping[str, bytes]) -> tuple[MemberRecord, ...]:
+    return tuple(
+        MemberRecord(name, hashlib.sha256(data).hexdigest()) for name, data in members.items()
+    )
 
 
 def from_bytes(
-    data: bytes, *, trusted: Sequence[str], module: Any, rounds: int = 0
-) -> ELFEstimator:
+    data: bytes, kinds: Kinds, *, trusted: Sequence[str] = (), module: Any = None, rounds: int = 0
+) -> Any:
     """The estimator of a file.
 
     Parameters
     ----------
     data : bytes
         The whole file.
+    kinds : mapping of str to type
+        The classes of estimators by their ``digest_tag``.
     trusted, module
-        See `load`.
+        See `elfair.load`.
     rounds : int, default 0
-        How many files it is inside of.
+        How many files this one is inside of.
     """
     if rounds > MOST_ROUNDS:
         raise InputError(
@@ -142,40 +185,29 @@ def from_bytes(
         )
     members = members_of(data)
     if "model.json" not in members:
-        raise InputError("it is not an elfair model.", hint="models are files that save() wrote.")
+        raise InputError(
+            "it is not an elfair model.", hint="only files that save() wrote can be loaded."
+        )
     document = ModelDocument.from_bytes(members["model.json"])
     check_written(data, members)
-    if document.to_bytes() != members["model.json"]:
+    if document.to_bytes() != members.pop("model.json"):
         raise InputError("model.json is not written as elfair writes it.", hint=_CHANGED)
     _check_manifest(members, document.members)
-    estimator = _estimator(document)
-    classes = _classes(document)
-    wanted = Wanted(document.n_features, classes, trusted, module)
-    trained = _trained(document, members, wanted)
-    if isinstance(estimator, ELFClassifier):
-        behavior = _behavior(document, members, wanted, rounds)
-        estimator.classes_, estimator._behavior_model = classes, behavior
-    else:
-        spreads = [model.policy.spread(model.theta) for model in trained.models]
-        estimator.spread_ = max(spreads)
+    estimator = _estimator(document, kinds)
+    reading = Reading(document.n_features, _classes(document), trusted, module)
+    trained = _trained(document, members, reading)
+    estimator._keep(trained, reading.classes, _behavior(document, members, reading, kinds, rounds))
     estimator.n_features_in_ = document.n_features
     if document.feature_names is not None:
         estimator.feature_names_in_ = np.array(document.feature_names, dtype=object)
     if document.encoding is not None:
         estimator.encoding_ = document.encoding
-    estimator._trained, estimator.tuned_ = trained, trained.tuned
-    estimator.certificate_ = trained.certificate
-    estimator.solution_found_ = trained.certificate.passed
     return estimator
 
 
 def _check_manifest(members: Mapping[str, bytes], records: Sequence[MemberRecord]) -> None:
-    found = [
-        MemberRecord(name, hashlib.sha256(data).hexdigest())
-        for name, data in members.items()
-        if name != "model.json"
-    ]
-    if found != list(records):
+    found = _manifest(members)
+    if found != records:
         wrong = {record.name for record in {*found} ^ {*records}} or {"their order"}
         raise InputError(
             f"its parts are not those that model.json lists: {', '.join(sorted(wrong))}.",
@@ -183,15 +215,13 @@ def _check_manifest(members: Mapping[str, bytes], records: Sequence[MemberRecord
         )
 
 
-def _estimator(document: ModelDocument) -> ELFEstimator:
-    kind = ELFClassifier if document.kind == "classifier" else ELFRegressor
-    estimator: ELFEstimator = kind()
+def _estimator(document: ModelDocument, kinds: Kinds) -> Any:
+    estimator = kinds[document.kind]()
     known = estimator.get_params(deep=False)
     if not isinstance(document.parameters, dict) or document.parameters.keys() != known.keys():
         raise InputError("its parameters are not those of the estimator.", hint=_CHANGED)
     parameters = {name: decode(value) for name, value in document.parameters.items()}
-    estimator.set_params(**parameters)
-    return estimator
+    return estimator.set_params(**parameters)
 
 
 def _classes(document: ModelDocument) -> Array:
@@ -210,36 +240,36 @@ def _classes(document: ModelDocument) -> Array:
     return np.asarray(classes)
 
 
-def _trained(document: ModelDocument, members: Mapping[str, bytes], wanted: Wanted) -> Trained:
-    places = set(range(len(document.policies)))
-    models, tuned = len(document.lineup), decode(document.tuned)
-    fits = set(document.lineup) == places and set(document.let_out) <= set(range(1, models + 1))
-    fits &= 0 < len(document.let_out) == len(document.shares) and isinstance(tuned, dict)
-    fits &= all(share > 0 for share in document.shares) and abs(sum(document.shares) - 1) < 1e-9
+def _trained(document: ModelDocument, members: Mapping[str, bytes], reading: Reading) -> Trained:
+    rungs, shares, tuned = len(document.ladder), document.shares, decode(document.tuned)
+    fits = set(document.ladder) == set(range(len(document.policies)))
+    fits &= set(document.released) <= set(range(1, rungs + 1))
+    fits &= 0 < len(document.released) == len(shares) and isinstance(tuned, dict)
+    fits &= all(share > 0 for share in shares) and abs(sum(shares) - 1) < 1e-9
     if not fits:
-        raise InputError("its line-up makes no sense.", hint=_CHANGED)
+        raise InputError("its ladder of models makes no sense.", hint=_CHANGED)
     policies = [
-        read_policy(record, members, f"policies/{place}", wanted)
+        read_policy(record, members, f"policies/{place}", reading)
         for place, record in enumerate(document.policies)
     ]
-    thetas = read_floats(members, "thetas.npy", (models, policies[0].n_parameters))
-    lineup = tuple(
-        Model(policies[place], theta) for place, theta in zip(document.lineup, thetas, strict=True)
+    thetas = read_floats(members, "thetas.npy", (rungs, policies[0].n_parameters))
+    ladder = tuple(
+        Model(policies[place], theta) for place, theta in zip(document.ladder, thetas, strict=True)
     )
-    if digests(lineup) != document.digests:
+    if digests(ladder) != document.digests:
         raise InputError(
             "what was read is not what was saved: the digests of its models differ.",
             hint="install the versions of scikit-learn and skops that it was saved with.",
         )
     certificate = Certificate.from_json(_text(member(members, "certificate.json")))
-    let_out = tuple(lineup[place - 1] for place in document.let_out)
-    line = [document.digests[place - 1] for place in document.let_out]
-    if certificate.digests.model != mixture_digest(line):
+    released = tuple(ladder[place - 1] for place in document.released)
+    known = [document.digests[place - 1] for place in document.released]
+    if certificate.digests.model != mixture_digest(known):
         raise InputError(
             f"its certificate is about another model, {certificate.digests.model}.",
             hint=_CHANGED,
         )
-    return Trained(let_out, document.shares, lineup, certificate, tuned)
+    return Trained(released, shares, ladder, certificate, tuned)
 
 
 def _text(data: bytes) -> str:
@@ -250,18 +280,22 @@ def _text(data: bytes) -> str:
 
 
 def _behavior(
-    document: ModelDocument, members: Mapping[str, bytes], wanted: Wanted, rounds: int
+    document: ModelDocument,
+    members: Mapping[str, bytes],
+    reading: Reading,
+    kinds: Kinds,
+    rounds: int,
 ) -> Any:
+    """The behaviour model that a classifier keeps, if any."""
     if any(record.mixed for record in document.policies) != (document.behavior != "none"):
         raise InputError("its behaviour model does not fit its policy.", hint=_CHANGED)
     if document.behavior == "none":
         return None
     if document.behavior == "elfair":
+        given = {"trusted": reading.trusted, "module": reading.module}
         nested = member(members, "behavior.elfair")
-        model: Any = from_bytes(
-            nested, trusted=wanted.trusted, module=wanted.module, rounds=rounds + 1
-        )
+        model = from_bytes(nested, kinds, rounds=rounds + 1, **given)
     else:
-        model = from_skops(member(members, "behavior.skops"), wanted.trusted)
+        model = from_skops(member(members, "behavior.skops"), reading.trusted)
     check_model(model, "behaviour model")
     return model

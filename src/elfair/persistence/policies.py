@@ -52,8 +52,8 @@ def write_policy(policy: Any, folder: str) -> tuple[PolicyRecord, Members]:
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What a policy has to fit, and what the caller gave to read it with.
+class Reading:
+    """What a policy must fit, and what the caller gave to read it with.
 
     Parameters
     ----------
@@ -74,11 +74,11 @@ class Wanted:
 
 
 def read_policy(
-    record: PolicyRecord, members: Mapping[str, bytes], folder: str, wanted: Wanted
+    record: PolicyRecord, members: Mapping[str, bytes], folder: str, reading: Reading
 ) -> Any:
     """The policy of a record."""
-    n = wanted.classes.size
-    width = wanted.n_features + (n - 1 if record.kind == "scored" else 0)
+    n = reading.classes.size
+    width = reading.n_features + (n - 1 if record.kind == "scored" else 0)
     center = read_floats(members, f"{folder}/center.npy", (width,))
     scale = read_floats(members, f"{folder}/scale.npy", (width,))
     needed = 4 if record.kind == "gaussian" else 1
@@ -88,12 +88,12 @@ def read_policy(
         return GaussianPolicy(center, scale, *record.numbers)
     own = (n, center, scale, record.mixed, _share(*record.numbers))
     if record.kind == "module":
-        module = _rebuilt(record.tensors, members, folder, wanted.module)
+        module = _rebuilt(record.tensors, members, folder, reading.module)
         return TorchPolicy(*own, module=module)
     if record.kind == "scored":
-        scorer = from_skops(member(members, f"{folder}/scorer.skops"), wanted.trusted)
+        scorer = from_skops(member(members, f"{folder}/scorer.skops"), reading.trusted)
         check_model(scorer, "scorer")
-        return ScoredPolicy(*own, scorer=scorer, classes=wanted.classes)
+        return ScoredPolicy(*own, scorer=scorer, classes=reading.classes)
     return SoftmaxPolicy(*own)
 
 

@@ -65,8 +65,8 @@ class Trained:
         One model, or those of all folds, one of which is picked at random for each decision.
     shares : tuple of float
         How often each is picked: as its fold's share of the tested rows.
-    lineup : tuple of Model
-        All models that were lined up for the test, in their order; of folds, their models.
+    ladder : tuple of Model
+        All models of the ladder, in their order; with folds, the model of each fold.
     certificate : Certificate
         What the test said.
     tuned : dict
@@ -77,7 +77,7 @@ class Trained:
 
     models: tuple[Model, ...]
     shares: tuple[float, ...]
-    lineup: tuple[Model, ...]
+    ladder: tuple[Model, ...]
     certificate: Certificate
     tuned: dict[str, Any]
 

@@ -123,7 +123,7 @@ def lineup_of(model: Any) -> tuple[Model, ...]:
     trained: Trained | None = getattr(model, "_trained", None)
     require(trained is not None, f"the model must be a fitted estimator. Got {model!r:.80}")
     assert trained is not None
-    return trained.lineup
+    return trained.ladder
 
 
 def _of_model(record: Certificate, line: Sequence[str]) -> str:
@@ -146,7 +146,7 @@ def check_what_decides(record: Certificate, model: Any) -> str:
     trained = getattr(model, "_trained", None)
     require(trained is not None, f"the model must be a fitted estimator. Got {model!r:.80}")
     assert trained is not None
-    used, tested = mixture_digest(digests(trained.models)), digests(trained.lineup)
+    used, tested = mixture_digest(digests(trained.models)), digests(trained.ladder)
     require(used == _of_model(record, tested), f"the model decides by another one, {used}")
     passed = trained.certificate.passed
     require(

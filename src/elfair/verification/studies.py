@@ -80,7 +80,7 @@ def read_model(certificate: PathLike, model: PathLike | None) -> tuple[Any, list
     """
     if model is None:
         return None, []
-    from elfair.persistence import load
+    from elfair.estimators import load
 
     if not Path(model).is_file():
         raise InputError(f"there is no model '{model}'.", hint="--model names the model's file.")
