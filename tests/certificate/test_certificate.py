@@ -16,6 +16,7 @@ from elfair.certificate import (
     GroupRecord,
     LeftOut,
     Provenance,
+    WarningRecord,
 )
 from elfair.errors import InputError
 
@@ -98,7 +99,7 @@ def test_infinities_nan_and_none_survive(certificate):
         rows_needed=None,
         ess=None,
         groups=(GroupRecord("everyone", 2, None, None, None, None),),
-        warnings=("only 2 rows – «ﬁ»",),
+        warnings=(WarningRecord("few_held_out_rows", "only 2 rows – «ﬁ»", "T == 1"),),
     )
     record = replace(
         certificate,
@@ -124,7 +125,7 @@ def altered(certificate, change):
     return json.dumps(document)
 
 
-@pytest.mark.parametrize("kind", ["urn:elfair:certificate:3", "https://slsa.dev/provenance/v1"])
+@pytest.mark.parametrize("kind", ["urn:elfair:certificate:4", "https://slsa.dev/provenance/v1"])
 def test_another_predicate_is_refused_before_anything_else(certificate, kind):
     document = json.loads(certificate.to_json())
     document["predicateType"] = kind

@@ -11,6 +11,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
 from elfair import ELFClassifier
+from elfair.certificate.assumptions import SHOWN_STATUS
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +71,7 @@ def test_it_says_what_the_certificate_says(certificate):
         assert metric["slice"] == result.groups[0].condition
     considered = card["considerations"]
     for assumption in certificate.assumptions:
-        line = f"{assumption.name} ({assumption.status}): {assumption.statement}"
+        line = f"{assumption.name} ({SHOWN_STATUS[assumption.status]}): {assumption.statement}"
         assert line in considered["technicalLimitations"]
     assert any(a.status == "violated" for a in certificate.assumptions)
     groups = [each["groupAtRisk"] for each in considered["fairnessAssessments"]]

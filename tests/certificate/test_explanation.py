@@ -72,13 +72,13 @@ def test_the_rows_needed_are_named(failed):
     assert "on the wrong side" in explain(replace(failed, constraints=(wrong,)))
 
 
-def test_violated_and_declared_assumptions_are_told_apart(failed, passed):
+def test_violated_and_unchecked_assumptions_are_told_apart(failed, passed):
     text = explain(failed)
     assert "Assumptions that do NOT hold" in text
     assert "  - tau is known: " in text
-    declared = next(line for line in text.splitlines() if line.startswith("Taken on your word"))
-    assert "tau is known" not in declared
-    assert "no interference" in declared
+    assumed = next(line for line in text.splitlines() if line.startswith("Assumed, not checked"))
+    assert "tau is known" not in assumed
+    assert "no interference" in assumed
     if all(a.status != "violated" for a in passed.assumptions):
         assert "do NOT hold" not in explain(passed)
 
@@ -108,9 +108,7 @@ def test_the_certificate_explains_itself(failed):
 
 
 def test_a_verdict_names_what_it_rests_on_and_does_not_hold(passed):
-    shaken = replace(
-        passed, assumptions=(Assumption("tau is known", "It is.", "violated", "it is not"),)
-    )
+    shaken = replace(passed, assumptions=(Assumption.of("tau_known", "violated", "it is not"),))
     assert explain(shaken).startswith(
         "Solution found, but not all that it rests on holds (tau is known): both statements passed"
     )

@@ -214,12 +214,13 @@ def test_few_rows_in_a_half_are_warned_of_in_the_certificate():
     clf = fit(ELFClassifier("PR[T == 1] >= 0.01"), sensitive_features={"T": group})
     (result,) = clf.certificate_.constraints
     assert result.n < 30  # 40 % of 50
-    assert result.warnings[0] == f"only {result.n} held-out rows meet 'T == 1' (below 30)"
+    assert result.warnings[0].text == f"only {result.n} held-out rows meet 'T == 1' (below 30)"
     few = fit(
         ELFClassifier("PR[T == 1] >= 0.01", candidate_fraction=0.3), sensitive_features={"T": group}
     )
     size = 50 - few.certificate_.constraints[0].n
-    assert f"only {size} candidate rows meet 'T == 1' (below 30)" in few.certificate_.warnings
+    (warning,) = (w for w in few.certificate_.warnings if w.code == "few_candidate_rows")
+    assert warning.text == f"only {size} candidate rows meet 'T == 1' (below 30)"
 
 
 # -- what is asked for -------------------------------------------------------------------------

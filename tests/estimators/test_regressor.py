@@ -65,7 +65,7 @@ def test_a_solution_and_its_certificate(fitted):
         assert 0 < result.ess <= result.n
     status = {a.name: a.status for a in certificate.assumptions}
     assert status["mean weight near 1"] == "checked"
-    assert status["behaviour spread"] == "declared"
+    assert status["behaviour spread"] == "assumed"
     assert certificate.from_json(certificate.to_json()) == certificate
     assert "Solution found" in fitted.explain()
 

@@ -381,7 +381,7 @@ def test_a_folds_model_does_not_depend_on_its_rows():
 
 def test_cross_fitting_says_what_it_rests_on_and_what_it_cannot_do():
     names = {a.name: a.status for a in fit(crossfit()).certificate_.assumptions}
-    assert names["stable search"] == "declared"
+    assert names["stable search"] == "assumed"
     assert names["halves independent"] == "checked"
     with pytest.raises(BoundError, match="no finite-sample proof"):
         fit(crossfit(bound="betting", impact_range=(-10, 10)))

@@ -39,19 +39,19 @@ def test_the_list_of_a_weighted_statement():
     found = {name: a.status for name, a in assumptions(impact_range=(0, 1)).items()}
     assert found.pop("held-out rows opened once") in ("checked", "violated")  # tests repeat rows
     assert found == {
-        "halves independent": "declared",
+        "halves independent": "assumed",
         "mean weight near 1": "checked",
         "propensities fit the decisions": "checked",
         "support": "checked",
-        "decisions unconfounded": "declared",
-        "same effect": "declared",
-        "no interference": "declared",
-        "rows independent, one row a person": "declared",
-        "same population": "declared",
-        "nothing else saw the held-out rows": "declared",
-        "decisions are sampled": "declared",
-        "impact range": "declared",
-        "normal average": "declared",
+        "decisions unconfounded": "assumed",
+        "same effect": "assumed",
+        "no interference": "assumed",
+        "rows independent, one row a person": "assumed",
+        "same population": "assumed",
+        "nothing else saw the held-out rows": "assumed",
+        "decisions are sampled": "assumed",
+        "impact range": "assumed",
+        "normal average": "assumed",
     }
     for assumption in assumptions().values():
         assert assumption.statement.endswith(".")
@@ -69,12 +69,12 @@ def test_rates_need_no_weights():
 
 @pytest.mark.parametrize("text", ["accuracy >= 0.1", "TPR >= 0.1", "PR[label == 1] >= 0.2"])
 def test_the_label_is_assumed_known_for_everyone_where_it_is_used(text):
-    assert assumptions(text)["label known for everyone"].status == "declared"
+    assert assumptions(text)["label known for everyone"].status == "assumed"
 
 
 def test_support_is_checked_only_where_all_probabilities_are_known():
     three = draw(classes=3)
-    assert assumptions(data=three)["support"].status == "declared"
+    assert assumptions(data=three)["support"].status == "assumed"
     full = draw(classes=3, propensity=None, behavior=np.full((400, 3), 1 / 3))
     assert assumptions(data=full)["support"].status == "checked"
     assert assumptions(data=draw())["support"].status == "checked"  # two classes: 1 - p is known
@@ -177,7 +177,7 @@ def test_the_split_of_a_fit():
     assert statuses(fit(ELFClassifier(NO_WORSE)))["halves independent"] == "checked"
     stratified = fit(ELFClassifier(NO_WORSE, split="stratified"))
     assert statuses(stratified)["halves independent"] == "violated"
-    assert any("halves independent" in text for text in stratified.certificate_.warnings)
+    assert any("halves independent" in w.text for w in stratified.certificate_.warnings)
 
 
 def test_a_second_fit_on_the_same_rows_has_opened_them_twice():

@@ -238,7 +238,7 @@ def test_the_record_and_its_text(log):
         assert f"group: {group.condition}" in shown
     for assumption in report.assumptions:
         assert assumption.statement in shown
-        assert assumption.status == "declared"
+        assert assumption.status == "assumed"
     assert f"{report.groups[1].weights[0].ess:,.0f}" in shown
     assert str(report) == shown
     assert repr(report).startswith(f"CheckReport(ok=True, n=400, chance={report.chance}, 0 errors")

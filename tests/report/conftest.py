@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from elfair import Certificate, ELFClassifier, ELFRegressor, LoggedData, certify
-from elfair.certificate import GroupCount, LeftOut, Provenance
+from elfair.certificate import GroupCount, LeftOut, Provenance, WarningRecord
 from elfair.populations import Dosage, FosterCare
 
 #: What a user may write anywhere, and no reader's browser may run.
@@ -119,7 +119,7 @@ def _hostile() -> Certificate:
                 study=f'title = "{HOSTILE}"\n',
             ),
         ),
-        warnings=(HOSTILE,),
+        warnings=(WarningRecord("few_held_out_rows", HOSTILE, HOSTILE),),
     )
 
 

@@ -7,7 +7,7 @@ from math import inf, nan
 
 import pytest
 
-from elfair.certificate import Assumption
+from elfair.certificate import Assumption, WarningRecord
 from elfair.report.advice import advise, advise_on_all
 
 
@@ -47,20 +47,17 @@ def test_no_bound(failed, changed):
     assert "rows that do not vary" in advice.cause
 
 
-def test_decisions_that_hardly_anybody_got(failed):
-    warning = (
-        "the weights of 'T == 1' average 0.3 +- 0.1 instead of 1: the new model decides as hardly "
-        "anybody was decided about, and what comes of it is not known"
-    )
+def test_decisions_almost_absent_from_the_log(failed):
+    warning = WarningRecord("decisions_unseen", "the weights average 0.3", "T == 1")
     (advice,) = advise(replace(failed, upper=inf, warnings=(warning,)))
-    assert advice.seen == warning
+    assert advice.seen == warning.text
     assert "log more exploration" in advice.steps
 
 
 def test_what_else_may_be_the_matter(failed):
     thin = replace(failed, groups=(replace(failed.groups[0], ess=20.0),))
     assert causes(thin)[1:] == ["old and new model differ much"]
-    small = replace(failed, warnings=("only 12 held-out rows meet 'T == 1' (below 30)",))
+    small = replace(failed, warnings=(WarningRecord("few_held_out_rows", "only 12", "T == 1"),))
     assert causes(small)[1:] == ["a small group"]
     shared = replace(failed, tails=failed.tails * 2)
     assert causes(shared)[1:] == ["a product, or an either/or"]
@@ -71,7 +68,7 @@ def test_what_else_may_be_the_matter(failed):
 def test_wrong_propensities_are_about_all_statements(of_kind):
     none = of_kind("none")
     assert advise_on_all(none) == ()
-    wrong = Assumption("mean weight near 1", "It is.", "violated", "it is not")
+    wrong = Assumption.of("mean_weight", "violated", "it is not")
     (advice,) = advise_on_all(replace(none, assumptions=(wrong,)))
     assert advice.cause == "wrong propensities"
     (advice,) = advise_on_all(of_kind("many"))

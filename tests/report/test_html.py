@@ -128,7 +128,7 @@ def test_every_statement_is_there_with_all_that_is_known(certificate, page):
             assert number(value) in shown
         assert result.kind in shown
         for warning in result.warnings:
-            said = re.findall(rf"((?:S\d+(?:, )?)+): {re.escape(flat(warning))}\.", shown)
+            said = re.findall(rf"((?:S\d+(?:, )?)+): {re.escape(flat(warning.text))}\.", shown)
             assert f"S{place}" in ", ".join(said).split(", ")
         for tail in result.tails:
             for part in tail.parts:
@@ -145,7 +145,7 @@ def test_every_assumption_is_explained(certificate, page):
     from elfair.report.account import IN_PLAIN_WORDS
 
     for each in certificate.assumptions:
-        assert IN_PLAIN_WORDS[each.name] in shown
+        assert IN_PLAIN_WORDS[each.code] in shown
         assert each.statement in shown
         assert flat(each.evidence) in shown
 

@@ -144,14 +144,14 @@ def test_a_fitted_scorer_is_used_as_it_is():
     clf = ELFClassifier(GAIN, scorer=scorer).fit(**given)
     assert "fit" not in [what for what, _ in LOG]
     assert clf._trained.models[0].policy.scorer is scorer
-    (declared,) = (a for a in clf.certificate_.assumptions if a.name.startswith("scorer"))
-    assert declared.status == "declared"
-    assert declared.statement == "The scorer was not fitted to the held-out rows."
-    assert "Memory" in declared.evidence
+    (assumed,) = (a for a in clf.certificate_.assumptions if a.code == "scorer_not_fitted")
+    assert assumed.status == "assumed"
+    assert assumed.statement == "The scorer was not fitted to the held-out rows."
+    assert "Memory" in assumed.evidence
     unfitted = ELFClassifier(GAIN, scorer=Memory()).fit(**given)
-    assert not any(a.name.startswith("scorer") for a in unfitted.certificate_.assumptions)
+    assert not any(a.code == "scorer_not_fitted" for a in unfitted.certificate_.assumptions)
     frozen = ELFClassifier(GAIN, scorer=FrozenEstimator(scorer)).fit(**given)
-    assert any(a.name.startswith("scorer") for a in frozen.certificate_.assumptions)
+    assert any(a.code == "scorer_not_fitted" for a in frozen.certificate_.assumptions)
 
 
 def test_a_fitted_scorer_with_named_columns():

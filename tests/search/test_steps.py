@@ -162,8 +162,8 @@ def test_a_network_where_a_linear_model_knows_nothing():
     assert clf.certificate_.candidate.search == "steps"
     assert all(map(torch.equal, before, module.parameters()))
     assert not ELFClassifier(CONSTRAINTS).fit(**given).solution_found_
-    (declared,) = (a for a in clf.certificate_.assumptions if a.name.startswith("scorer"))
-    assert (declared.status, "Sequential" in declared.evidence) == ("declared", True)
+    (scorer,) = (a for a in clf.certificate_.assumptions if a.code == "scorer_not_fitted")
+    assert (scorer.status, "Sequential" in scorer.evidence) == ("assumed", True)
     again = pickle.loads(pickle.dumps(clf))
     np.testing.assert_array_equal(again.predict_proba(given["X"]), clf.predict_proba(given["X"]))
     assert again.decide(given["X"][:5]).propensity.min() > 0

@@ -46,8 +46,8 @@ def test_the_certificate_says_where_rows_come_from_and_who_chose(outcome, folder
     assert {c.chosen_by for t, c in by_text.items() if t != "accuracy >= 0.7"} == {
         "the credit board"
     }
-    (alike,) = (a for a in certificate.assumptions if a.name.startswith("rows left out"))
-    assert alike.status == "declared"
+    (alike,) = (a for a in certificate.assumptions if a.code == "left_out_alike")
+    assert alike.status == "assumed"
     assert "60 of 3000" in alike.evidence
 
 
@@ -121,9 +121,9 @@ def test_other_tests_of_the_same_rows_are_counted_and_the_same_one_is_not(folder
     )
     other = fit_study(StudyFile.load(folder / "seed.toml"), ledger=ledger).certificate
     assert other.openings == 2
-    (once,) = (a for a in other.assumptions if a.name == "held-out rows opened once")
+    (once,) = (a for a in other.assumptions if a.code == "opened_once")
     assert (once.status, once.evidence) == ("violated", "opened 2 times")
-    assert any("opened 2 times" in warning for warning in other.warnings)
+    assert any("opened 2 times" in warning.text for warning in other.warnings)
     lines = (tmp_path / "study.openings").read_text().splitlines()
     assert len(lines) == 3
 

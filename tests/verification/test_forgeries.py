@@ -14,7 +14,7 @@ import pytest
 from elfair import verify
 from elfair.bounds import get_bound
 from elfair.certificate import Certificate, Histogram
-from elfair.fairness_test.issue import BEHAVIOR_MODEL
+from elfair.certificate.assumptions import BEHAVIOR_MODEL
 from elfair.verification.arithmetic import upper_of
 
 DOCS = Path(__file__).parents[2] / "docs" / "verification.md"
@@ -92,16 +92,16 @@ def without_assumption(certificate):
     return replace(
         certificate,
         assumptions=tuple(a for a in certificate.assumptions if a is not gone),
-        warnings=tuple(w for w in certificate.warnings if gone.name not in w),
+        warnings=tuple(w for w in certificate.warnings if gone.name not in w.text),
     )
 
 
 def excused(certificate):
     done = [
-        replace(a, status="declared") if a.status == "violated" else a
+        replace(a, status="assumed") if a.status == "violated" else a
         for a in certificate.assumptions
     ]
-    kept = [w for w in certificate.warnings if not w.startswith("assumption violated")]
+    kept = [w for w in certificate.warnings if w.code != "assumption_violated"]
     return replace(certificate, assumptions=tuple(done), warnings=tuple(kept))
 
 

@@ -1,5 +1,13 @@
 """The certificate: a plain record of a result, from which everything that is shown is read."""
 
+from elfair.certificate.assumptions import (
+    Assumption,
+    AssumptionCode,
+    Status,
+    WarningRecord,
+    opened_once,
+    violation,
+)
 from elfair.certificate.pictures import (
     DecisionPicture,
     Fate,
@@ -11,15 +19,7 @@ from elfair.certificate.pictures import (
     SeriesPicture,
     TradeOff,
 )
-from elfair.certificate.record import (
-    Assumption,
-    CandidateRecord,
-    Certificate,
-    Split,
-    Status,
-    opened_once,
-    violation,
-)
+from elfair.certificate.record import CandidateRecord, Certificate, Split
 from elfair.certificate.results import (
     NOT_STATED,
     ClaimRecord,
@@ -44,6 +44,7 @@ __all__ = [
     "PREDICATE",
     "STATEMENT",
     "Assumption",
+    "AssumptionCode",
     "CandidateRecord",
     "Certificate",
     "ClaimRecord",
@@ -71,6 +72,7 @@ __all__ = [
     "Terms",
     "TradeOff",
     "Version",
+    "WarningRecord",
     "opened_once",
     "violation",
 ]

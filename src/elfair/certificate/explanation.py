@@ -54,9 +54,9 @@ def explanation(certificate: Certificate, *, after_table: bool = False) -> list[
     if certificate.violated:
         title = "Assumptions that do NOT hold, so that the stated confidence is not backed:"
         paragraphs.append([title, *(f"  - {a.name}: {a.evidence}." for a in certificate.violated)])
-    declared = [a.name for a in certificate.assumptions if a.status == "declared"]
-    if declared:
-        paragraphs.append([f"Taken on your word: {'; '.join(declared)}."])
+    assumed = [a.name for a in certificate.assumptions if a.status == "assumed"]
+    if assumed:
+        paragraphs.append([f"Assumed, not checked: {'; '.join(assumed)}."])
     passed = [result for result in certificate.constraints if result not in shown]
     warnings = dict.fromkeys(warning for result in passed for warning in result.warnings)
     if warnings:

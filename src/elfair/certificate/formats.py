@@ -13,6 +13,7 @@ import json
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
+from elfair.certificate.assumptions import SHOWN_STATUS
 from elfair.certificate.pictures import GroupPicture
 from elfair.certificate.record import Certificate
 from elfair.certificate.results import ConstraintResult
@@ -138,9 +139,9 @@ def _metric(result: ConstraintResult) -> dict[str, Any]:
 
 def _considerations(certificate: Certificate) -> dict[str, Any]:
     worst_first = sorted(certificate.assumptions, key=lambda a: a.status != "violated")
-    limits = [f"{a.name} ({a.status}): {a.statement}" for a in worst_first]
+    limits = [f"{a.name} ({SHOWN_STATUS[a.status]}): {a.statement}" for a in worst_first]
     return {
-        "technicalLimitations": [*certificate.warnings, *limits],
+        "technicalLimitations": [*map(str, certificate.warnings), *limits],
         "fairnessAssessments": [
             _assessment(picture, certificate)
             for picture in certificate.groups

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Literal
 
+from elfair.certificate.assumptions import (
+    Assumption,
+    WarningRecord,
+    opened_once,
+    violation,
+)
 from elfair.certificate.explanation import explain
 from elfair.certificate.pictures import GroupPicture, TradeOff
 from elfair.certificate.results import (
@@ -23,30 +29,7 @@ from elfair.certificate.statement import from_statement, to_statement
 from elfair.errors import InputError, did_you_mean
 from elfair.records.files import decoded, unreadable, write_whole
 
-Status = Literal["checked", "declared", "violated"]
 Split = Literal["random", "stratified", "crossfit", "none"]
-
-
-@dataclass(frozen=True)
-class Assumption:
-    """Something that the stated confidence rests on.
-
-    Parameters
-    ----------
-    name : str
-        A short name.
-    statement : str
-        What is assumed, in a sentence.
-    status : {"checked", "declared", "violated"}
-        Whether the data were seen to agree, the user answers for it, or it does not hold.
-    evidence : str
-        What was seen; empty if nothing.
-    """
-
-    name: str
-    statement: str
-    status: Status
-    evidence: str
 
 
 @dataclass(frozen=True)
@@ -107,7 +90,7 @@ class Certificate:
         What is promised about all constraints together.
     assumptions : tuple of Assumption
         What the promise rests on.
-    warnings : tuple of str
+    warnings : tuple of WarningRecord
         What a reader must not overlook.
     estimator, bound : str
         How impacts were estimated and bounded.
@@ -155,7 +138,7 @@ class Certificate:
     joint_delta: float
     joint_statement: str
     assumptions: tuple[Assumption, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[WarningRecord, ...]
     estimator: str
     bound: str
     classes: tuple[str, ...]
@@ -292,58 +275,27 @@ class Certificate:
         provenance = provenance or self.provenance
         openings = self.openings + earlier_tests
         assumptions = [
-            opened_once(openings) if each.name == OPENED_ONCE else each for each in self.assumptions
+            opened_once(openings) if each.code == "opened_once" else each
+            for each in self.assumptions
+            if each.code != "left_out_alike"
         ]
-        assumptions = [each for each in assumptions if each.name != LEFT_OUT_ALIKE]
         if provenance.left_out and self.constraints:
             assumptions.append(left_out_alike(provenance))
+        warnings = [each for each in self.warnings if each.code != "assumption_violated"]
+        warnings += [violation(each) for each in assumptions if each.status == "violated"]
         return replace(
             self,
             terms=replace(self.terms, claims=claims),
             provenance=provenance,
             openings=openings,
             assumptions=tuple(assumptions),
-            warnings=_warnings(self, assumptions),
+            warnings=tuple(warnings),
         )
 
 
-#: The names of the assumptions that held-out rows were not tested before, and that rows which had
-#: no part in anything are like the others.
-OPENED_ONCE = "held-out rows opened once"
-LEFT_OUT_ALIKE = "rows left out are like the others"
-
-
-def opened_once(openings: int) -> Assumption:
-    """That held-out rows were opened once, by how often they were."""
-    return Assumption(
-        OPENED_ONCE,
-        "These held-out rows were not tested before; trying again until a model passes voids the "
-        "stated confidence.",
-        "checked" if openings == 1 else "violated",
-        f"opened {openings} time{'s' if openings != 1 else ''}",
-    )
-
-
-def violation(assumption: Assumption) -> str:
-    """The warning about an assumption that does not hold."""
-    return f"assumption violated: {assumption.name} ({assumption.evidence})"
-
-
 def left_out_alike(provenance: Provenance) -> Assumption:
-    """That rows which had no part in anything are like the others."""
+    """That rows which were left out are like the others."""
     total = sum(each.n for each in provenance.left_out)
-    return Assumption(
-        LEFT_OUT_ALIKE,
-        "In each group, rows were left out for reasons that have nothing to do with the decision "
-        "and what came of it.",
-        "declared",
-        f"{total} of {provenance.rows_read} rows were left out",
+    return Assumption.of(
+        "left_out_alike", "assumed", f"{total} of {provenance.rows_read} rows were left out"
     )
-
-
-def _warnings(before: Certificate, assumptions: Sequence[Assumption]) -> tuple[str, ...]:
-    """The warnings of a certificate, with those about other assumptions."""
-    old = {violation(each) for each in before.assumptions}
-    new = [violation(each) for each in assumptions if each.status == "violated"]
-    kept = [each for each in before.warnings if each not in old]
-    return tuple(dict.fromkeys([*kept, *new]))

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from elfair.certificate.assumptions import WarningRecord
+
 #: What stands where nobody said who chose something, or why.
 NOT_STATED = "not stated"
 
@@ -335,7 +337,7 @@ class ConstraintResult:
     rows_needed : int or None
         About how many rows in all (candidate rows included) would let this statement pass with
         probability 0.95 if estimate and spread stayed as they are; None where none would.
-    warnings : tuple of str
+    warnings : tuple of WarningRecord
         What a reader must not overlook.
     """
 
@@ -354,4 +356,4 @@ class ConstraintResult:
     max_weight: float | None
     groups: tuple[GroupRecord, ...]
     rows_needed: int | None
-    warnings: tuple[str, ...]
+    warnings: tuple[WarningRecord, ...]

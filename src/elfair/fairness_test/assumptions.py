@@ -1,4 +1,4 @@
-"""What a certificate rests on: each assumption checked, declared, or violated."""
+"""What a certificate rests on: each assumption checked, assumed, or violated."""
 
 from __future__ import annotations
 
@@ -14,12 +14,6 @@ from elfair.statistics.plan import Plan
 
 #: A mean weight this many standard errors from 1 says that the propensities are wrong.
 WEIGHT_ERRORS = 4.0
-#: The name of the assumption that this tests.
-MEAN_WEIGHT = "mean weight near 1"
-#: The name of another one, which does not depend on the new model.
-PROPENSITIES_FIT = "propensities fit the decisions"
-#: The name of one that is checked where the behaviour model's probabilities are all known.
-SUPPORT = "support"
 #: The standard error of a mean weight, known from the behaviour model, above which a few rows that
 #: are not there may change everything.
 LARGEST_ERROR = 0.25
@@ -86,53 +80,38 @@ def _costs(data: LoggedData) -> Assumption:
         for label, line in zip(data.classes, data.cost, strict=True)
         for decision, cost in zip(data.classes, line, strict=True)
     ]
-    return Assumption(
-        "cost matrix", "A decision costs what was declared.", "declared", "; ".join(costs)
-    )
+    return Assumption.of("cost_matrix", "assumed", "; ".join(costs))
 
 
 def of_ranges(ranges: Mapping[str, tuple[float, float]]) -> Assumption:
     """That impacts stay inside their declared ranges."""
     shown = ", ".join(f"{name} in [{a:g}, {b:g}]" for name, (a, b) in ranges.items())
-    return Assumption(
-        "impact range",
-        "No impact, logged or to come, is outside the declared range.",
-        "declared",
-        f"{shown}; the data do not contradict it",
-    )
+    return Assumption.of("impact_range", "assumed", f"{shown}; the data do not contradict it")
 
 
 def of_floor(floor: float) -> Assumption:
     """That no decision was rarer than declared."""
-    return Assumption(
-        "propensity floor",
-        "The behaviour model took no decision with less than the declared probability.",
-        "declared",
-        f"{floor:g}; the data do not contradict it",
-    )
+    return Assumption.of("propensity_floor", "assumed", f"{floor:g}; the data do not contradict it")
 
 
 def of_normality(groups: Sequence[GroupRecord], known: bool) -> Assumption:
     """That averages are close to normal.
 
     Where all behaviour probabilities are known, so is how much a weight varies: if too much for
-    the average of so many rows, then the new model decides as hardly anybody was decided about.
+    the average of so many rows, the new model takes decisions almost absent from the log.
     """
     rare = [g for g in groups if (g.mean_weight_error or 0.0) > LARGEST_ERROR]
-    status: Status = "declared"
+    status: Status = "assumed"
     evidence = f"the smallest group has {min((g.n for g in groups), default=0)} rows"
     if rare and known:
         status = "violated"
         worst = max(rare, key=lambda group: group.mean_weight_error or 0.0)
         evidence = (
-            f"the new model takes decisions that hardly anybody got: the mean weight of "
-            f"{worst.condition} is known to within {worst.mean_weight_error:.2g} only"
+            f"the new model takes decisions almost absent from the log: the mean weight of "
+            f"{worst.condition} is known only to within {worst.mean_weight_error:.2g}"
         )
-    return Assumption(
-        "normal average",
-        "The average of the held-out rows is close to normally distributed.",
-        status,
-        f"{evidence}; a finite-sample bound does without",
+    return Assumption.of(
+        "normal_average", status, f"{evidence}; a finite-sample bound does not need this"
     )
 
 
@@ -146,12 +125,13 @@ def of_split(split: str) -> Assumption:
             "condition spans several strata",
         ),
         "crossfit": ("checked", "each fold was tested with a model found on the other folds"),
-        "none": ("declared", "the model is from elsewhere; nothing shows what it was made from"),
+        "none": (
+            "assumed",
+            "the model was made elsewhere; nothing shows from which rows",
+        ),
     }
     status, evidence = by_split[split]
-    return Assumption(
-        "halves independent", "Held-out rows are independent of the model.", status, evidence
-    )
+    return Assumption.of("halves_independent", status, evidence)
 
 
 def of_weights(groups: Sequence[GroupRecord], split: str, known: bool) -> Assumption:
@@ -176,13 +156,7 @@ def of_weights(groups: Sequence[GroupRecord], split: str, known: bool) -> Assump
         off = abs(off) if below else off
         if off > errors * group.mean_weight_error + 1e-9:
             status = "violated"
-    return Assumption(
-        MEAN_WEIGHT,
-        "The logged propensities are those with which the logged decisions (not some class) were "
-        "taken: the mean importance weight of each group is 1.",
-        status,
-        "; ".join(shown),
-    )
+    return Assumption.of("mean_weight", status, "; ".join(shown))
 
 
 def _fit(plan: Plan) -> list[Assumption]:
@@ -191,110 +165,45 @@ def _fit(plan: Plan) -> list[Assumption]:
     """
     if plan.misfit is None:
         return []
-    return [
-        Assumption(
-            PROPENSITIES_FIT,
-            "Decisions were drawn with the logged probabilities, given the features.",
-            "checked" if plan.misfit.is_chance else "violated",
-            plan.misfit.evidence,
-        )
-    ]
+    status: Status = "checked" if plan.misfit.is_chance else "violated"
+    return [Assumption.of("propensities_fit", status, plan.misfit.evidence)]
 
 
 def _support(known: bool) -> Assumption:
-    return Assumption(
-        SUPPORT,
-        "Every decision that the new model can take was possible under the behaviour model.",
-        "checked" if known else "declared",
-        "the behaviour model's probability of every decision is known" if known else "",
-    )
+    evidence = "the behaviour model's probability of every decision is known" if known else ""
+    return Assumption.of("support", "checked" if known else "assumed", evidence)
 
 
 def _spread(data: ContinuousData) -> Assumption:
     smallest = 0.0 if data.behavior_spread is None else float(data.behavior_spread.min())
-    return Assumption(
-        "behaviour spread",
-        "The behaviour model's decisions reach as far out as a normal distribution of the declared "
-        "spread, so that the importance weights of each person have a bound.",
-        "declared",
+    return Assumption.of(
+        "behavior_spread",
+        "assumed",
         f"the smallest spread is {smallest:g}; the new model spreads less",
     )
 
 
 def of_people(known: bool) -> Assumption:
     """That rows are independent, by whether each has an identifier."""
-    return Assumption(
-        "rows independent, one row a person",
-        "Rows are independent draws, and nobody appears twice.",
-        "declared",
-        "row ids are unique" if known else "",
-    )
+    return Assumption.of("rows_independent", "assumed", "row ids are unique" if known else "")
 
 
-TAU = Assumption(
-    "tau is known",
-    "The average impact in the data is taken for the true impact of the behaviour model, held-out "
-    "rows included.",
+TAU = Assumption.of(
+    "tau_known",
     "violated",
     "it is an estimate, and the bound ignores its error; estimator='paired' has none",
 )
-
-STABLE = Assumption(
-    "stable search",
-    "A single row hardly changes the model that the search finds, so that the average over folds "
-    "is close to normal, with at most twice the variance of independent rows.",
-    "declared",
-    "the width of each bound allows for twice the variance",
+STABLE = Assumption.of(
+    "stable_search", "assumed", "the width of each bound allows for twice the variance"
 )
-
 OF_WEIGHTS = (
-    Assumption(
-        "decisions unconfounded",
-        "Given everything that the propensity accounts for, the logged decision was drawn "
-        "independently of the label and of what would have happened.",
-        "declared",
-        "",
-    ),
-    Assumption(
-        "same effect",
-        "The impact of a decision depends on the decision, not on which model took it.",
-        "declared",
-        "",
-    ),
-    Assumption(
-        "no interference",
-        "One person's decision does not change another's impact, and no fixed budget makes "
-        "decisions compete.",
-        "declared",
-        "",
-    ),
+    Assumption.of("unconfounded", "assumed"),
+    Assumption.of("same_effect", "assumed"),
+    Assumption.of("no_interference", "assumed"),
 )
-
-LABEL = Assumption(
-    "label known for everyone",
-    "The label is known for every row, and not only for those who were approved.",
-    "declared",
-    "",
-)
-
+LABEL = Assumption.of("label_known", "assumed")
 ALWAYS = (
-    Assumption(
-        "same population",
-        "The people to be decided about come from the population of the data.",
-        "declared",
-        "",
-    ),
-    Assumption(
-        "nothing else saw the held-out rows",
-        "No scaler, feature choice or parameter search before this test used them.",
-        "declared",
-        "",
-    ),
-    Assumption(
-        "decisions are sampled",
-        "Decisions are drawn from the certified policy; its likeliest decision, or its mean, is "
-        "another model.",
-        "declared",
-        "",
-    ),
+    Assumption.of("same_population", "assumed"),
+    Assumption.of("nothing_else", "assumed"),
+    Assumption.of("decisions_sampled", "assumed"),
 )

@@ -16,7 +16,7 @@ from math import inf
 
 import numpy as np
 
-from elfair.certificate import GroupRecord
+from elfair.certificate import GroupRecord, WarningRecord
 from elfair.data import LoggedData
 from elfair.language import Deficit, LowerTail, Threshold
 from elfair.statistics import Impact, Part
@@ -88,7 +88,7 @@ def remarks(
     unseen: Sequence[GroupRecord],
     candidate_sizes: Sequence[int],
     data: LoggedData,
-) -> tuple[str, ...]:
+) -> tuple[WarningRecord, ...]:
     """The warnings of one statement's test.
 
     Parameters
@@ -109,50 +109,76 @@ def remarks(
         if data.behavior is not None:
             found += of_hidden([group for group in groups if hidden_variance(group)])
         found += [
-            f"only {beyond} held-out rows lie beyond the point of '{impact.derived}' (below "
-            f"{FEW_BEYOND}): the t bound passes too often there, a finite-sample bound does not"
+            WarningRecord(
+                "few_beyond_point",
+                f"only {beyond} held-out rows lie beyond the point of '{impact.derived}' (below "
+                f"{FEW_BEYOND}): the t bound passes too often there, a finite-sample bound does "
+                "not",
+                part.condition,
+            )
             for part in compiled.parts
             for impact in part.impacts
             if (beyond := _rows_beyond(impact, part, data)) < FEW_BEYOND
         ]
     found += of_groups(groups)
     found += [
-        f"only {size} candidate rows meet '{part.condition}' (below {FEW_ROWS})"
+        WarningRecord(
+            "few_candidate_rows",
+            f"only {size} candidate rows meet '{part.condition}' (below {FEW_ROWS})",
+            part.condition,
+        )
         for part, size in zip(compiled.parts, candidate_sizes, strict=True)
         if size < FEW_ROWS
     ]
     return tuple(dict.fromkeys(found))
 
 
-def of_unseen(groups: Sequence[GroupRecord]) -> list[str]:
+def of_unseen(groups: Sequence[GroupRecord]) -> list[WarningRecord]:
     """That weights show that rows are missing."""
     return [
-        f"the weights of '{group.condition}' average {group.mean_weight:.3g} +- "
-        f"{group.mean_weight_error:.2g} instead of 1: the new model decides as hardly anybody was "
-        "decided about, and what comes of it is not known"
+        WarningRecord(
+            "decisions_unseen",
+            f"the weights of '{group.condition}' average {group.mean_weight:.3g} +- "
+            f"{group.mean_weight_error:.2g} instead of 1: the new model takes decisions almost "
+            "absent from the log, and their impact is not known",
+            group.condition,
+        )
         for group in groups
     ]
 
 
-def of_hidden(groups: Sequence[GroupRecord]) -> list[str]:
+def of_hidden(groups: Sequence[GroupRecord]) -> list[WarningRecord]:
     """That weights vary far more than rows show."""
     return [
-        f"the weights of '{group.condition}' are known to vary far more than they do among these "
-        "rows: the new model takes some decisions that hardly anybody got; the bound allows for it"
+        WarningRecord(
+            "variance_hidden",
+            f"the weights of '{group.condition}' are known to vary far more than these rows show: "
+            "the new model takes some decisions almost absent from the log; the bound allows for "
+            "it",
+            group.condition,
+        )
         for group in groups
     ]
 
 
-def of_groups(groups: Sequence[GroupRecord]) -> list[str]:
+def of_groups(groups: Sequence[GroupRecord]) -> list[WarningRecord]:
     """That few people decide the result."""
     by_weight = [
-        f"the weights of '{group.condition}' leave an effective sample size of {group.ess:.0f}: a "
-        "few people decide the result"
+        WarningRecord(
+            "few_effective_rows",
+            f"the weights of '{group.condition}' leave an effective sample size of "
+            f"{group.ess:.0f}: a few people decide the result",
+            group.condition,
+        )
         for group in groups
         if group.ess is not None and group.ess < FEW_ROWS <= group.n
     ]
     by_number = [
-        f"only {group.n} held-out rows meet '{group.condition}' (below {FEW_ROWS})"
+        WarningRecord(
+            "few_held_out_rows",
+            f"only {group.n} held-out rows meet '{group.condition}' (below {FEW_ROWS})",
+            group.condition,
+        )
         for group in groups
         if group.n < FEW_ROWS
     ]

@@ -31,13 +31,15 @@ from elfair.certificate import (
     Terms,
     TradeOff,
     Version,
+    WarningRecord,
     violation,
 )
+from elfair.certificate.assumptions import BEHAVIOR_MODEL
 from elfair.data import LoggedData
 from elfair.data.columns import is_missing
 from elfair.data.digests import columns_digest
 from elfair.errors import CertificateWarning, DataError, InputError
-from elfair.fairness_test.assumptions import MEAN_WEIGHT, PROPENSITIES_FIT, list_assumptions
+from elfair.fairness_test.assumptions import list_assumptions
 from elfair.fairness_test.pictures import group_pictures
 from elfair.fairness_test.sealed import Outcome
 from elfair.language import columns_used
@@ -46,8 +48,6 @@ from elfair.statistics.plan import Plan
 
 #: A probability that is below a declared floor by this share is below it by rounding.
 ROUNDING = 1e-12
-#: The warning about a model that changes nothing.
-BEHAVIOR_MODEL = "the model is the behaviour model itself: nothing changes for anyone"
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ def this_version() -> tuple[Version, ...]:
     return (Version("elfair", __version__), Version("python", python_version()), *packages)
 
 
-def _left_out(plan: Plan, data: LoggedData) -> list[str]:
+def _left_out(plan: Plan, data: LoggedData) -> list[WarningRecord]:
     """Whom no condition speaks of, since nothing is known of them."""
     means = [mean for claim in plan.claims for mean in claim.means]
     used = set().union(*(columns_used(mean) for mean in means)) if means else set()
@@ -223,7 +223,11 @@ def _left_out(plan: Plan, data: LoggedData) -> list[str]:
         name: int(is_missing(data.column(name)).sum()) for name in sorted(used & set(data.names))
     }
     return [
-        f"{count} of {data.n} held-out rows have no '{name}': a condition on it leaves them out"
+        WarningRecord(
+            "value_missing",
+            f"{count} of {data.n} held-out rows have no '{name}': a condition on it leaves them "
+            "out",
+        )
         for name, count in missing.items()
         if count
     ]
@@ -242,12 +246,12 @@ def warn_reader(certificate: Certificate, *, level: int = 2) -> None:
     wrong = [
         a
         for a in certificate.assumptions
-        if a.name in (MEAN_WEIGHT, PROPENSITIES_FIT) and a.status == "violated"
+        if a.code in ("mean_weight", "propensities_fit") and a.status == "violated"
     ]
     if wrong:
         warnings.warn(
             f"'{wrong[0].name}' does not hold ({wrong[0].evidence}): the propensities are wrong, "
-            "or the new model decides as hardly anybody was decided about. Then no bound computed "
+            "or the new model takes decisions almost absent from the log. Then no bound computed "
             "with them means anything. See certificate.assumptions.",
             CertificateWarning,
             stacklevel=level + 1,

@@ -145,7 +145,7 @@ class _Check:
             statements=statements,
             chance=prod(together) if together and len(together) == len(statements) else None,
             findings=tuple(sorted(found, key=lambda finding: _ORDER.index(finding.severity))),
-            assumptions=tuple(a for a in assumptions if a.status == "declared"),
+            assumptions=tuple(a for a in assumptions if a.status == "assumed"),
         )
 
     @property

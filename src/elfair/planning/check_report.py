@@ -396,5 +396,5 @@ def _bins(edges: Sequence[float], counts: Sequence[int]) -> str:
 def _word(report: CheckReport) -> list[str]:
     if not report.assumptions:
         return []
-    lines = ["On your word:"]
+    lines = ["Assumed, not checked:"]
     return lines + [f"  - {each.name}: {each.statement}" for each in report.assumptions]

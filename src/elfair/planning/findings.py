@@ -17,13 +17,13 @@ from elfair.data import ContinuousData, LoggedData
 from elfair.data.columns import is_missing
 from elfair.data.propensities import MISFIT, misfit
 from elfair.errors import ElfairError
-from elfair.fairness_test.assumptions import PROPENSITIES_FIT
 from elfair.fairness_test.diagnostics import FEW_ROWS
 from elfair.language import Condition, holds, uses_label
 from elfair.planning.check_report import Finding, GroupCheck, StatementCheck
 from elfair.statistics import values_of
 from elfair.types import Floats
 
+OUT_OF_REACH = ("out of reach at this number of rows", "out of reach at any number of rows")
 #: A feature that tells a class in so many rows, or correlates so much, is that class or number.
 NEARLY, CORRELATED = 0.995, 0.99
 #: Propensities above this say that decisions can be told from features anyway.
@@ -369,8 +369,8 @@ def of_statements(statements: Sequence[StatementCheck]) -> Iterator[Finding]:
                 "vary",
                 "was the right column read, and measured? A finite-sample bound does without.",
             )
-        elif statement.alone is not None and statement.reach.startswith("out of reach"):
-            at_any = statement.reach.endswith("any number of rows")
+        elif statement.alone is not None and statement.reach in OUT_OF_REACH:
+            at_any = statement.reach == "out of reach at any number of rows"
             yield Finding(
                 "warning",
                 f"{statement.reach}: {statement.statement}",
@@ -385,7 +385,7 @@ def of_statements(statements: Sequence[StatementCheck]) -> Iterator[Finding]:
 def of_assumptions(assumptions: Sequence[Assumption]) -> Iterator[Finding]:
     """Assumptions that are known not to hold."""
     for assumption in assumptions:
-        if assumption.status == "violated" and assumption.name != PROPENSITIES_FIT:
+        if assumption.status == "violated" and assumption.code != "propensities_fit":
             yield Finding(
                 "warning",
                 f"assumption violated: {assumption.name}",

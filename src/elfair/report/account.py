@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import isinf
 
 from elfair.certificate import NOT_STATED, Certificate, ConstraintResult, GroupRecord
+from elfair.certificate.assumptions import SHOWN_STATUS, AssumptionCode, Status
 from elfair.certificate.explanation import numbered, pass_or_fail
 from elfair.certificate.statement import HOW_TO_VERIFY
 from elfair.records.text import count, exact, number, raised, rate
@@ -27,50 +28,49 @@ from elfair.report.blocks import (
 from elfair.report.strips import group_name
 
 #: What each assumption means to somebody who is not a statistician.
-IN_PLAIN_WORDS = {
-    "held-out rows opened once": "Nobody tried again on the same rows until a model passed.",
-    "halves independent": "The rows of the test had no part in the making of the model.",
-    "stable search": "One person more or less in the data would hardly change the model.",
-    "tau is known": "The data's average is taken for the old model's true impact.",
-    "mean weight near 1": "The old model's probabilities are those with which it really decided. "
+IN_PLAIN_WORDS: dict[AssumptionCode, str] = {
+    "opened_once": "Nobody tried again on the same rows until a model passed.",
+    "halves_independent": "The rows of the test had no part in the making of the model.",
+    "stable_search": "One person more or less in the data would hardly change the model.",
+    "tau_known": "The data's average is taken for the old model's true impact.",
+    "mean_weight": "The old model's probabilities are those with which it really decided. "
     "If so, the importance weights of each group average 1.",
-    "propensities fit the decisions": "Decisions were drawn with the logged probabilities: how "
+    "propensities_fit": "Decisions were drawn with the logged probabilities: how "
     "often each was taken, and for whom, is what these say.",
     "support": "Whatever the new model can decide, the old one could have.",
-    "decisions unconfounded": "Nothing that is not in the data swayed both the decision and what "
+    "unconfounded": "Nothing that is not in the data swayed both the decision and what "
     "became of the person. If decisions used the group, the propensity must too.",
-    "same effect": "A decision does the same whichever model takes it.",
-    "no interference": "One person's decision does not change what becomes of another. A fixed "
+    "same_effect": "A decision does the same whichever model takes it.",
+    "no_interference": "One person's decision does not change what becomes of another. A fixed "
     "budget breaks this: what one gets, another does not.",
-    "label known for everyone": "The label is known also for those who were turned down.",
-    "cost matrix": "A decision costs what was declared.",
-    "scorer not fitted to held-out rows": "The scorer that came fitted owes nothing to the rows of "
-    "the test.",
-    "behaviour spread": "The old decisions varied as widely as was declared.",
-    "rows independent, one row a person": "Nobody is in the data twice: repeated people make the "
+    "label_known": "The label is known also for those who were turned down.",
+    "cost_matrix": "A decision costs what was declared.",
+    "scorer_not_fitted": "The scorer that came fitted owes nothing to the rows of the test.",
+    "behavior_spread": "The old decisions varied as widely as was declared.",
+    "rows_independent": "Nobody is in the data twice: repeated people make the "
     "data look larger than they are.",
-    "same population": "The people to come are like those in the data. Delayed impact takes years "
+    "same_population": "The people to come are like those in the data. Delayed impact takes years "
     "to see: this is the assumption to worry about.",
-    "nothing else saw the held-out rows": "No scaler, choice of features or search for parameters "
+    "nothing_else": "No scaler, choice of features or search for parameters "
     "was fitted on all rows before.",
-    "decisions are sampled": "Decisions are drawn with the certified probabilities. Always taking "
+    "decisions_sampled": "Decisions are drawn with the certified probabilities. Always taking "
     "the likeliest decision is another model, and not certified.",
-    "rows left out are like the others": "Those who were left out, such as people whose impact was "
+    "left_out_alike": "Those who were left out, such as people whose impact was "
     "never seen, fared as the others of their group did.",
-    "impact range": "No impact, seen or to come, lies outside the declared range.",
-    "propensity floor": "The old model took no decision with less than the declared probability.",
-    "normal average": "There are enough rows for their average to follow a bell curve.",
+    "impact_range": "No impact, seen or to come, lies outside the declared range.",
+    "propensity_floor": "The old model took no decision with less than the declared probability.",
+    "normal_average": "There are enough rows for their average to follow a bell curve.",
 }
 
 #: What each status of an assumption means.
-STATUSES = {
+STATUSES: dict[Status, str] = {
     "checked": "the data were seen to agree",
-    "declared": "nothing in the data can show it; whoever ran the study answers for it",
+    "assumed": "nothing in the data can show it; the people who ran the study answer for it",
     "violated": "it does NOT hold",
 }
 
 GLOSSARY = (
-    ("assumption", "Something that the stated confidence rests on: checked, declared or violated."),
+    ("assumption", "Something that the stated confidence rests on: checked, assumed or violated."),
     (
         "asymptotic / finite-sample",
         "An asymptotic bound holds in the limit of many rows; a finite-sample bound holds for any "
@@ -246,7 +246,7 @@ def statements(certificate: Certificate) -> Section | None:
     warned: dict[str, list[str]] = {}
     for name, result in zip(names, results, strict=True):
         for warning in result.warnings:
-            warned.setdefault(warning, []).append(name)
+            warned.setdefault(warning.text, []).append(name)
     if warned:
         said = tuple(f"{', '.join(of)}: {warning}." for warning, of in warned.items())
         blocks.append(Part("Warnings", (Bullets(said),)))
@@ -346,8 +346,8 @@ def assumptions(certificate: Certificate) -> Section | None:
         tuple(
             (
                 each.name,
-                each.status if each.status != "violated" else "VIOLATED",
-                IN_PLAIN_WORDS.get(each.name, ""),
+                SHOWN_STATUS[each.status] if each.status != "violated" else "VIOLATED",
+                IN_PLAIN_WORDS[each.code],
                 each.statement,
                 each.evidence,
             )
@@ -356,7 +356,7 @@ def assumptions(certificate: Certificate) -> Section | None:
         words=5,
     )
     known: tuple[tuple[Line, Line], ...] = tuple(
-        (name, meaning) for name, meaning in STATUSES.items()
+        (SHOWN_STATUS[status], meaning) for status, meaning in STATUSES.items()
     )
     return Section("assumptions", RESTS_ON, (Definitions(known), table))
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import isfinite
 
 from elfair.certificate import Certificate, ConstraintResult
+from elfair.certificate.assumptions import WarningCode
 from elfair.certificate.explanation import outlook
-from elfair.fairness_test.assumptions import MEAN_WEIGHT, PROPENSITIES_FIT
 from elfair.records.text import number, raised
 
 #: An effective sample size below this share of its rows says that old and new model differ much.
@@ -50,8 +50,8 @@ def advise(result: ConstraintResult) -> tuple[Advice, ...]:
 
 
 def _first(result: ConstraintResult) -> Advice:
-    if unseen := [warning for warning in result.warnings if "hardly anybody" in warning]:
-        return Advice("; ".join(unseen), "old and new model differ much", EXPLORE)
+    if unseen := _warned(result, "decisions_unseen", "variance_hidden"):
+        return Advice(unseen, "old and new model differ much", EXPLORE)
     if not isfinite(result.upper):
         return Advice(
             f"the bound is {number(result.upper)}",
@@ -91,9 +91,9 @@ def _further(result: ConstraintResult) -> Iterator[Advice]:
                 "old and new model differ much",
                 EXPLORE,
             )
-    if any("held-out rows meet" in warning for warning in result.warnings):
+    if small := _warned(result, "few_held_out_rows"):
         yield Advice(
-            "; ".join(warning for warning in result.warnings if "held-out rows meet" in warning),
+            small,
             "a small group",
             "merge groups, or collect more of it",
         )
@@ -111,6 +111,11 @@ def _further(result: ConstraintResult) -> Iterator[Advice]:
         )
 
 
+def _warned(result: ConstraintResult, *codes: WarningCode) -> str:
+    """What the warnings of some kinds say."""
+    return "; ".join(each.text for each in result.warnings if each.code in codes)
+
+
 def advise_on_all(certificate: Certificate) -> tuple[Advice, ...]:
     """What may help where no single statement is to blame.
 
@@ -120,7 +125,7 @@ def advise_on_all(certificate: Certificate) -> tuple[Advice, ...]:
         A result of "no solution found".
     """
     found = []
-    if {MEAN_WEIGHT, PROPENSITIES_FIT} & {each.name for each in certificate.violated}:
+    if {"mean_weight", "propensities_fit"} & {each.code for each in certificate.violated}:
         found.append(
             Advice(
                 "the importance weights do not average 1",

@@ -411,7 +411,7 @@ def how_found(certificate: Certificate) -> Section:
     if found is None:
         said = (
             "The model is from elsewhere. Nothing here says how it was made; that it owes nothing "
-            "to the rows of the test is declared, and not checked."
+            "to the rows of the test is assumed, not checked."
         )
         return Section("search", "How the model was found", (Paragraph(said),))
     rows = [

@@ -171,12 +171,7 @@ def is_fitted(scorer: Any) -> bool:
 
 def scorer_assumption(evidence: str) -> Assumption:
     """What a model that was made elsewhere leaves to its maker to answer for."""
-    return Assumption(
-        "scorer not fitted to held-out rows",
-        "The scorer was not fitted to the held-out rows.",
-        "declared",
-        evidence,
-    )
+    return Assumption.of("scorer_not_fitted", "assumed", evidence)
 
 
 def _check_agreement(scorer: Any, data: LoggedData) -> None:

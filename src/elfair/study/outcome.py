@@ -14,7 +14,6 @@ from elfair.data.propensities import does_not_fit
 from elfair.errors import InputError
 from elfair.estimators.classifier import ELFClassifier
 from elfair.estimators.regressor import ELFRegressor
-from elfair.fairness_test.assumptions import PROPENSITIES_FIT
 from elfair.study.data import StudyData
 from elfair.study.file import StudyFile
 from elfair.study.ledger import Ledger
@@ -114,7 +113,7 @@ def fit_study(study: StudyFile, *, ledger: Ledger | None = None) -> StudyOutcome
 def _require_fit(certificate: Certificate) -> None:
     """Refuse propensities that cannot be right, as `check` does: the result is not shown."""
     for each in certificate.violated:
-        if each.name == PROPENSITIES_FIT:
+        if each.code == "propensities_fit":
             raise does_not_fit(each.evidence)
 
 

@@ -266,7 +266,7 @@ def _same(recorded: Any, found: Any, path: str, scale: float) -> bool:
     if isinstance(recorded, float):
         return close(recorded, found, scale)
     if isinstance(recorded, str):
-        shown = path.endswith("evidence") or "warnings[" in path
+        shown = path.endswith((".evidence", ".text"))
         return same_text(recorded, found) if shown else recorded == found
     if path.endswith("rows_needed") and recorded is not None:
         return bool(abs(recorded - found) <= max(1, ABOUT * recorded))

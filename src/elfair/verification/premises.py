@@ -15,18 +15,18 @@ from elfair.certificate import (
     Certificate,
     ConstraintResult,
     Terms,
+    WarningRecord,
     opened_once,
     violation,
 )
+from elfair.certificate.assumptions import BEHAVIOR_MODEL
 from elfair.certificate.record import left_out_alike
 from elfair.errors import ElfairError
 from elfair.fairness_test.assumptions import (
     ALWAYS,
     LABEL,
     OF_WEIGHTS,
-    PROPENSITIES_FIT,
     STABLE,
-    SUPPORT,
     TAU,
     of_floor,
     of_normality,
@@ -42,7 +42,7 @@ from elfair.fairness_test.diagnostics import (
     of_hidden,
     of_unseen,
 )
-from elfair.fairness_test.issue import BEHAVIOR_MODEL, is_behavior_model
+from elfair.fairness_test.issue import is_behavior_model
 from elfair.language import (
     EVERYONE,
     Condition,
@@ -160,26 +160,29 @@ def premise_checks(record: Certificate) -> list[Check]:
 
 
 def _check_assumptions(record: Certificate) -> str:
-    names = [each.name for each in record.assumptions]
-    require(len(set(names)) == len(names), "an assumption comes twice")
+    found = {each.code: each for each in record.assumptions}
+    require(len(found) == len(record.assumptions), "an assumption comes twice")
     if not record.terms.claims:
-        require(not names, "nothing was promised, and yet something is assumed")
+        require(not found, "nothing was promised, and yet something is assumed")
         return "none"
-    found = {each.name: each for each in record.assumptions}
     expected = list(_expected(record))
     for each in expected:
-        require(each.name in found, f"'{each.name}' is missing")
+        require(each.code in found, f"'{each.name}' is missing")
+        said = found[each.code]
         require(
-            found[each.name] == each,
-            f"'{each.name}' is {found[each.name].status} ({found[each.name].evidence}), and should "
-            f"be {each.status} ({each.evidence})",
+            said == each,
+            f"'{each.name}' is {said.status} ({said.evidence}), and should be {each.status} "
+            f"({each.evidence})",
         )
     if _is_weighted(record):
-        require(SUPPORT in found, f"'{SUPPORT}' is missing")
-        known = found[SUPPORT].status == "checked"
-        fits = PROPENSITIES_FIT in found
-        require(fits == known, f"'{PROPENSITIES_FIT}' is {'not ' if fits else ''}to be expected")
-    return f"{len(expected)} of {len(names)} follow from the record"
+        require("support" in found, "'support' is missing")
+        known = found["support"].status == "checked"
+        fits = "propensities_fit" in found
+        require(
+            fits == known,
+            f"'propensities fit the decisions' is {'not ' if fits else ''}to be expected",
+        )
+    return f"{len(expected)} of {len(found)} follow from the record"
 
 
 def _expected(record: Certificate) -> Iterator[Assumption]:
@@ -213,7 +216,7 @@ def _expected(record: Certificate) -> Iterator[Assumption]:
 
 def knows_behavior(record: Certificate) -> bool:
     """Whether all probabilities of the behaviour model were known."""
-    return any(each.name == SUPPORT and each.status == "checked" for each in record.assumptions)
+    return any(each.code == "support" and each.status == "checked" for each in record.assumptions)
 
 
 def _is_weighted(record: Certificate) -> bool:
@@ -223,22 +226,25 @@ def _is_weighted(record: Certificate) -> bool:
 
 def _check_warnings(record: Certificate) -> str:
     violated = [violation(each) for each in record.violated]
-    said = [each for each in record.warnings if each.startswith("assumption violated: ")]
-    require(set(said) == set(violated), f"warnings of {said} for violated {violated}")
+    said = [each for each in record.warnings if each.code == "assumption_violated"]
+    require(
+        set(said) == set(violated),
+        f"the warnings {[each.text for each in said]} should be {[each.text for each in violated]}",
+    )
     behavior = record.passed and is_behavior_model(record.constraints)
     require(
         (BEHAVIOR_MODEL in record.warnings) == behavior,
         f"'{BEHAVIOR_MODEL}' is {'missing' if behavior else 'not true'}",
     )
     for result in record.constraints:
-        for text in result.warnings:
-            require(text in record.warnings, f"'{text}' is missing")
-        for text in _remarks(result, record):
-            require(text in result.warnings, f"'{result.statement}' lacks '{text}'")
+        for each in result.warnings:
+            require(each in record.warnings, f"'{each}' is missing")
+        for each in _remarks(result, record):
+            require(each in result.warnings, f"'{result.statement}' lacks '{each}'")
     return plural(len(record.warnings), "warning")
 
 
-def _remarks(result: ConstraintResult, record: Certificate) -> list[str]:
+def _remarks(result: ConstraintResult, record: Certificate) -> list[WarningRecord]:
     """The remarks that follow from the groups' numbers."""
     judged, known = result.kind == "asymptotic", knows_behavior(record)
     unseen = [group for group in result.groups if judged and not known and is_unseen(group)]

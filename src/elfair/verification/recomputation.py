@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from elfair.bounds import get_bound
-from elfair.certificate import Assumption, Certificate
+from elfair.certificate import Certificate
 from elfair.data import LoggedData
 from elfair.data.split import looking_again
 from elfair.estimators.certify import certified, free_probabilities
@@ -28,7 +28,7 @@ from elfair.fairness_test.ladder import Line
 from elfair.fairness_test.sealed import Outcome, Trial, learn_from, run_in_turn, run_on_folds
 from elfair.policies.models import Model, Trained, digests, mixture_digest
 from elfair.policies.scored import ScoredPolicy
-from elfair.search.families import ModuleFamily, ScoredFamily, scorer_assumption
+from elfair.search.families import ModuleFamily, ScoredFamily
 from elfair.search.task import Family, LinearFamily
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.plan import Plan
@@ -80,7 +80,7 @@ def check_search(record: Certificate, data: Any, model: Any, refit: bool) -> str
 
 def _premises(record: Certificate) -> set[str]:
     """What is assumed: that a scorer came fitted is known to the estimator alone."""
-    return {each.name for each in record.assumptions}
+    return {each.code for each in record.assumptions}
 
 
 def _refitted(record: Certificate, data: Any, model: Any) -> Trained:
@@ -289,7 +289,7 @@ def _circumstances(
 
 def _family(policy: Any, record: Certificate) -> Family:
     """Where a policy comes from: how it saw candidate rows, and what its maker answers for."""
-    came_fitted = any(_is_of_scorer(each) for each in record.assumptions)
+    came_fitted = any(each.code == "scorer_not_fitted" for each in record.assumptions)
     if isinstance(policy, ScoredPolicy):
         from sklearn.base import clone
 
@@ -297,7 +297,3 @@ def _family(policy: Any, record: Certificate) -> Family:
     if hasattr(policy, "module"):
         return ModuleFamily(policy.module)
     return LinearFamily()
-
-
-def _is_of_scorer(assumption: Assumption) -> bool:
-    return assumption.name == scorer_assumption("").name
