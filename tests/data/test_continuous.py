@@ -86,13 +86,28 @@ def test_a_density_needs_its_decision():
 
 
 def test_parts_and_joined_parts():
-    data = make(behavior_spread=np.linspace(0.5, 1.5, N), thresholds=(1.0,))
+    data = make(behavior_spread=np.linspace(0.5, 1.5, N)).with_thresholds((1.0,))
     parts = data.take(np.arange(10)), data.take(np.arange(10, N))
     assert parts[0].n == 10
     assert parts[0].thresholds == (1.0,)
     whole = LoggedData.joined(parts)
     for name in ("features", "label", "decision", "propensity", "behavior_spread"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(data, name))
+
+
+def test_thresholds_are_those_of_a_copy():
+    data = make()
+    asked = data.with_thresholds((1.0, 2.0))
+    assert (data.thresholds, asked.thresholds) == ((), (1.0, 2.0))
+    assert asked.fingerprint() == data.fingerprint()
+
+
+def test_what_decisions_that_are_numbers_answer():
+    data = make()
+    assert data.decision_kind == "numbers"
+    assert data.probability is None  # a density has no scale
+    assert list(data.measured) == ["impact 'impact'", "the label", "the decision"]
+    assert make(y=None, decision=None, propensity=None).measured.keys() == {"impact 'impact'"}
 
 
 def test_the_digest_sees_every_logged_number():

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 import elfair
 from elfair import Certificate, ELFRegressor
+from elfair.data import ContinuousData
 from elfair.errors import ConstraintError, DataError
 from elfair.policies.gaussian import normal_density
 from elfair.populations import Dosage
@@ -76,6 +77,12 @@ def test_thresholds_of_the_objective_are_known():
     drawn = reg.predict(np.repeat(DRAW.features, 10, axis=0), random_state=0)
     assert (drawn >= 6.5).mean() < 0.03
     assert mean_dose(reg) > DRAW.decision.mean() + 0.2
+
+
+def test_thresholds_are_not_written_into_the_rows_of_the_caller():
+    data = ContinuousData(DRAW.features, DRAW.label, **LOGGED)
+    fitting = ELFRegressor("P[decision >= 6.5] <= 0.9", objective="E[impact]").fitting(data)
+    assert (fitting.thresholds, data.thresholds) == ((6.5,), ())
 
 
 def test_text_and_tree_are_one_and_the_certificate_keeps_the_text():

@@ -37,7 +37,7 @@ def noise(draws):
 
 def logged(population, n, seed, claims=()):
     draw = population.sample(n, seed)
-    return ContinuousData(
+    data = ContinuousData(
         draw.features,
         draw.label,
         sensitive_features={"T": draw.group},
@@ -45,7 +45,9 @@ def logged(population, n, seed, claims=()):
         propensity=draw.propensity,
         behavior_spread=population.spread,
         impact=draw.impact,
-        thresholds=thresholds_of(mean for c in claims for _, mean in c.conjunct.form.terms),
+    )
+    return data.with_thresholds(
+        thresholds_of(mean for c in claims for _, mean in c.conjunct.form.terms)
     )
 
 

@@ -41,10 +41,10 @@ def rows(task, n=300, seed=0, **changes):
         "propensity": draw.propensity,
         "behavior_spread": 1.0,
         "impact": draw.impact,
-        "thresholds": thresholds_of(task.means),
         **changes,
     }
-    return ContinuousData(draw.features, given.pop("y", draw.label), **given)
+    data = ContinuousData(draw.features, given.pop("y", draw.label), **given)
+    return data.with_thresholds(thresholds_of(task.means))
 
 
 def searched(task, data, method="gradient"):

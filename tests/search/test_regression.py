@@ -37,10 +37,12 @@ def rows(n=400, seed=0, constraints=CONSTRAINTS, **changes):
         "propensity": draw.propensity,
         "behavior_spread": 1.0,
         "impact": draw.impact,
-        "thresholds": thresholds_of(mean for c in claims for _, mean in c.conjunct.form.terms),
         **changes,
     }
-    return ContinuousData(draw.features, given.pop("y", draw.label), **given)
+    data = ContinuousData(draw.features, given.pop("y", draw.label), **given)
+    return data.with_thresholds(
+        thresholds_of(mean for c in claims for _, mean in c.conjunct.form.terms)
+    )
 
 
 def plan_of(data, estimator="paired", constraints=CONSTRAINTS):

@@ -14,8 +14,7 @@ from elfair.data.features import MOST_GROUPS, Encoding
 from elfair.errors import InputError
 from elfair.language import col
 from elfair.statistics import Baselines, Estimation
-from elfair.statistics.estimators import Ridge
-from elfair.statistics.impacts import Impact
+from elfair.statistics.impacts import Impact, Ridge
 
 N = 90
 

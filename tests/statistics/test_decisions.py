@@ -36,10 +36,10 @@ def make(text, **changes):
         "propensity": DENSITY,
         "behavior_spread": 1.0,
         "impact": IMPACT,
-        "thresholds": thresholds_of(means(text)),
         **changes,
     }
-    return ContinuousData(X, given.pop("y", Y), **given)
+    data = ContinuousData(X, given.pop("y", Y), **given)
+    return data.with_thresholds(thresholds_of(means(text)))
 
 
 def free_of(data):

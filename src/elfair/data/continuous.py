@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from elfair.data.columns import as_floats, check_length, check_order, one_column
-from elfair.data.digests import rows_digest
 from elfair.data.table import LoggedData
 from elfair.errors import DataError
-from elfair.types import Floats
+from elfair.types import Array, Floats
 
 #: Decisions with no more different values than this were not drawn from a density.
 FEWEST_VALUES = 10
@@ -33,8 +32,6 @@ class ContinuousData(LoggedData):
         The *density* of the behaviour model at the logged decision; it may exceed 1.
     behavior_spread : float or array of shape (n,), optional
         The standard deviation of the behaviour model's decision about each person.
-    thresholds : tuple of float
-        The t of every P[decision >= t] that will be asked for, in ascending order.
 
     Examples
     --------
@@ -43,6 +40,8 @@ class ContinuousData(LoggedData):
     >>> data.n, data.label, data.classes.size
     (2, array([0.5, 1.5]), 0)
     """
+
+    decision_kind = "numbers"
 
     def __init__(
         self,
@@ -55,15 +54,12 @@ class ContinuousData(LoggedData):
         behavior_spread: Any = None,
         impact: Any = None,
         row_id: Any = None,
-        thresholds: tuple[float, ...] = (),
     ) -> None:
         logged = {"decision": decision, "propensity": propensity}
         check_order(X=X, y=y, **logged, behavior_spread=behavior_spread)
         super().__init__(X, sensitive_features=sensitive_features, impact=impact, row_id=row_id)
-        self.thresholds = thresholds
         self.label = None if y is None else self._finite(y, "y")
         self.decision = None if decision is None else self._finite(decision, "decision")
-        self.behavior_spread: Floats | None = None
         if behavior_spread is not None:
             if np.ndim(behavior_spread) == 0:
                 behavior_spread = np.full(self.n, behavior_spread)
@@ -82,10 +78,20 @@ class ContinuousData(LoggedData):
                 "row.",
             )
 
-    def digest(self) -> bytes:
-        """A fingerprint of the rows, equal for equal rows in any order."""
-        logged = (self.label, self.decision, self.propensity)
-        return rows_digest([*self.features.T, *logged, *self.impacts.values()], self.n)
+    @property
+    def probability(self) -> Floats | None:
+        """None: propensities are densities."""
+        return None
+
+    @property
+    def measured(self) -> dict[str, Floats]:
+        """Impacts, labels and decisions."""
+        known = {"the label": self.label, "the decision": self.decision}
+        return super().measured | {name: of for name, of in known.items() if of is not None}
+
+    @property
+    def _as_numbers(self) -> tuple[Array | None, Array | None]:
+        return self.label, self.decision
 
     def _floats(self, values: Any, what: str) -> Floats:
         hint = f"{what} is a number here; ELFClassifier is for classes."

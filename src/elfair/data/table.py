@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from elfair.data.behavior import (
     BehaviorModel,
@@ -33,7 +32,7 @@ from elfair.data.costs import COST, read_cost
 from elfair.data.digests import columns_digest, rows_digest
 from elfair.data.features import read_features
 from elfair.errors import DataError, did_you_mean, listed
-from elfair.types import Array
+from elfair.types import Array, Floats, Index
 
 
 class LoggedData:
@@ -84,6 +83,13 @@ class LoggedData:
     ['race', 'x0']
     """
 
+    #: What a decision is; `ContinuousData` is for numbers.
+    decision_kind: ClassVar[Literal["classes", "numbers"]] = "classes"
+    #: Where decisions are numbers: the standard deviation of the behaviour model's decisions, and
+    #: the t of each P[decision >= t] that statistics ask for.
+    behavior_spread: Floats | None = None
+    thresholds: tuple[float, ...] = ()
+
     def __init__(
         self,
         X: Any,
@@ -124,10 +130,10 @@ class LoggedData:
         self.label_index = self._class_index(self.label, "y")
         self.decision_index = self._class_index(self.decision, "decision")
         self.behavior_model: BehaviorModel | None = None
-        self.behavior: NDArray[np.float64] | None = None
-        self.propensity: NDArray[np.float64] | None = None
+        self.behavior: Floats | None = None
+        self.propensity: Floats | None = None
         #: Out-of-fold scores of a scorer (see elfair.policies.scored), while a search uses these.
-        self.scores: NDArray[np.float64] | None = None
+        self.scores: Floats | None = None
         if behavior is not None:
             self._set_behavior(X, behavior)
         if propensity is not None:
@@ -154,7 +160,7 @@ class LoggedData:
             return self.sensitive[name]
         return self.features[:, self.feature_names.index(name)]
 
-    def impact(self, name: str) -> NDArray[np.float64]:
+    def impact(self, name: str) -> Floats:
         """An impact by its name; the only one is also called ``impact``."""
         return self.impacts[self.impact_key(name)]
 
@@ -181,9 +187,19 @@ class LoggedData:
         alone = len(names) == 1 and "impact" not in (*names, *self.names)
         return [*names, "impact"] if alone else names
 
+    @property
+    def probability(self) -> Floats | None:
+        """The propensities where they are probabilities; None where they are densities."""
+        return self.propensity
+
+    @property
+    def measured(self) -> dict[str, Floats]:
+        """Columns of numbers that are known only after the decision, by what people call them."""
+        return {f"impact '{name}'": values for name, values in self.impacts.items()}
+
     # -- parts of the table ---------------------------------------------------------------------
 
-    def take(self, rows: NDArray[np.intp]) -> LoggedData:
+    def take(self, rows: Index) -> LoggedData:
         """The given rows, in the given order."""
         part = copy.copy(self)
         part.n = len(rows)
@@ -194,6 +210,12 @@ class LoggedData:
         part.impacts = {name: column.take(rows) for name, column in self.impacts.items()}
         return part
 
+    def with_thresholds(self, thresholds: tuple[float, ...]) -> Self:
+        """The same rows, for statistics that ask for P[decision >= t] at these t."""
+        same = copy.copy(self)
+        same.thresholds = thresholds
+        return same
+
     @staticmethod
     def joined(parts: Sequence[LoggedData]) -> LoggedData:
         """The rows of several parts of one table, one part after the other."""
@@ -202,7 +224,7 @@ class LoggedData:
         whole = copy.copy(parts[0])
         whole.n = sum(part.n for part in parts)
         for name in _BY_ROW:
-            if getattr(whole, name, None) is not None:
+            if getattr(whole, name) is not None:
                 setattr(whole, name, np.concatenate([getattr(part, name) for part in parts]))
         for name in ("sensitive", "impacts"):
             columns = [getattr(part, name) for part in parts]
@@ -216,8 +238,13 @@ class LoggedData:
         Groups and row ids have no part in it: the same people under another grouping are the same
         held-out rows.
         """
-        logged = (self.label_index, self.decision_index, self.propensity)
-        return rows_digest([*self.features.T, *logged, *self.impacts.values()], self.n)
+        columns = [*self.features.T, *self._as_numbers, self.propensity, *self.impacts.values()]
+        return rows_digest(columns, self.n)
+
+    @property
+    def _as_numbers(self) -> tuple[Array | None, Array | None]:
+        """Label and decision."""
+        return self.label_index, self.decision_index
 
     def fingerprint(self) -> str:
         """SHA-256 of all that is known of these rows, in their order."""
@@ -230,7 +257,7 @@ class LoggedData:
                 ),
                 *((f"group {name}", column) for name, column in self.sensitive.items()),
                 *((f"impact {name}", column) for name, column in self.impacts.items()),
-                *((name, getattr(self, name, None)) for name in sorted(known)),
+                *((name, getattr(self, name)) for name in sorted(known)),
                 ("classes", self.classes),
                 ("positive", np.array([self.positive], dtype=object)),
                 ("cost", self.cost),
@@ -273,7 +300,7 @@ class LoggedData:
                     )
         return columns
 
-    def _impacts(self, values: Any) -> dict[str, NDArray[np.float64]]:
+    def _impacts(self, values: Any) -> dict[str, Floats]:
         if values is None:
             return {}
         impacts = {}
@@ -341,7 +368,7 @@ class LoggedData:
             or did_you_mean(positive, self.classes, "name one of the classes."),
         )
 
-    def _cost(self, cost: Any) -> NDArray[np.float64]:
+    def _cost(self, cost: Any) -> Floats:
         if COST in self.impacts:
             raise DataError(
                 "there is both an impact called 'cost' and cost=: E[cost] could mean either.",
@@ -349,7 +376,7 @@ class LoggedData:
             )
         return read_cost(cost, self.classes)
 
-    def _class_index(self, column: Array | None, what: str) -> NDArray[np.intp] | None:
+    def _class_index(self, column: Array | None, what: str) -> Index | None:
         """The position of each value among the classes."""
         if column is None:
             return None

@@ -36,11 +36,6 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         """Read the rows, and search for a model."""
 
     @abstractmethod
-    def _asked(self, data: LoggedData) -> tuple[tuple[Claim, ...], MakeTask]:
-        """What must hold of the rows, and what the search is for; raise where they lack something
-        for it.
-        """
-
     def fitting(self, data: LoggedData) -> Fitting:
         """What ``fit`` does with these rows; raise where it would refuse them.
 
@@ -49,8 +44,11 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         data : LoggedData
             All rows, as ``fit`` reads them. (For a regressor, a ContinuousData.)
         """
-        claims, task = self._asked(data)
-        return Fitting(claims, self.get_params(deep=False), self._seed(), task)
+
+    def _fitting(
+        self, claims: tuple[Claim, ...], task: MakeTask, thresholds: tuple[float, ...] = ()
+    ) -> Fitting:
+        return Fitting(claims, self.get_params(deep=False), self._seed(), task, thresholds)
 
     def _require_label(self, y: Any, needed: bool) -> None:
         if needed and y is None:

@@ -16,7 +16,7 @@ from elfair.data.columns import check_length, one_column, positions
 from elfair.data.features import read_features
 from elfair.errors import DataError
 from elfair.estimators.base import ELFEstimator, weighted_average
-from elfair.estimators.training import MakeTask, train
+from elfair.estimators.training import Fitting, train
 from elfair.language import Expression
 from elfair.policies.base import Decisions, draw
 from elfair.policies.models import Trained
@@ -24,7 +24,7 @@ from elfair.policies.softmax import EXPLORATION, check_exploration
 from elfair.search.families import ModuleFamily, ScoredFamily, is_module
 from elfair.search.goals import goal_of
 from elfair.search.task import Classification, Family, LinearFamily
-from elfair.statistics.plan import Claim, Constraint, read_constraints
+from elfair.statistics.plan import Constraint, read_constraints
 from elfair.types import Array, Floats
 
 
@@ -267,7 +267,8 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         )
         return data, train(data, self.fitting(data))
 
-    def _asked(self, data: LoggedData) -> tuple[tuple[Claim, ...], MakeTask]:
+    def fitting(self, data: LoggedData) -> Fitting:
+        """See `ELFEstimator.fitting`."""
         claims, goal = read_constraints(self.constraints, self.delta, data), goal_of(self.objective)
         self._require_label(data.label, goal.needs_label)
         if data.classes.size == 0:
@@ -284,7 +285,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
             )
         goal.check_decisions(data)
         check_exploration(self.exploration)
-        return claims, _task
+        return self._fitting(claims, _task)
 
     def _keep(self, trained: Trained, classes: Array, behavior_model: Any) -> None:
         super()._keep(trained, classes, behavior_model)

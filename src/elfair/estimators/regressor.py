@@ -15,7 +15,7 @@ from elfair.data.columns import as_floats, check_length, one_column
 from elfair.data.features import read_features
 from elfair.errors import BoundError, DataError
 from elfair.estimators.base import ELFEstimator, weighted_average
-from elfair.estimators.training import MakeTask, train
+from elfair.estimators.training import Fitting, train
 from elfair.language import Decision, Expression, SquaredError
 from elfair.policies.base import Decisions, seeded
 from elfair.policies.gaussian import normal_density
@@ -190,16 +190,16 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         data = ContinuousData(X, None if y is None else _measurements(y), **logged)
         return data, train(data, self.fitting(data))
 
-    def _asked(self, data: LoggedData) -> tuple[tuple[Claim, ...], MakeTask]:
-        assert isinstance(data, ContinuousData)
+    def fitting(self, data: LoggedData) -> Fitting:
+        """See `ELFEstimator.fitting`."""
         task = task_of(self.objective, self.spread)
         self._require_label(data.label, task.needs_label)
         claims = read_constraints(self.constraints, self.delta, data)
         means = [mean for claim in claims for mean in claim.means]
-        data.thresholds = thresholds_of([*means, *task.means])
+        thresholds = thresholds_of([*means, *task.means])
         task.check(data)
         self._check_bound(claims, data)
-        return claims, lambda *_: task
+        return self._fitting(claims, lambda *_: task, thresholds)
 
     def _keep(self, trained: Trained, classes: Array, behavior_model: Any) -> None:
         super()._keep(trained, classes, behavior_model)

@@ -56,12 +56,15 @@ class Fitting:
         Seed of the split and of the search.
     task : callable
         From parameters and a seed to what the search is for.
+    thresholds : tuple of float
+        The t of each P[decision >= t] that claims or task ask for, where decisions are numbers.
     """
 
     claims: tuple[Claim, ...]
     parameters: Mapping[str, Any]
     seed: int
     task: MakeTask
+    thresholds: tuple[float, ...] = ()
 
     @property
     def split(self) -> dict[str, Any]:
@@ -124,7 +127,7 @@ def train(data: LoggedData, fitting: Fitting) -> Trained:
     fitting : Fitting
         What is asked for.
     """
-    parameters = fitting.parameters
+    data, parameters = data.with_thresholds(fitting.thresholds), fitting.parameters
     if parameters["split"] not in ("random", "stratified", "crossfit"):
         raise InputError(
             "split must be 'random', 'stratified' or 'crossfit'. "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from elfair.certificate import Assumption, GroupRecord, Status, opened_once
-from elfair.data import ContinuousData, LoggedData
+from elfair.data import LoggedData
 from elfair.fairness_test.diagnostics import SEEN_SHARE
 from elfair.fairness_test.sealed import SHARED_ROWS
 from elfair.language import uses_label
@@ -55,7 +55,7 @@ def list_assumptions(
         found.append(TAU)
     if weighted:
         found += [of_weights(groups, split, known), *_fit(plan), _support(known), *OF_WEIGHTS]
-        if isinstance(data, ContinuousData):
+        if data.behavior_spread is not None:
             found.append(_spread(data))
     if label:
         found.append(LABEL)
@@ -174,7 +174,7 @@ def _support(known: bool) -> Assumption:
     return Assumption.of("support", "checked" if known else "assumed", evidence)
 
 
-def _spread(data: ContinuousData) -> Assumption:
+def _spread(data: LoggedData) -> Assumption:
     smallest = 0.0 if data.behavior_spread is None else float(data.behavior_spread.min())
     return Assumption.of(
         "behavior_spread",

@@ -110,7 +110,7 @@ class Circumstances:
             outcome_model=_outcome_model(model) if estimation.estimator == "dr" else "",
             candidate_share=self.share,
             folds=self.folds,
-            thresholds=getattr(everyone, "thresholds", ()),
+            thresholds=everyone.thresholds,
         )
 
     def digests(self, tested: LoggedData) -> Digests:

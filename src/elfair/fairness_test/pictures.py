@@ -17,9 +17,8 @@ from elfair.certificate import (
     Interval,
     SeriesPicture,
 )
-from elfair.data import ContinuousData, LoggedData
+from elfair.data import LoggedData
 from elfair.language import Column, Condition, Mean, holds, who
-from elfair.policies.gaussian import MEAN
 from elfair.statistics import Rows, mean_part
 from elfair.statistics.decisions import decisions_of
 from elfair.statistics.plan import Plan, conditions_of
@@ -89,8 +88,8 @@ def _picture(given: Condition | None, plan: Plan, data: LoggedData, free: Floats
     if data.propensity is not None and rows.size > 1:
         weight = decisions_of(data).weights(free)[rows]
         weights = _histogram(weight, WEIGHT_EDGES)
-        if not isinstance(data, ContinuousData):  # a density has no scale of its own
-            propensity = data.propensity[rows]
+        if data.probability is not None:  # a density has no scale of its own
+            propensity = data.probability[rows]
             propensities = _histogram(propensity, PROBABILITY_EDGES)
             probabilities = _histogram(weight * propensity, PROBABILITY_EDGES)
         impacts = tuple(
@@ -115,20 +114,7 @@ def _picture(given: Condition | None, plan: Plan, data: LoggedData, free: Floats
 def _decisions(rows: Array, data: LoggedData, free: Floats) -> tuple[DecisionPicture, ...]:
     if data.decision is None or not rows.size:
         return ()
-    if isinstance(data, ContinuousData):
-        return (
-            DecisionPicture(
-                "mean", float(data.decision[rows].mean()), float(free[MEAN, rows].mean())
-            ),
-        )
-    assert data.decision_index is not None
-    later = free[:, rows].mean(axis=1)
-    new = [1 - float(later.sum()), *later.tolist()]
-    taken = np.bincount(data.decision_index[rows], minlength=data.classes.size) / rows.size
-    return tuple(
-        DecisionPicture(str(name), float(before), after)
-        for name, before, after in zip(data.classes, taken, new, strict=True)
-    )
+    return tuple(DecisionPicture(*each) for each in decisions_of(data).compared(free, rows))
 
 
 def _inside(given: Condition | None, data: LoggedData) -> NDArray[np.intp]:

@@ -49,8 +49,7 @@ def require_foreseeable(estimator: Any, data: Any) -> None:
             hint="of a Pipeline, pass the last step, with data as it arrives there.",
         )
     wanted = ContinuousData if isinstance(estimator, ELFRegressor) else LoggedData
-    numbers = isinstance(data, ContinuousData)
-    if not isinstance(data, LoggedData) or numbers != (wanted is ContinuousData):
+    if not isinstance(data, LoggedData) or data.decision_kind != wanted.decision_kind:
         raise InputError(
             f"data must be a {wanted.__name__}, for an {type(estimator).__name__}. Got "
             f"{type(data).__name__} instead.",
@@ -230,9 +229,9 @@ def _decisions(rows: LoggedData, inside: NDArray[np.intp]) -> tuple[DecisionShar
 
 
 def _overlap(rows: LoggedData, inside: NDArray[np.intp]) -> Overlap | None:
-    if rows.propensity is None or isinstance(rows, ContinuousData) or not inside.size:
+    if rows.probability is None or not inside.size:
         return None
-    propensity = rows.propensity[inside]
+    propensity = rows.probability[inside]
     low, quartile, median = (float(q) for q in np.quantile(propensity, [0.05, 0.25, 0.5]))
     smallest = float(propensity.min())
     bins = np.searchsorted(EDGES, propensity) - 1  # above one edge, up to the next

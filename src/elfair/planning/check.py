@@ -78,6 +78,7 @@ def check(
         claims = read_constraints(estimator.constraints, estimator.delta, data)
         parameters, seed = estimator.get_params(deep=False), int(estimator.random_state)
         fitting = Fitting(claims, parameters, seed, _no_search)
+    data = data.with_thresholds(fitting.thresholds)
     return _Check(fitting, Halves.of(data, fitting), left_out).report(refused)
 
 

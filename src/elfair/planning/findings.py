@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from elfair.certificate import Assumption
-from elfair.data import ContinuousData, LoggedData
+from elfair.data import LoggedData
 from elfair.data.columns import is_missing
 from elfair.data.propensities import MISFIT, misfit
 from elfair.errors import ElfairError
@@ -82,12 +82,8 @@ def _told_by(column: Floats, data: LoggedData) -> Iterator[tuple[str, str]]:
     """What a feature tells nearly exactly, and how well."""
     if not column.size or column.min() == column.max():
         return
-    numbers = {f"impact '{name}'": values for name, values in data.impacts.items()}
     classes = {"the label": data.label_index, "the decision": data.decision_index}
-    if isinstance(data, ContinuousData):
-        numbers |= {"the label": data.label} if data.label is not None else {}
-        numbers |= {"the decision": data.decision} if data.decision is not None else {}
-    for what, values in numbers.items():
+    for what, values in data.measured.items():
         if values.min() < values.max():
             scaled = [each / np.abs(each).max() for each in (column, values)]
             correlation = abs(float(np.corrcoef(*scaled)[0, 1]))
@@ -234,7 +230,7 @@ def of_sizes(
 
 def of_propensities(data: LoggedData, groups: Sequence[GroupCheck]) -> Iterator[Finding]:
     """Propensities that do not fit the decisions, or leave hardly anything to compare with."""
-    if data.propensity is None or isinstance(data, ContinuousData):
+    if data.probability is None:
         return
     fit = misfit(data)
     if fit is not None and not fit.is_chance:
@@ -244,7 +240,7 @@ def of_propensities(data: LoggedData, groups: Sequence[GroupCheck]) -> Iterator[
             f"{fit.where}, is {fit.off:.1f} standard errors off (chance: at most {fit.limit:.1f})",
             MISFIT,
         )
-    certain = data.propensity >= 1
+    certain = data.probability >= 1
     if certain.any():
         yield Finding(
             "note",

@@ -216,6 +216,7 @@ def plan_rows(
     _check_options(share, improvement, fits)
     require_foreseeable(estimator, data)
     fitting = estimator.fitting(data)
+    data = data.with_thresholds(fitting.thresholds)
     if not fitting.claims:
         raise InputError(
             "there is nothing to plan for: without constraints nothing is tested, and fit returns "

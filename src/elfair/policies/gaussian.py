@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import ndtr
 
-from elfair.data import ContinuousData, LoggedData
+from elfair.data import LoggedData
 from elfair.types import Floats
 
 #: What statistics need to know of such a policy on each row, in this order: the density at the
@@ -83,7 +83,6 @@ class GaussianPolicy:
 
     def logged(self, data: LoggedData) -> GaussianInputs:
         """Logged rows in the form that the policy works on."""
-        assert isinstance(data, ContinuousData)
         return GaussianInputs(self.design(data.features), data.decision, data.thresholds)
 
     def design(self, X: Floats) -> Floats:

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from elfair.data import ContinuousData, LoggedData
+from elfair.data import LoggedData
 from elfair.language import Mean
 from elfair.policies.gaussian import MEAN, SQUARE
 from elfair.search.prediction import Belief
 from elfair.statistics import Baselines, Estimation, Impact, Part, Rows, compile_form, mean_part
-from elfair.statistics.estimators import OutcomeModel, QuadraticModel
+from elfair.statistics.impacts import OutcomeModel, QuadraticModel
 from elfair.statistics.plan import CompiledClaim, Plan
 from elfair.types import Floats
 
@@ -104,7 +104,7 @@ def forecast_means(
 
 
 def _outcome(baselines: Baselines, data: LoggedData) -> _Outcome:
-    kind = _OfNumbers if isinstance(data, ContinuousData) else _OfClasses
+    kind = _OfNumbers if data.decision_kind == "numbers" else _OfClasses
     return kind(baselines, data)
 
 

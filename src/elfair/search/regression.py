@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from elfair.certificate import Assumption
-from elfair.data import ContinuousData, LoggedData
+from elfair.data import LoggedData
 from elfair.errors import DataError, InputError
 from elfair.language import Expression, Mean, SquaredError, impacts_used, mse, point_at
 from elfair.policies import GaussianPolicy
@@ -128,7 +128,6 @@ class Regression:
         Where nothing weighs decisions, the behaviour model may be unknown: the shares are then of
         how far labels (without any, logged decisions) are from a linear model.
         """
-        assert isinstance(data, ContinuousData)
         known = data.decision if data.label is None else data.label
         assert known is not None
         plain = GaussianPolicy.standardised(data.features, known, smallest=1.0, largest=1.0)
@@ -362,7 +361,6 @@ class Dosing(Regression):
         self, policy: GaussianPolicy, inputs: GaussianInputs, data: LoggedData
     ) -> tuple[Floats, Reach]:
         """What is usual (without a log, the label); after it, shifts of it for everyone alike."""
-        assert isinstance(data, ContinuousData)
         known = data.label if data.decision is None else data.decision
         usual = imitation(policy, inputs, known, spread=FINENESS)
         reach = Reach(np.array([policy.unit * FINENESS]), -LOOKED_AT, LOOKED_AT)

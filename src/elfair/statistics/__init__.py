@@ -2,6 +2,7 @@
 
 from elfair.statistics.compiled import (
     Part,
+    Rows,
     compile_form,
     logged_average,
     mean_part,
@@ -10,7 +11,6 @@ from elfair.statistics.compiled import (
 )
 from elfair.statistics.estimators import Baselines, Estimation, Estimator
 from elfair.statistics.impacts import Impact, asks_for_cost, impact_of, is_decided
-from elfair.statistics.rows import Rows
 
 __all__ = [
     "Baselines",

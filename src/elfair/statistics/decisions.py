@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from elfair.data import ContinuousData, LoggedData
+from elfair.data import LoggedData
 from elfair.errors import ConstraintError, DataError, listed
 from elfair.language import (
     Compare,
@@ -32,9 +31,10 @@ from elfair.language import (
 )
 from elfair.language.tree import walk
 from elfair.policies.gaussian import DENSITY, FIRST_THRESHOLD, MEAN, SQUARE
-from elfair.statistics.impacts import asks_for_cost
-from elfair.statistics.rows import Rows
-from elfair.types import Array, Floats
+from elfair.statistics.impacts import OutcomeModel, QuadraticModel, asks_for_cost
+from elfair.types import Array, Floats, Index
+
+Outcome: TypeAlias = type[OutcomeModel] | type[QuadraticModel]
 
 
 class Term(NamedTuple):
@@ -59,6 +59,7 @@ class LoggedDecisions(Protocol):
     """
 
     needed: ClassVar[dict[str, str]]
+    outcome_model: ClassVar[Outcome]
 
     @property
     def slots(self) -> int:
@@ -85,21 +86,22 @@ class LoggedDecisions(Protocol):
     def under_behavior(self, table: Floats) -> Floats | None:
         """What a table expects of the behaviour model, where all of that is known."""
 
-    def rows(
-        self, index: NDArray[np.intp], offset: Floats, by_slot: Floats, low: float, high: float
-    ) -> Rows:
+    def free(self, offset: Floats, by_slot: Floats) -> tuple[Floats, Floats]:
         """Rows in the free numbers of a policy, from those in its slots."""
 
     def weights(self, free: Floats) -> Floats:
         """The importance weight of each row."""
 
-    def weight_variance(self, free: Floats, index: NDArray[np.intp]) -> float:
+    def weight_variance(self, free: Floats, index: Index) -> float:
         """The variance of a weight among some rows, if the propensities are right."""
+
+    def compared(self, free: Floats, index: Index) -> list[tuple[str, float, float]]:
+        """What to call a decision, how it was among some rows, and how it is under a policy."""
 
 
 def decisions_of(data: LoggedData) -> LoggedDecisions:
     """The decisions of some rows, by their kind."""
-    return Numbers(data) if isinstance(data, ContinuousData) else Classes(data)
+    return Numbers(data) if data.decision_kind == "numbers" else Classes(data)
 
 
 class Classes:
@@ -109,6 +111,7 @@ class Classes:
         "decision": "the decision that was taken",
         "propensity": "the probability with which it was taken (or pass behavior=)",
     }
+    outcome_model: ClassVar[Outcome] = OutcomeModel
 
     def __init__(self, data: LoggedData) -> None:
         self._data = data
@@ -154,18 +157,16 @@ class Classes:
             return None
         return np.asarray(np.sum(self._data.behavior.T * table, axis=0))
 
-    def rows(
-        self, index: NDArray[np.intp], offset: Floats, by_slot: Floats, low: float, high: float
-    ) -> Rows:
+    def free(self, offset: Floats, by_slot: Floats) -> tuple[Floats, Floats]:
         """Probabilities sum to 1: those of all classes but the first are free."""
-        return Rows(index, offset + by_slot[0], by_slot[1:] - by_slot[0], low, high)
+        return offset + by_slot[0], by_slot[1:] - by_slot[0]
 
     def weights(self, free: Floats) -> Floats:
         """The probability of the logged class over its propensity."""
         every = np.vstack([1 - free.sum(axis=0), free])
         return np.asarray(every[self._taken] / _known(self._data.propensity))
 
-    def weight_variance(self, free: Floats, index: NDArray[np.intp]) -> float:
+    def weight_variance(self, free: Floats, index: Index) -> float:
         """The variance of a weight if the propensities are right.
 
         A rare decision that happens not to occur among a few rows leaves weights that hardly vary
@@ -179,6 +180,14 @@ class Classes:
         every = np.vstack([1 - inside.sum(axis=0), inside])
         squares = np.divide(every**2, behavior, out=np.zeros_like(every), where=behavior > 0)
         return max(0.0, float(squares.sum(axis=0).mean()) - 1)
+
+    def compared(self, free: Floats, index: Index) -> list[tuple[str, float, float]]:
+        """How often each class was decided, and is."""
+        data, later = self._data, free[:, index].mean(axis=1)
+        assert data.decision_index is not None
+        new = [1 - float(later.sum()), *later.tolist()]
+        taken = np.bincount(data.decision_index[index], minlength=data.classes.size) / index.size
+        return list(zip(map(str, data.classes), taken.tolist(), new, strict=True))
 
     def _event(self, mean: Mean) -> Floats:
         """For each class, where the event holds (or what it costs) if that class is decided."""
@@ -222,8 +231,9 @@ class Numbers:
         "behavior_spread": "the standard deviation of the behaviour model's decisions; a new model "
         "that spreads further would have weights without bound",
     }
+    outcome_model: ClassVar[Outcome] = QuadraticModel
 
-    def __init__(self, data: ContinuousData) -> None:
+    def __init__(self, data: LoggedData) -> None:
         self._data = data
 
     @property
@@ -281,19 +291,22 @@ class Numbers:
         """Of the behaviour model only one density is known."""
         return None
 
-    def rows(
-        self, index: NDArray[np.intp], offset: Floats, by_slot: Floats, low: float, high: float
-    ) -> Rows:
+    def free(self, offset: Floats, by_slot: Floats) -> tuple[Floats, Floats]:
         """Every slot is free."""
-        return Rows(index, offset, by_slot, low, high)
+        return offset, by_slot
 
     def weights(self, free: Floats) -> Floats:
         """The density at the logged decision over its propensity."""
         return np.asarray(free[DENSITY] / _known(self._data.propensity))
 
-    def weight_variance(self, free: Floats, index: NDArray[np.intp]) -> float:
+    def weight_variance(self, free: Floats, index: Index) -> float:
         """As it is among the rows: nothing more is known of the behaviour model."""
         return float(self.weights(free)[index].var(ddof=1))
+
+    def compared(self, free: Floats, index: Index) -> list[tuple[str, float, float]]:
+        """The mean decision."""
+        logged = _known(self._data.decision)[index]
+        return [("mean", float(logged.mean()), float(free[MEAN, index].mean()))]
 
     def _label(self, mean: Mean) -> Floats:
         if self._data.label is None:

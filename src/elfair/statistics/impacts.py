@@ -1,15 +1,17 @@
-"""What is averaged: an impact, or a function of one."""
+"""Impacts: what is averaged, an impact or a function of one, and regressions that predict it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from elfair.data import LoggedData
 from elfair.data.costs import COST
-from elfair.errors import did_you_mean
+from elfair.data.features import Encoding
+from elfair.errors import InputError, did_you_mean
 from elfair.language import (
     Column,
     Compare,
@@ -147,3 +149,149 @@ def _name(column: Column, data: LoggedData) -> str:
         column.span,
         hint=did_you_mean(column.name, data.impact_names, "E[...] takes the name of an impact."),
     )
+
+
+@dataclass(frozen=True)
+class OutcomeModel:
+    """q(x, a): the expected impact of each decision, one regression for each.
+
+    Sensitive features take part although the policy may not see them: the baseline only has to
+    predict, and each of its values is known for a logged row before the decision is.
+    """
+
+    encoding: Encoding
+    regressions: list[Any]
+    range: tuple[float, float]
+
+    @classmethod
+    def fit(
+        cls,
+        data: LoggedData,
+        impact: Impact,
+        encoding: Encoding,
+        regressor: Any,
+        limits: tuple[float, float],
+        personal: bool,
+    ) -> OutcomeModel:
+        """Fit on candidate rows, the rows of each decision apart."""
+        from sklearn.base import clone
+
+        inputs, values = encoding.of(data), impact.values(data)
+        assert data.decision_index is not None
+        regressions: list[Any] = []
+        for a in range(data.classes.size):
+            taken = data.decision_index == a
+            if taken.sum() < 2:  # nothing to learn from: the overall mean
+                regressions.append(Ridge(float(values.mean()), np.zeros(inputs.shape[1])))
+            elif regressor is None:
+                regressions.append(Ridge.fit(inputs[taken], values[taken]))
+            else:
+                regressions.append(clone(regressor).fit(inputs[taken], values[taken]))
+        return cls(encoding, regressions, limits)
+
+    def of(self, data: LoggedData) -> Floats:
+        """The expected impact of every decision, of shape (classes, n), inside the range."""
+        inputs = self.encoding.of(data)
+        predicted = np.array([regression.predict(inputs) for regression in self.regressions])
+        return np.asarray(np.clip(predicted, *self.range))
+
+
+@dataclass(frozen=True)
+class QuadraticModel:
+    """q(x, d), quadratic in a decision d that is a number: f_0(x) + f_1(x) d + f_2(x) d^2.
+
+    Of such a function the expectation under any policy is affine in the policy's mean and mean
+    square, and so are the rows of the doubly robust form. f_0 is linear in features and groups, f_1
+    and f_2 in groups alone: with all features in each of them a few hundred rows are fitted too
+    well, and the search trusts residuals that are too small. Only where the question is which
+    decision is best for whom, f_1 has to be linear in features too (``personal``).
+    """
+
+    encoding: Encoding
+    center: float
+    scale: float
+    regression: Ridge
+    personal: bool = False
+
+    @classmethod
+    def fit(
+        cls,
+        data: LoggedData,
+        impact: Impact,
+        encoding: Encoding,
+        regressor: Any,
+        limits: tuple[float, float],
+        personal: bool,
+    ) -> QuadraticModel:
+        """Fit on candidate rows, by ridge regression on the decision standardised."""
+        if regressor is not None:
+            raise InputError(
+                "outcome_model must be quadratic in a decision that is a number. "
+                f"Got {regressor!r}.",
+                hint="leave it out for a quadratic ridge regression.",
+            )
+        assert data.decision is not None
+        center, scale = float(data.decision.mean()), float(data.decision.std()) or 1.0
+        powers = cls.powers(data.decision, center, scale)
+        inputs = np.column_stack(cls.blocks(encoding, encoding.of(data), *powers, personal))
+        regression = Ridge.fit(inputs, impact.values(data))
+        return cls(encoding, center, scale, regression, personal)
+
+    @staticmethod
+    def powers(decision: Floats, center: float, scale: float) -> tuple[Floats, Floats]:
+        """A decision and its square, standardised."""
+        away = (decision - center) / scale
+        return away, away**2
+
+    @staticmethod
+    def blocks(
+        encoding: Encoding, known: Floats, first: Floats, second: Floats, personal: bool
+    ) -> tuple[Floats, Floats, Floats]:
+        """The design matrix, from what is known of people and the powers of the decision, cut by
+        power: linear in the powers, so that it also takes their expectations.
+        """
+        groups = encoding.groups_in(known)
+        people = np.column_stack([np.ones(len(known)), known]) if personal else groups
+        return known, first[:, None] * people, second[:, None] * groups
+
+    def inputs(self, known: Floats, first: Floats, second: Floats) -> Floats:
+        """The design matrix of this model."""
+        return np.column_stack(self.blocks(self.encoding, known, first, second, self.personal))
+
+    def of(self, data: LoggedData) -> Floats:
+        """The coefficients f_0, f_1 and f_2 of each row, of shape (3, n)."""
+        one = np.ones(data.n)
+        blocks = self.blocks(self.encoding, self.encoding.of(data), one, one, self.personal)
+        ends = np.cumsum([block.shape[1] for block in blocks[:-1]])
+        by = np.split(self.regression.coefficients, ends)
+        zeroth, first, second = (block @ each for block, each in zip(blocks, by, strict=True))
+        zeroth = self.regression.intercept + zeroth
+        first, second = first / self.scale, second / self.scale**2
+        return np.array(
+            [
+                zeroth - self.center * first + self.center**2 * second,
+                first - 2 * self.center * second,
+                second,
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """Least squares on standardised inputs with one pseudo-observation against each of them."""
+
+    intercept: float
+    coefficients: Floats
+
+    @classmethod
+    def fit(cls, inputs: Floats, values: Floats) -> Ridge:
+        """Solve the normal equations."""
+        center, level = inputs.mean(axis=0), float(values.mean())
+        away = inputs - center
+        gram = away.T @ away + np.eye(inputs.shape[1])
+        coefficients = np.linalg.solve(gram, away.T @ (values - level))
+        return cls(float(level - center @ coefficients), coefficients)
+
+    def predict(self, inputs: Floats) -> Floats:
+        """The linear prediction."""
+        return np.asarray(inputs @ self.coefficients + self.intercept)

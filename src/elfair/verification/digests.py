@@ -5,7 +5,6 @@ Level 1: whether rows, split and models are those that the certificate names.
 
 from __future__ import annotations
 
-import copy
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from elfair.certificate import Certificate
-from elfair.data import ContinuousData, LoggedData
+from elfair.data import LoggedData
 from elfair.data.digests import columns_digest, file_digest
 from elfair.data.split import SealedHalf, cross_partition, partition
 from elfair.estimators.certify import free_probabilities, probabilities_digest, set_aside
@@ -59,10 +58,8 @@ def rows_of(data: object) -> LoggedData:
 
 def halves_of(record: Certificate, data: object) -> Halves:
     """Divide rows by the certificate's seed, shares and folds."""
-    data = rows_of(data)
-    everyone, share, seed = copy.copy(data), record.terms.candidate_share, record.seed
-    if isinstance(everyone, ContinuousData):
-        everyone.thresholds = record.terms.thresholds
+    everyone = rows_of(data).with_thresholds(record.terms.thresholds)
+    share, seed = record.terms.candidate_share, record.seed
     if record.split == "none" and record.candidate is None:
         aside, tested = set_aside(everyone, share, seed)
         return Halves(everyone, everyone.take(aside), everyone.take(tested))
