@@ -9,8 +9,6 @@ from dataclasses import replace
 from math import sqrt
 from pathlib import Path
 
-import pytest
-
 from elfair import verify
 from elfair.bounds import get_bound
 from elfair.certificate import Certificate, Histogram
@@ -310,17 +308,19 @@ FORGERIES = {
 LEVELS = {"1": "digests", "2": "arithmetic", "3": "recomputation"}
 
 
-@pytest.mark.parametrize("name", FORGERIES)
-def test_a_careful_change_is_seen_at_these_levels(case, name):
-    kind, change, levels = FORGERIES[name]
-    certificate, data, model = case(kind)
-    forged = change(certificate)
-    assert forged != certificate
-    verification = verify(forged.to_json(), data=data, model=model)
-    assert verification.checks[0].status == "passed"  # the record's own digest is right
-    failed = [check for check in verification.checks if check.status == "failed"]
-    assert {check.level for check in failed} == {LEVELS[k] for k in levels.split(", ")}
-    assert all(check.detail and "Error: " not in check.detail[:20] for check in failed), failed
+def test_a_careful_change_is_seen_at_these_levels(case):
+    for name, (kind, change, levels) in FORGERIES.items():
+        certificate, data, model = case(kind)
+        forged = change(certificate)
+        assert forged != certificate, name
+        verification = verify(forged.to_json(), data=data, model=model)
+        assert verification.checks[0].status == "passed", name  # the record's own digest is right
+        failed = [check for check in verification.checks if check.status == "failed"]
+        found = {check.level for check in failed}
+        assert found == {LEVELS[k] for k in levels.split(", ")}, (name, failed)
+        for check in failed:
+            assert check.detail, (name, check)
+            assert "Error: " not in check.detail[:20], (name, check)
 
 
 def test_numbers_of_which_nothing_else_speaks_must_be_equal(case):
