@@ -42,8 +42,9 @@ class InputError(ElfairError, ValueError):
     >>> ELFClassifier("accuracy >= 0.75", delta=1.5).fit([[0.0], [1.0]], [0, 1])
     Traceback (most recent call last):
         ...
-    elfair.errors.InputError: delta must be above 0 and at most 0.5. Got 1.5 instead.
-    Hint: delta is the probability of an error: 0.1 asks for 90 % confidence.
+    elfair.errors.InputError: delta must be a number in (0, 0.5], or one such number for each
+    constraint. Got 1.5 instead.
+    Hint: delta is the probability of an error: 0.1 asks for 90 % confidence, as in delta=0.1.
     """
 
 

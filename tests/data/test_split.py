@@ -16,7 +16,7 @@ from scipy.special import chdtri, ndtri
 from elfair.data import LoggedData
 from elfair.data.digests import mix
 from elfair.data.split import SealedHalf, partition, row_keys
-from elfair.errors import DataError, InputError
+from elfair.errors import DataError
 
 #: Each check below errs with this probability if the split is what it should be.
 RARE = 1e-6
@@ -269,16 +269,10 @@ def test_the_halves_share_no_memory() -> None:
 # -- what is refused ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fraction", [0, 1, 0.0, 1.0, -0.1, 1.5, np.nan, "0.6", None])
-def test_fractions_that_make_no_sense(fraction: Any) -> None:
-    with pytest.raises(InputError, match=r"candidate_fraction must be .*\nHint: 0.6"):
+@pytest.mark.parametrize("fraction", [0.0, 0.01, 0.99, 1.0, 1.5])
+def test_fractions_that_leave_a_half_empty(fraction: float) -> None:
+    with pytest.raises(DataError, match=r"10 rows cannot be split .*\nHint: more rows"):
         partition(rows(10), candidate_fraction=fraction)
-
-
-@pytest.mark.parametrize("seed", [-1, 0.5, "0", None])
-def test_seeds_that_make_no_sense(seed: Any) -> None:
-    with pytest.raises(InputError, match=r"the seed must be .*\nHint: random_state=0"):
-        partition(rows(10), seed=seed)
 
 
 def test_one_row_has_no_halves() -> None:

@@ -272,8 +272,8 @@ def test_bad_data_get_a_clear_error_and_leave_nothing(label, given, words):
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"spread": (0.9, 0.1)}, r"0 < floor <= ceiling < 1\. Got \(0\.9, 0\.1\)"),
-        ({"spread": (0.1, 1.0)}, "without bound"),
+        ({"spread": (0.9, 0.1)}, r"0 < low <= high < 1\. Got \(0\.9, 0\.1\)"),
+        ({"spread": (0.1, 1.0)}, "weights would have no bound"),
         ({"spread": (0.0, 0.9)}, r"Got \(0\.0, 0\.9\)"),
         ({"spread": 0.5}, "Got 0.5"),
         ({"objective": "log_loss"}, "objective must be 'mse' or an expression"),
@@ -294,8 +294,8 @@ def test_bad_data_get_a_clear_error_and_leave_nothing(label, given, words):
         ({"bound": "anderson", "impact_range": (-9, 9)}, "doubly robust rows"),
         ({"bound": "magic"}, "'magic'"),
         ({"split": "magic"}, "split must be"),
-        ({"delta": 2}, "delta must be above 0"),
-        ({"random_state": -1}, "the seed must be"),
+        ({"delta": 2}, "delta must be a number in"),
+        ({"random_state": -1}, "random_state must be"),
         ({"candidate_tuning": {"spread": [(0.1, 0.9)]}}, "candidate_tuning can choose"),
     ],
 )

@@ -114,9 +114,3 @@ def test_the_promise_speaks_of_the_line():
     assert "20 models were lined up" in clf.certificate_.joint_statement
     assert "lined up" not in alone.certificate_.joint_statement
     assert clf.certificate_.joint_delta == 0.1
-
-
-@pytest.mark.parametrize("value", [0, -1, 1_001, 2.5, "3", True, None])
-def test_candidates_that_are_no_count(value):
-    with pytest.raises(ValueError, match="candidates must be a whole number from 1 to 1000"):
-        fitted(0, candidates=value)

@@ -10,7 +10,6 @@ from scipy.special import expit, ndtri
 
 from elfair import LoggedData
 from elfair.bounds import Sample, get_bound
-from elfair.errors import InputError
 from elfair.populations import FosterCare
 from elfair.search.prediction import Belief, Requirement
 from elfair.search.targets import XI_SHARE, Target
@@ -272,20 +271,6 @@ def test_too_few_test_rows_can_never_pass():
     prediction = Requirement(compiled, Target(power=0.9), 0.01).predict(policies(2, 1)[0])
     assert prediction.score == -inf
     assert prediction.excess > 0
-
-
-@pytest.mark.parametrize(("target", "message"), [
-    ({}, "either power or inflation"),
-    ({"power": 0.9, "inflation": 2.0}, "either power or inflation"),
-    ({"power": 1.0}, "power must be in"),
-    ({"power": 0.0}, "power must be in"),
-    ({"inflation": 0.0}, "inflation must be positive"),
-    ({"power": 0.9, "xi": -0.1}, "xi must be at least 0"),
-    ({"power": 0.9, "xi": float("nan")}, "xi must be at least 0"),
-])  # fmt: skip
-def test_targets_that_make_no_sense(target, message):
-    with pytest.raises(InputError, match=rf"(?s){message}.*Hint: "):
-        Target(**target)
 
 
 def draw_data(population, n, seed):

@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression
 
 from elfair.bounds import get_bound
 from elfair.data import ContinuousData
-from elfair.errors import DataError, InputError
+from elfair.errors import DataError
 from elfair.populations import Dosage
 from elfair.search import Problem
 from elfair.search.forecast import forecast
@@ -128,16 +128,6 @@ def test_without_decisions_there_is_nobody_to_imitate():
 def test_labels_are_needed():
     with pytest.raises(DataError, match="objective='mse' needs labels"):
         TASK.check(rows(y=None))
-
-
-@pytest.mark.parametrize(
-    "spread", [(0.5, 0.2), (0.0, 0.5), (-0.1, 0.5), (0.1, 1.0), (0.1, 1.5), (0.1,), 0.5, None,
-               ("a", "b"), (0.1, np.nan), (0.1, 0.2, 0.3)],
-)  # fmt: skip
-def test_shares_that_make_no_sense(spread):
-    with pytest.raises(InputError, match=r"spread must be \(floor, ceiling\)") as caught:
-        Regression("mse", spread)
-    assert "\nHint: " in str(caught.value)
 
 
 # -- the search's view -------------------------------------------------------------------------

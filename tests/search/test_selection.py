@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from elfair import LoggedData
-from elfair.errors import DataError, InputError
+from elfair.errors import DataError
 from elfair.policies import SoftmaxPolicy
 from elfair.search import Selection, selection
 from elfair.search.targets import Target
@@ -180,8 +180,6 @@ def test_log_loss_as_the_objective(candidate_rows, make_plan):
 
 
 def test_what_cannot_be_searched(candidate_rows, make_plan):
-    with pytest.raises(InputError, match=r"(?s)search must be 'gradient' or 'cmaes'.*'grid'"):
-        Selection("grid", Classification(PredictLabel("accuracy")), Target(power=0.9), 0)
     data = candidate_rows(50, 9)
     unlabelled = LoggedData(data.features, decision=data.decision, propensity=data.propensity)
     with pytest.raises(DataError, match="needs labels"):

@@ -11,7 +11,6 @@ from sklearn.tree import DecisionTreeRegressor
 
 from elfair import LoggedData
 from elfair.data.features import MOST_GROUPS, Encoding
-from elfair.errors import InputError
 from elfair.language import col
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.impacts import Impact, Ridge
@@ -102,15 +101,6 @@ def test_a_baseline_that_needs_no_other_rows_does_not_change_with_them():
             for seed in (1, 2)
         }
         assert len(constants) == 1
-
-
-def test_bad_settings():
-    with pytest.raises(InputError, match=r"(?s)estimator must be one of.*'ips'.*'paired' is"):
-        Estimation("ips")
-    with pytest.raises(InputError, match=r"(?s)center must be one of.*'auto' is the default"):
-        Estimation(center="median")
-    with pytest.raises(InputError, match="needs a declared range"):
-        Estimation(center="range")
 
 
 def test_ridge_is_scikit_learns():

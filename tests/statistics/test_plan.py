@@ -46,16 +46,6 @@ def test_a_tree_with_several_conditions():
     }
 
 
-@pytest.mark.parametrize(
-    "delta", [0, 1, 0.95, -0.1, 1.5, float("nan"), float("inf"), True, None, "0.1"]
-)
-def test_a_delta_that_promises_nothing_is_refused(delta):
-    with pytest.raises(InputError, match=r"delta must be above 0 and at most 0.5. Got .*\nHint: "):
-        read_constraints("accuracy >= 0.75", delta)
-    with pytest.raises(InputError, match=r"delta must be above 0 and at most 0.5. Got .*\nHint: "):
-        read_constraints(["PR <= 1", "accuracy >= 0.75"], [0.1, delta])
-
-
 @pytest.mark.parametrize("delta", [[], [0.1, 0.1], (0.1, 0.2, 0.3)])
 def test_one_delta_for_each_constraint_or_one_for_all(delta):
     with pytest.raises(InputError, match=f"Got {len(delta)} for 1 constraints"):

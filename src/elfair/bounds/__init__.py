@@ -12,6 +12,7 @@ from elfair.bounds.student import StudentT
 from elfair.errors import InputError, did_you_mean
 
 __all__ = [
+    "BOUNDS",
     "Anderson",
     "Betting",
     "Bound",
@@ -24,7 +25,8 @@ __all__ = [
     "wealth_exceeds",
 ]
 
-_BOUNDS: dict[str, Bound] = {
+#: By the names that users write.
+BOUNDS: dict[str, Bound] = {
     bound.name: bound
     for bound in (StudentT(), Hoeffding(), EmpiricalBernstein(), Anderson(), Betting())
 }
@@ -48,10 +50,10 @@ def get_bound(name: str) -> Bound:
     >>> get_bound("ttest").kind
     'asymptotic'
     """
-    if name not in _BOUNDS:
+    if name not in BOUNDS:
         raise InputError(
-            f"The 'bound' parameter must be one of {', '.join(map(repr, _BOUNDS))}. "
+            f"The 'bound' parameter must be one of {', '.join(map(repr, BOUNDS))}. "
             f"Got {name!r} instead.",
-            hint=did_you_mean(name, _BOUNDS, "'ttest' needs no declared range."),
+            hint=did_you_mean(name, BOUNDS, "'ttest' needs no declared range."),
         )
-    return _BOUNDS[name]
+    return BOUNDS[name]

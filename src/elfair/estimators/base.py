@@ -6,7 +6,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -17,6 +17,7 @@ from elfair.certificate import Certificate, Provenance
 from elfair.data import LoggedData
 from elfair.data.columns import as_floats, check_length, check_order, one_column
 from elfair.errors import DataError, FeatureTypeError, InputError, NoSolutionFoundError
+from elfair.estimators.parameters import Owner, check_parameters
 from elfair.estimators.training import Fitting, MakeTask
 from elfair.fairness_test.issue import warn_reader
 from elfair.persistence import save as save_file
@@ -31,6 +32,9 @@ from elfair.types import Array, Floats
 class ELFEstimator(BaseEstimator):  # type: ignore[misc]
     """The way from rows to a certified policy, whatever it decides about."""
 
+    #: Whose parameters it has, in the table of parameters.
+    _owner: ClassVar[Owner]
+
     @abstractmethod
     def _train(self, X: Any, y: Any, logged: Mapping[str, Any]) -> tuple[LoggedData, Trained]:
         """Read the rows, and search for a model."""
@@ -44,6 +48,9 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         data : LoggedData
             All rows, as ``fit`` reads them. (For a regressor, a ContinuousData.)
         """
+
+    def _check_parameters(self) -> None:
+        check_parameters(self._owner, self.get_params(deep=False))
 
     def _fitting(
         self, claims: tuple[Claim, ...], task: MakeTask, thresholds: tuple[float, ...] = ()
@@ -81,6 +88,7 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
                     "impact=..., sensitive_features=...). check and plan_rows take it as it is.",
                 )
             check_order(X=X, y=y)
+            self._check_parameters()
             data, trained = self._train(X, y, logged)
             self._keep(trained, data.classes, data.behavior_model)
             warn_reader(self.certificate_, level=3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +16,7 @@ from elfair.data.columns import as_floats, named_columns
 from elfair.data.digests import columns_digest
 from elfair.data.split import SealedHalf, row_keys
 from elfair.errors import DataError, InputError
+from elfair.estimators.parameters import check_parameters
 from elfair.fairness_test.issue import (
     ROUNDING,
     Circumstances,
@@ -89,16 +89,27 @@ def certify(
     >>> certify(always, data, "E[impact] >= E_logged[impact]").passed
     True
     """
+    check_parameters(
+        "certify",
+        {
+            "constraints": constraints,
+            "delta": delta,
+            "bound": bound,
+            "estimator": estimator,
+            "impact_range": impact_range,
+            "propensity_floor": propensity_floor,
+            "center": center,
+            "outcome_model": outcome_model,
+            "classes": classes,
+            "nuisance_fraction": nuisance_fraction,
+            "random_state": random_state,
+        },
+    )
     claims = read_constraints(constraints, delta, data)
     if not claims:
         raise InputError(
             "there is nothing to certify: no constraint was given.",
             hint="pass constraint text, such as \"E[impact | race == 'A'] >= 0\".",
-        )
-    if not isinstance(nuisance_fraction, Real) or not 0 < nuisance_fraction < 1:
-        raise InputError(
-            f"nuisance_fraction must be between 0 and 1. Got {nuisance_fraction!r} instead.",
-            hint="0.2 is the default.",
         )
     free = free_probabilities(probabilities, data, classes)
     estimation = declared_estimation(

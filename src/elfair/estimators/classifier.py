@@ -20,7 +20,7 @@ from elfair.estimators.training import Fitting, train
 from elfair.language import Expression
 from elfair.policies.base import Decisions, draw
 from elfair.policies.models import Trained
-from elfair.policies.softmax import EXPLORATION, check_exploration
+from elfair.policies.softmax import EXPLORATION
 from elfair.search.families import ModuleFamily, ScoredFamily, is_module
 from elfair.search.goals import goal_of
 from elfair.search.task import Classification, Family, LinearFamily
@@ -138,6 +138,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
     """
 
     digest_tag: ClassVar[str] = "classifier"
+    _owner = "classifier"
 
     def __init__(
         self,
@@ -269,6 +270,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
 
     def fitting(self, data: LoggedData) -> Fitting:
         """See `ELFEstimator.fitting`."""
+        self._check_parameters()
         claims, goal = read_constraints(self.constraints, self.delta, data), goal_of(self.objective)
         self._require_label(data.label, goal.needs_label)
         if data.classes.size == 0:
@@ -284,7 +286,6 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
                 hint="a classifier has nothing to decide here.",
             )
         goal.check_decisions(data)
-        check_exploration(self.exploration)
         return self._fitting(claims, _task)
 
     def _keep(self, trained: Trained, classes: Array, behavior_model: Any) -> None:

@@ -97,6 +97,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
     """
 
     digest_tag: ClassVar[str] = "regressor"
+    _owner = "regressor"
 
     def __init__(
         self,
@@ -192,6 +193,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
 
     def fitting(self, data: LoggedData) -> Fitting:
         """See `ELFEstimator.fitting`."""
+        self._check_parameters()
         task = task_of(self.objective, self.spread)
         self._require_label(data.label, task.needs_label)
         claims = read_constraints(self.constraints, self.delta, data)

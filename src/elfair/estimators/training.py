@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,7 @@ from elfair.search.families import ModuleFamily, search_for_module
 from elfair.search.progress import SearchProgress
 from elfair.search.targets import Target
 from elfair.search.task import Task
-from elfair.search.tuning import TUNABLE, tune
+from elfair.search.tuning import tune
 from elfair.statistics import Baselines, require_rows
 from elfair.statistics.plan import Claim, Plan, conditions_of
 
@@ -113,10 +112,6 @@ class Fitting:
         return Plan.make(self.claims, bound, Baselines(estimation, candidate), everyone)
 
 
-#: Models that can be lined up for a test: more would differ by rounding.
-MOST_MODELS = 1_000
-
-
 def train(data: LoggedData, fitting: Fitting) -> Trained:
     """Search for a model, and test it where there is anything to test.
 
@@ -127,20 +122,7 @@ def train(data: LoggedData, fitting: Fitting) -> Trained:
     fitting : Fitting
         What is asked for.
     """
-    data, parameters = data.with_thresholds(fitting.thresholds), fitting.parameters
-    if parameters["split"] not in ("random", "stratified", "crossfit"):
-        raise InputError(
-            "split must be 'random', 'stratified' or 'crossfit'. "
-            f"Got {parameters['split']!r} instead.",
-            hint="'random' is the default, and 'stratified' is the paper's.",
-        )
-    count = parameters["candidates"]
-    whole = isinstance(count, Integral) and not isinstance(count, bool)
-    if not whole or not 1 <= int(count) <= MOST_MODELS:
-        raise InputError(
-            f"candidates must be a whole number from 1 to {MOST_MODELS}. Got {count!r} instead.",
-            hint="20 is the default; the paper tests 1.",
-        )
+    data = data.with_thresholds(fitting.thresholds)
     if not fitting.claims:
         return _searched(data, fitting)
     return (_crossfitted if fitting.crossfit else _searched_and_tested)(data, fitting)
@@ -157,8 +139,7 @@ def _searched_and_tested(data: LoggedData, fitting: Fitting) -> Trained:
 
     tuned: dict[str, Any] = {}
     if parameters["candidate_tuning"]:
-        tunable = [name for name in TUNABLE if name in parameters]
-        tuned = tune(parameters["candidate_tuning"], candidate, sealed.n, make, seed, tunable)
+        tuned = tune(parameters["candidate_tuning"], candidate, sealed.n, make, seed)
     selection, plan = make(tuned, candidate)
     candidate = selection.task.rows(candidate)
     with SearchProgress("looking for a model") as progress:

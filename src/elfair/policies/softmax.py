@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +10,6 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from elfair.data import LoggedData
-from elfair.errors import InputError
 from elfair.types import Floats
 
 #: Parameters stay within this box: beyond it a softmax of standardised features is a step function.
@@ -25,22 +23,6 @@ SMALLEST_SHARE = 1e-9
 #: certain, so that what the policy logs is a valid input of the next round; it costs about as much
 #: accuracy.
 EXPLORATION = 2e-4
-
-
-def check_exploration(share: object) -> None:
-    """Raise unless it is a share of decisions that can be taken blindly.
-
-    Examples
-    --------
-    >>> check_exploration(0.05)
-    """
-    number = float(share) if isinstance(share, Real) and not isinstance(share, bool) else 0.0
-    if not 0 < number < 1:
-        raise InputError(
-            f"exploration must be a number in (0, 1). Got {share!r} instead.",
-            hint="it is the share of decisions taken blindly; 0.1 leaves a log from which the "
-            "next round can learn.",
-        )
 
 
 @dataclass(frozen=True)

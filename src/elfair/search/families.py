@@ -50,9 +50,6 @@ class ScoredFamily(LinearFamily):
     scorer: Any
     seed: int
 
-    def __post_init__(self) -> None:
-        check_scorer(self.scorer)
-
     @cached_property
     def fitted(self) -> bool:
         """Whether the scorer came fitted."""
@@ -115,37 +112,6 @@ class ScoredFamily(LinearFamily):
                 f"{data.features.shape[1]} features: {error}",
                 hint="try scorer.fit(X, y) on its own, with X as an array of numbers.",
             ) from error
-
-
-def check_scorer(scorer: Any) -> None:
-    """Raise for what cannot score.
-
-    Examples
-    --------
-    >>> from sklearn.svm import LinearSVC
-    >>> check_scorer(LinearSVC())
-    Traceback (most recent call last):
-        ...
-    elfair.errors.InputError: scorer=LinearSVC has no predict_proba, ...
-    Hint: wrap it: CalibratedClassifierCV(LinearSVC()).
-    """
-    if isinstance(scorer, type):
-        raise InputError(
-            f"scorer must be an object, not a class. Got {scorer.__name__}.",
-            hint=f"write scorer={scorer.__name__}(...).",
-        )
-    if hasattr(scorer, "predict_proba") and (hasattr(scorer, "fit") or hasattr(scorer, "classes_")):
-        return
-    if hasattr(scorer, "fit") and hasattr(scorer, "predict"):
-        raise InputError(
-            f"scorer={_name(scorer)} has no predict_proba, and so no log-odds to tell a policy.",
-            hint=f"wrap it: CalibratedClassifierCV({_name(scorer)}()).",
-        )
-    raise InputError(
-        "scorer must be a scikit-learn classifier with predict_proba, or a torch.nn.Module. Got "
-        f"{scorer!r} instead.",
-        hint="scorer=HistGradientBoostingClassifier() is a good first choice.",
-    )
 
 
 def is_fitted(scorer: Any) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 
 from elfair.certificate import Assumption
 from elfair.data import LoggedData
-from elfair.errors import DataError, InputError
+from elfair.errors import DataError
 from elfair.language import Expression, Mean, SquaredError, impacts_used, mse, point_at
 from elfair.policies import GaussianPolicy
 from elfair.policies.gaussian import FINENESS, LARGEST_PARAMETER, MEAN, SQUARE, GaussianInputs
@@ -82,19 +82,6 @@ class Regression:
 
     objective: str
     spread: tuple[float, float]
-
-    def __post_init__(self) -> None:
-        try:
-            floor, ceiling = (float(share) for share in self.spread)
-        except (TypeError, ValueError):
-            floor = ceiling = np.nan
-        if not 0 < floor <= ceiling < 1:
-            raise InputError(
-                "spread must be (floor, ceiling) with 0 < floor <= ceiling < 1. "
-                f"Got {self.spread!r} instead.",
-                hint="they are shares of the behaviour model's spread; a new model that spreads as "
-                "far has importance weights without bound.",
-            )
 
     def assumptions(self) -> tuple[Assumption, ...]:
         """None beside those of the data: everything is learnt from candidate rows."""

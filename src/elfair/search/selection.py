@@ -16,12 +16,12 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from elfair.data import LoggedData
-from elfair.errors import DataError, InputError
+from elfair.errors import DataError
 from elfair.policies import Policy
 from elfair.search.evolution import cmaes_search
 from elfair.search.forecast import forecast
@@ -128,14 +128,6 @@ class Selection:
     task: Task
     target: Target
     seed: int
-    _methods: ClassVar[tuple[Method, ...]] = ("gradient", "cmaes")
-
-    def __post_init__(self) -> None:
-        if self.method not in self._methods:
-            raise InputError(
-                f"search must be 'gradient' or 'cmaes'. Got {self.method!r} instead.",
-                hint="'gradient' is the default; 'cmaes' is the paper's.",
-            )
 
     def run(
         self,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from elfair.search.forecast import forecast
 from elfair.search.loss import LogLoss
 from elfair.search.prediction import Requirement
 from elfair.search.problem import Candidate, Problem
-from elfair.search.selection import Found, Method, Selection
+from elfair.search.selection import Found, Selection
 from elfair.search.targets import Target
 from elfair.search.task import Classification, Goal, Wanted
 from elfair.statistics.plan import Plan
@@ -45,8 +45,6 @@ GROWTH = 0.2
 @dataclass(frozen=True)
 class Steps(Selection):
     """Looks for a candidate by constrained gradient steps; see `Selection`."""
-
-    _methods: ClassVar[tuple[Method, ...]] = ("steps",)
 
     def _searched(
         self,

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import numpy as np
 from scipy.special import ndtri
-
-from elfair.errors import InputError
 
 #: xi, where none is given, as a share of the standard deviation of a row of g.
 XI_SHARE = 0.01
@@ -57,36 +54,6 @@ class Target:
     power: float | None = None
     inflation: float | None = None
     xi: float | None = None
-
-    def __post_init__(self) -> None:
-        if (self.power is None) == (self.inflation is None):
-            raise InputError(
-                f"give either power or inflation. Got power={self.power!r} and "
-                f"inflation={self.inflation!r}.",
-                hint="power=0.95 is the default; the paper's way is power=None, inflation=2.0.",
-            )
-        for name in ("power", "inflation", "xi"):
-            value = getattr(self, name)
-            if value is not None and not isinstance(value, int | float | np.number):
-                raise InputError(
-                    f"{name} must be a number or None. Got {value!r} instead.",
-                    hint="power=0.95, inflation=None and xi=None are the defaults.",
-                )
-        if self.power is not None and not 0 < self.power < 1:
-            raise InputError(
-                f"power must be in (0, 1). Got {self.power!r} instead.",
-                hint="0.95 asks for a 95 % chance that each constraint passes.",
-            )
-        if self.inflation is not None and not self.inflation > 0:
-            raise InputError(
-                f"inflation must be positive. Got {self.inflation!r} instead.",
-                hint="the paper uses 2.0.",
-            )
-        if self.xi is not None and not self.xi >= 0:
-            raise InputError(
-                f"xi must be at least 0. Got {self.xi!r} instead.",
-                hint="leave it out for a hundredth of the standard deviation.",
-            )
 
     @property
     def daring(self) -> tuple[Target, ...]:

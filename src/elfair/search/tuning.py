@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from elfair.data import LoggedData
-from elfair.errors import InputError
 from elfair.search.prediction import Requirement
 from elfair.search.problem import Problem
 from elfair.search.selection import Selection
@@ -28,7 +27,6 @@ def tune(
     n_test: int,
     make: Callable[[Mapping[str, Any], LoggedData], tuple[Selection, Plan]],
     seed: int,
-    tunable: Sequence[str] = TUNABLE,
 ) -> dict[str, Any]:
     """The parameters of the grid that do best on rows their search did not see.
 
@@ -48,8 +46,6 @@ def tune(
         From parameters and rows to a search and the plan of a test.
     seed : int
         Seed of the folds.
-    tunable : sequence of str
-        What the estimator can have tuned.
 
     Returns
     -------
@@ -58,25 +54,6 @@ def tune(
     """
     from sklearn.model_selection import ParameterGrid
 
-    if not isinstance(grid, Mapping) or not all(
-        isinstance(values, Sequence) and not isinstance(values, str) and len(values)
-        for values in grid.values()
-    ):
-        raise InputError(
-            f"candidate_tuning must map names to lists of values. Got {grid!r} instead.",
-            hint="write candidate_tuning={'power': [0.8, 0.95]}.",
-        )
-    unknown = sorted(set(grid) - set(tunable))
-    if unknown:
-        raise InputError(
-            f"candidate_tuning can choose {', '.join(tunable)}. Got {', '.join(unknown)}.",
-            hint="what decides the split or the promise itself is not a matter of tuning.",
-        )
-    if "is" in grid.get("estimator", ()):
-        raise InputError(
-            "candidate_tuning cannot choose estimator='is': its tau carries no guarantee.",
-            hint="choose between 'paired' and 'dr'.",
-        )
     folds = np.random.default_rng(seed).permutation(candidate.n) % FOLDS
     worth: list[tuple[float, dict[str, Any]]] = []
     for parameters in ParameterGrid(dict(grid)):

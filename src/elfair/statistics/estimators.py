@@ -16,7 +16,6 @@ import numpy as np
 
 from elfair.data import LoggedData
 from elfair.data.features import Encoding
-from elfair.errors import InputError
 from elfair.language import Condition, holds
 from elfair.statistics.decisions import decisions_of
 from elfair.statistics.impacts import Impact, OutcomeModel, QuadraticModel
@@ -58,27 +57,6 @@ class Estimation:
     largest_weight: float = np.inf
     outcome_model: Any = None
     finite_sample: bool = False
-
-    def __post_init__(self) -> None:
-        for name, allowed in (
-            ("estimator", ("is", "paired", "dr")),
-            ("center", ("auto", "range", "mean")),
-        ):
-            if (got := getattr(self, name)) not in allowed:
-                raise InputError(
-                    f"{name} must be one of {', '.join(map(repr, allowed))}. Got {got!r} instead.",
-                    hint=f"{allowed[0 if name == 'center' else 1]!r} is the default.",
-                )
-        if self.outcome_model is not None and not hasattr(self.outcome_model, "predict"):
-            raise InputError(
-                f"outcome_model must be a scikit-learn regressor. Got {self.outcome_model!r}.",
-                hint="leave it out for ridge regression.",
-            )
-        if self.center == "range" and not self.ranges:
-            raise InputError(
-                "center='range' needs a declared range of the impact.",
-                hint="declare impact_range=(low, high).",
-            )
 
     def learns_from(self, impact: Impact) -> bool:
         """Whether the baseline of an impact is learnt from rows that are then not tested."""

@@ -127,12 +127,6 @@ def read_constraints(
             f"{len(texts)} constraints.",
             hint="each statement inside a constraint inherits the delta of its constraint.",
         )
-    for value in deltas:
-        if not isinstance(value, int | float | np.number) or not 0 < value <= 0.5:
-            raise InputError(
-                f"delta must be above 0 and at most 0.5. Got {value!r} instead.",
-                hint="delta is the probability of an error: 0.1 asks for 90 % confidence.",
-            )
     claims = tuple(
         Claim(conjunct, float(value))
         for text, value in zip(texts, deltas, strict=True)

@@ -17,6 +17,7 @@ from elfair.certificate import Certificate
 from elfair.data import LoggedData
 from elfair.data.split import looking_again
 from elfair.estimators.certify import certified, free_probabilities
+from elfair.estimators.parameters import check_parameters
 from elfair.estimators.training import train
 from elfair.fairness_test.issue import (
     Circumstances,
@@ -181,15 +182,15 @@ def recomputed(record: Certificate, data: Any, model: Any) -> Certificate:
 
 def _estimation(record: Certificate, everyone: LoggedData, model: Any) -> Estimation:
     terms = record.terms
-    return declared_estimation(
-        everyone,
-        record.bound,
-        record.estimator,
-        terms.center,
-        {each.impact: (each.low, each.high) for each in terms.impact_ranges},
-        terms.propensity_floor,
-        _outcome_model(record, model),
-    )
+    declared: dict[str, Any] = {
+        "bound": record.bound,
+        "estimator": record.estimator,
+        "center": terms.center,
+        "impact_range": {each.impact: (each.low, each.high) for each in terms.impact_ranges},
+        "propensity_floor": terms.propensity_floor,
+    }
+    check_parameters("certify", declared)  # what no user could have declared, no test was made with
+    return declared_estimation(everyone, **declared, outcome_model=_outcome_model(record, model))
 
 
 def _outcome_model(record: Certificate, model: Any) -> Any:
