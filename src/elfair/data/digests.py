@@ -1,7 +1,4 @@
-"""Keys and digests that depend on nothing but what goes in.
-
-The digest of what a value holds: of a model, so that it is recognised again anywhere.
-"""
+"""Keys of rows, and digests that identify rows, files and models on any machine."""
 
 from __future__ import annotations
 
@@ -25,13 +22,13 @@ Keys = NDArray[np.uint64]
 
 
 def mix(keys: Keys) -> Keys:
-    """The finaliser of the splitmix64 generator (Steele, Lea and Flood 2014): a bijection of 64-bit
-    numbers whose output bits each depend on every input bit.
+    """Mix keys by the finaliser of splitmix64 (Steele, Lea and Flood 2014): a bijection of 64-bit
+    numbers in which every output bit depends on every input bit.
 
     Parameters
     ----------
     keys : ndarray of uint64
-        What goes in; it is not changed.
+        The keys; they are not changed.
 
     Examples
     --------
@@ -48,7 +45,7 @@ def mix(keys: Keys) -> Keys:
 
 
 def text_keys(values: Iterable[object]) -> Keys:
-    """A key for each value, by its text.
+    """A key for each value, from its text.
 
     Examples
     --------
@@ -60,7 +57,7 @@ def text_keys(values: Iterable[object]) -> Keys:
 
 
 def rows_digest(columns: Iterable[NDArray[Any] | None], n: int) -> bytes:
-    """A fingerprint of n rows, whatever their order; an absent column takes part as absent.
+    """A fingerprint of n rows that does not depend on their order; an absent column counts.
 
     Examples
     --------
@@ -88,9 +85,9 @@ def file_digest(path: str | os.PathLike[str]) -> str:
 
 
 def columns_digest(columns: Iterable[tuple[str, NDArray[Any] | None]]) -> str:
-    """SHA-256 of named columns, in their order; an absent column takes part as absent.
+    """SHA-256 of named columns, in their order; an absent column counts.
 
-    Equal numbers have equal digests whatever their type, and so has equal text.
+    Equal numbers have equal digests whatever their type; so does equal text.
 
     Parameters
     ----------
@@ -122,22 +119,20 @@ def columns_digest(columns: Iterable[tuple[str, NDArray[Any] | None]]) -> str:
 
 
 def _update(digest: Any, part: bytes) -> None:
-    """With its length, so that no two sequences of parts are one text."""
+    """Add a part with its length, so two different sequences of parts never look the same."""
     digest.update(len(part).to_bytes(8, "little"))
     digest.update(part)
 
 
 def _is_wide(column: NDArray[Any]) -> bool:
-    """Whether some whole number is not a float: identifiers of 19 digits must not meet."""
+    """Whether some whole number does not fit a float: long identifiers must stay different."""
     if column.dtype.kind not in "iu" or column.dtype.itemsize < 8 or not column.size:
         return False
     return int(column.max()) > 2**53 or int(column.min()) < -(2**53)
 
 
 def _value(value: object) -> bytes:
-    """A value with its kind: the text "1" is not the number 1; whether a number is numpy's does not
-    count.
-    """
+    """A value with its kind: the text "1" is not the number 1, but numpy's 1 is Python's 1."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, str):
@@ -149,7 +144,7 @@ def _value(value: object) -> bytes:
     return b"o" + repr(value).encode()
 
 
-#: Levels of a value that a digest follows; Python itself gives up at about a thousand calls.
+#: The most levels of a value that a digest follows; Python gives up after about a thousand calls.
 DEEPEST = 100
 _GENERATORS = (np.random.RandomState, np.random.Generator, np.random.BitGenerator)
 
@@ -169,7 +164,7 @@ def content_digest(value: object) -> str:
     Parameters
     ----------
     value : object
-        What is to be recognised again. A torch module counts by its state alone.
+        Anything whose parts can be read. A torch module counts by its state alone.
 
     Returns
     -------
@@ -189,8 +184,8 @@ def content_digest(value: object) -> str:
 
 
 class _Walk:
-    """One walk through a value. Each part is written as a tag, its length, and its bytes, so that
-    no two different values are written alike.
+    """One walk through a value. Each part is written as a tag, its length and its bytes, so two
+    different values are never written alike.
     """
 
     def __init__(self, write: Callable[[bytes], object], path: tuple[int, ...] = ()) -> None:
@@ -224,14 +219,14 @@ class _Walk:
             self._inside(value)
 
     def _inside(self, value: Any) -> None:
-        """What has parts; one that is inside itself is written as how far up it is."""
+        """Write a value that has parts; one that contains itself, by how far up it is."""
         if id(value) in self._path:
             self._part(b"above", str(len(self._path) - self._path.index(id(value))).encode())
             return
         if len(self._path) >= DEEPEST:
             raise InputError(
-                f"a model must not be nested deeper than {DEEPEST} levels to be recognised again. "
-                f"Got a {type(value).__name__} below that.",
+                f"a model must not be nested deeper than {DEEPEST} levels to have a digest. Got a "
+                f"{type(value).__name__} below that.",
                 hint="is one of its attributes a chain, such as a linked list?",
             )
         self._path.append(id(value))
@@ -254,12 +249,12 @@ class _Walk:
         self._path.pop()
 
     def _object(self, value: Any) -> None:
-        """By what would be pickled of it: the one way into compiled objects."""
+        """Write what pickle would save of an object: the only way into compiled objects."""
         try:
             reduced = value.__reduce_ex__(4)
         except Exception as error:
             raise InputError(
-                f"a model that is to be recognised again must be made of what can be read. Got a "
+                "every part of a model must be readable to have a digest. Got a "
                 f"{type(value).__name__} in it ({error}).",
                 hint="leave it out of what __getstate__ returns.",
             ) from None
@@ -273,7 +268,7 @@ class _Walk:
         self._many(b"parts", [maker, args, state, *(part and list(part) for part in items)])
 
     def _function(self, function: FunctionType) -> None:
-        """By its name; one that cannot be imported by its name, by its code."""
+        """Write a function's name; if nothing can be imported by that name, also its code."""
         self._part(b"name", _name(function))
         if "<" in function.__qualname__ or function.__module__ == "__main__":
             cells = [cell.cell_contents for cell in function.__closure__ or ()]
@@ -287,7 +282,7 @@ class _Walk:
             self._code(constant) if isinstance(constant, CodeType) else self.visit(constant)
 
     def _array(self, array: NDArray[Any]) -> None:
-        if array.dtype.names is not None:  # field by field: between fields lies what happens to
+        if array.dtype.names is not None:  # field by field: the gaps hold leftovers of memory
             self._many(b"columns", [(name, array[name]) for name in array.dtype.names])
         elif array.dtype.hasobject:
             self._part(b"objects", str(array.shape).encode())
@@ -338,12 +333,12 @@ def _path(module: str | None, name: str) -> bytes:
 
 
 def _is_module(value: object) -> bool:
-    torch: Any = sys.modules.get("torch")  # whoever has a module has imported torch
+    torch: Any = sys.modules.get("torch")  # no module exists before torch is imported
     return torch is not None and isinstance(value, torch.nn.Module)
 
 
 def _tensors(module: Any) -> dict[str, Any]:
-    """The state of a torch module, as arrays; whatever else it keeps there, as it is."""
+    """The state of a torch module: tensors as arrays, anything else as it is."""
     state = module.state_dict()
     return {
         name: kept.detach().cpu().numpy() if hasattr(kept, "detach") else kept

@@ -1,12 +1,10 @@
-"""The container of a model: a zip file that any tool opens, written in one way only.
+"""What a model file is made of: the zip container, arrays, and plain values as JSON.
 
-Members are stored as they are, and everything that a zip file may say in more than one way (times,
-systems, order) is fixed. So the same members always make the same bytes, and a file of which any
-byte was changed differs from what its members would be written as.
-
-Arrays as ``.npy`` files, without pickle, and without trust in what a header claims.
-
-Plain Python values as JSON and back, with their types: classes and parameters.
+Any tool opens the container, but it is written in one way only: members are stored uncompressed,
+and everything that a zip file could say in several ways (times, systems, order) is fixed. So the
+same members always give the same bytes, and a file with any changed byte differs from what its
+members would be written as. Arrays are ``.npy`` files, without pickle; their headers are not
+trusted.
 """
 
 from __future__ import annotations
@@ -29,7 +27,20 @@ from elfair.language.recipes import Recipe
 #: The earliest that a zip file can say.
 _TIME = (1980, 1, 1, 0, 0, 0)
 _UNIX, _READABLE = 3, 0o100644 << 16
-_CHANGED = "it was changed or cut short: get it again from where it was saved."
+
+
+def damaged(what: str) -> InputError:
+    """The error for a file that is not as `save` wrote it.
+
+    Examples
+    --------
+    >>> print(damaged("its part 'thetas.npy' is missing."))
+    its part 'thetas.npy' is missing.
+    Hint: the file was changed or cut short after it was saved: get a new copy.
+    """
+    return InputError(
+        what, hint="the file was changed or cut short after it was saved: get a new copy."
+    )
 
 
 def pack(members: Mapping[str, bytes]) -> bytes:
@@ -50,7 +61,7 @@ def pack(members: Mapping[str, bytes]) -> bytes:
 
 
 def members_of(data: bytes) -> dict[str, bytes]:
-    """The members of a zip file; one that would take more memory than its bytes is refused.
+    """The members of a zip file; one that would unpack to more than its own size is refused.
 
     Examples
     --------
@@ -62,25 +73,23 @@ def members_of(data: bytes) -> dict[str, bytes]:
             entries = archive.infolist()
             stored = all(entry.compress_type == ZIP_STORED for entry in entries)
             if not stored or sum(entry.file_size for entry in entries) > len(data):
-                raise InputError(
-                    "its parts are compressed, or together larger than the file.", hint=_CHANGED
-                )
+                raise damaged("its parts are compressed, or together larger than the file.")
             return {entry.filename: archive.read(entry) for entry in entries}
     except InputError:
         raise
-    except Exception as error:  # zipfile has many ways to say that something is wrong
-        raise InputError(f"it is not a whole zip file ({error}).", hint=_CHANGED) from None
+    except Exception as error:  # zipfile raises many kinds of errors
+        raise damaged(f"it is not a whole zip file ({error}).") from None
 
 
 def check_written(data: bytes, members: Mapping[str, bytes]) -> None:
-    """Raise unless these bytes are exactly what the members are written as.
+    """Raise unless these bytes are exactly how the members are written.
 
     Examples
     --------
     >>> check_written(pack({"a": b"1"}), {"a": b"1"})
     """
     if pack(members) != data:
-        raise InputError("its bytes are not those that its parts are written as.", hint=_CHANGED)
+        raise damaged("its bytes are not as elfair writes its parts.")
 
 
 Array = NDArray[Any]
@@ -102,41 +111,38 @@ def to_npy(array: Array) -> bytes:
 
 
 def from_npy(data: bytes) -> Array:
-    """The array of a ``.npy`` file, once its header is seen to fit its size."""
+    """The array of a ``.npy`` file, after checking that its header fits its size."""
     file = BytesIO(data)
     try:
         shape, _, dtype = _HEADERS[npy.read_magic(file)](file)
         claimed = prod(shape) * dtype.itemsize
         if dtype.hasobject or not dtype.itemsize or claimed != len(data) - file.tell():
-            raise ValueError(f"{claimed} bytes of {dtype} were announced")
+            raise ValueError(f"its header announces {claimed} bytes of {dtype}")
         return np.asarray(npy.read_array(BytesIO(data), allow_pickle=False))
-    except Exception as error:  # numpy has many ways to say that something is wrong
-        raise InputError(
-            f"an array in it cannot be read ({error}).",
-            hint="it was changed, or made by another tool.",
-        ) from None
+    except Exception as error:  # numpy raises many kinds of errors
+        raise damaged(f"an array in it cannot be read ({error}).") from None
 
 
 def _without_padding(array: Array) -> Array:
-    """With zeros between the fields of a record, where otherwise lies what happens to."""
+    """With zeros between the fields of a record, instead of whatever memory held there."""
     if array.dtype.names is None:
         return array
-    tidy = np.zeros(array.shape, array.dtype)  # zeros_like would leave what is between fields
+    tidy = np.zeros(array.shape, array.dtype)  # zeros_like would not clear the gaps
     for name in array.dtype.names:
         tidy[name] = array[name]
     return tidy
 
 
-#: Kinds of arrays: true/false values, numbers, dates, durations, text, and whatever else is plain.
+#: Kinds of arrays: true/false values, numbers, dates, durations, text, and other plain values.
 _KINDS = "biufMmUO"
 
 
 @dataclass(frozen=True)
 class NotSaved:
-    """What stands in the place of a parameter that a file cannot hold, such as a scorer.
+    """Takes the place of a parameter that a file cannot hold, such as a scorer.
 
-    Nothing that takes the parameter takes this: an estimator that was loaded cannot be fitted again
-    as if it had not been set.
+    No parameter accepts it as a value, so a loaded estimator cannot be fitted again as if the
+    parameter had never been set.
 
     Parameters
     ----------
@@ -151,14 +157,14 @@ class NotSaved:
 
 
 def encode(value: Any, *, strict: bool = False) -> Any:
-    """A value as JSON. Constraints that were built in Python become their text.
+    """A value as JSON. Constraints built in Python become text.
 
     Parameters
     ----------
     value : object
-        Numbers, text, dates of numpy, arrays, lists, tuples and mappings.
+        Numbers, text, numpy dates, arrays, lists, tuples and mappings.
     strict : bool, default False
-        Whether anything else is an error; otherwise it is replaced by `NotSaved`.
+        Whether anything else is an error; otherwise `NotSaved` replaces it.
 
     Examples
     --------
@@ -196,8 +202,8 @@ def encode(value: Any, *, strict: bool = False) -> Any:
     what = f"{type(value).__module__}.{type(value).__qualname__}"
     if strict:
         raise InputError(
-            f"a model is saved without pickle, and so with plain values only. Got {value!r}, of "
-            f"type {what}.",
+            f"a model is saved without pickle, so it can hold plain values only. Got {value!r}, "
+            f"of type {what}.",
             hint="use text or numbers for classes.",
         )
     return {"not saved": what}
@@ -208,9 +214,7 @@ def decode(document: Any) -> Any:
     try:
         return _decode(document)
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError, MemoryError) as error:
-        raise InputError(
-            f"a value in it cannot be read ({error}).", hint="it was changed after it was saved."
-        ) from None
+        raise damaged(f"a value in it cannot be read ({error}).") from None
 
 
 def _decode(document: Any) -> Any:
@@ -236,7 +240,7 @@ def _decode(document: Any) -> Any:
 
 def _array(kind: Any, shape: list[int] | None, values: list[Any]) -> Any:
     if not isinstance(kind, str):
-        raise TypeError(f"{kind!r} is no kind of array")
+        raise TypeError(f"{kind!r} is not a kind of array")
     dtype = np.dtype(kind)
     if not _is_known(dtype) or (dtype.kind == "U" and kind != "U"):
         raise ValueError(f"arrays of {kind!r} are not known")
@@ -254,5 +258,5 @@ def _array(kind: Any, shape: list[int] | None, values: list[Any]) -> Any:
 
 
 def _is_known(dtype: np.dtype[Any]) -> bool:
-    # A number of more than 64 bits is none that Python or JSON has.
+    # Neither Python nor JSON has floats of more than 64 bits.
     return dtype.kind in _KINDS and (dtype.kind in "UO" or dtype.itemsize <= 8)

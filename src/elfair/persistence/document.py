@@ -1,4 +1,4 @@
-"""What ``model.json`` says."""
+"""The records in ``model.json``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from elfair.errors import InputError
+from elfair.persistence.contents import damaged
 from elfair.records.json import from_json, to_json
 
 FORMAT = "elfair.model/1"
@@ -19,7 +20,7 @@ BehaviorKind = Literal["none", "elfair", "object"]
 
 @dataclass(frozen=True)
 class MemberRecord:
-    """Another part of the file.
+    """Another member of the file.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class TensorRecord:
     name : str
         Its name in the module's state.
     trained : bool
-        Whether theta takes its place.
+        Whether theta replaces it.
     """
 
     name: str
@@ -51,16 +52,16 @@ class TensorRecord:
 
 @dataclass(frozen=True)
 class PolicyRecord:
-    """A family of models; its arrays, and its scorer, are parts of their own.
+    """A policy. Its arrays and its scorer are members of their own.
 
     Parameters
     ----------
     kind : {"softmax", "scored", "module", "gaussian"}
-        Which family.
+        Its family: the ``digest_tag`` of its class.
     mixed : bool
         Whether it is mixed with the behaviour model.
     numbers : tuple of float
-        level, unit, smallest and largest of a Gaussian policy; of any other, the exploration.
+        For a Gaussian policy: level, unit, smallest and largest. For any other: the exploration.
     tensors : tuple of TensorRecord
         The state of a module.
     """
@@ -73,22 +74,22 @@ class PolicyRecord:
 
 @dataclass(frozen=True)
 class ModelDocument:
-    """All of a saved estimator but its arrays, its objects and its certificate.
+    """Everything about a saved estimator except arrays, objects and the certificate.
 
     Parameters
     ----------
     format : str
         The version of this record.
     kind : {"classifier", "regressor"}
-        Which estimator.
+        The estimator: the ``digest_tag`` of its class.
     parameters : dict
-        Those of the estimator, each as `encode` writes it.
+        The estimator's parameters, each as `encode` writes it.
     n_features : int
-        How many features it was fitted to.
+        The number of features it was fitted to.
     feature_names : tuple of str, optional
-        Their names, where they had any.
+        Their names, if they had any.
     classes : object
-        The decisions, as `encode` writes them; None of a regressor.
+        The decisions, as `encode` writes them; None for a regressor.
     policies : tuple of PolicyRecord
         One, or one for each fold.
     ladder : tuple of int
@@ -98,15 +99,15 @@ class ModelDocument:
     released : tuple of int
         The places on the ladder, from 1, of the models that the certificate is about.
     shares : tuple of float
-        How often each of those is picked.
+        How often each of these is picked.
     tuned : object
         What ``candidate_tuning`` chose, as `encode` writes it.
     behavior : {"none", "elfair", "object"}
         Whether a behaviour model is kept, and how.
     encoding : dict, optional
-        How a table becomes features, for whoever saved it.
+        How a table becomes features, as the caller of ``save`` described it.
     members : tuple of MemberRecord
-        The other parts of the file, in order.
+        The other members of the file, in order.
     """
 
     format: str
@@ -131,29 +132,34 @@ class ModelDocument:
             return to_json(self).encode()
         except UnicodeEncodeError as error:
             raise InputError(
-                f"the names of features and classes must be text that can be written. Got {error}.",
-                hint="read the table with the encoding that it was written in.",
+                f"the names of features and classes must be valid text. Got {error}.",
+                hint="read the table with the encoding in which it was written.",
             ) from None
 
     @classmethod
     def from_bytes(cls, data: bytes) -> ModelDocument:
-        """The record; one of another version is refused."""
+        """The record; other versions are refused."""
         try:
             text = data.decode()
         except UnicodeDecodeError as error:
-            raise InputError(
-                f"model.json is not text ({error}).", hint="it was changed after it was saved."
-            ) from None
+            raise damaged(f"model.json is not text ({error}).") from None
         _check_format(text)
         return from_json(text, cls)
 
 
+def not_a_model() -> InputError:
+    """The error for a file of another kind."""
+    return InputError(
+        "it is not an elfair model.", hint="only files that save() wrote can be loaded."
+    )
+
+
 def _check_format(text: str) -> None:
-    """A version that is not this one is told from the record alone, whatever else it says."""
+    """Refuse another version by its name alone, whatever else the record says."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
-        return  # the strict reader says what is wrong
+        return  # the strict reader will say what is wrong
     said = document.get("format") if isinstance(document, dict) else None
     if said == FORMAT:
         return
@@ -162,4 +168,4 @@ def _check_format(text: str) -> None:
             f"it has the format {said!r}; this version of elfair reads {FORMAT!r}.",
             hint="pip install --upgrade elfair.",
         )
-    raise InputError("it is not an elfair model.", hint="models are files that save() wrote.")
+    raise not_a_model()

@@ -1,6 +1,6 @@
 """From a fitted estimator to its file, and back after every check that the bytes allow.
 
-This module knows no class of estimator: who loads a file says which ones there are.
+This module knows no class of estimator: the caller of `load` passes them.
 """
 
 from __future__ import annotations
@@ -17,8 +17,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from elfair.certificate import Certificate
 from elfair.errors import InputError
-from elfair.persistence.contents import check_written, decode, encode, members_of, pack, to_npy
-from elfair.persistence.document import FORMAT, BehaviorKind, MemberRecord, ModelDocument
+from elfair.persistence.contents import (
+    check_written,
+    damaged,
+    decode,
+    encode,
+    members_of,
+    pack,
+    to_npy,
+)
+from elfair.persistence.document import (
+    FORMAT,
+    BehaviorKind,
+    MemberRecord,
+    ModelDocument,
+    not_a_model,
+)
 from elfair.persistence.objects import from_skops, to_skops
 from elfair.persistence.policies import (
     Members,
@@ -36,7 +50,6 @@ from elfair.types import Array
 SUFFIX = ".elfair"
 #: Behaviour models inside behaviour models: one for each round of logged decisions.
 MOST_ROUNDS = 50
-_CHANGED = "the file was changed after it was saved."
 
 #: The classes of estimators by their ``digest_tag``.
 Kinds = Mapping[str, type[Any]]
@@ -185,13 +198,11 @@ def from_bytes(
         )
     members = members_of(data)
     if "model.json" not in members:
-        raise InputError(
-            "it is not an elfair model.", hint="only files that save() wrote can be loaded."
-        )
+        raise not_a_model()
     document = ModelDocument.from_bytes(members["model.json"])
     check_written(data, members)
     if document.to_bytes() != members.pop("model.json"):
-        raise InputError("model.json is not written as elfair writes it.", hint=_CHANGED)
+        raise damaged("model.json is not written as elfair writes it.")
     _check_manifest(members, document.members)
     estimator = _estimator(document, kinds)
     reading = Reading(document.n_features, _classes(document), trusted, module)
@@ -209,17 +220,14 @@ def _check_manifest(members: Mapping[str, bytes], records: Sequence[MemberRecord
     found = _manifest(members)
     if found != records:
         wrong = {record.name for record in {*found} ^ {*records}} or {"their order"}
-        raise InputError(
-            f"its parts are not those that model.json lists: {', '.join(sorted(wrong))}.",
-            hint=_CHANGED,
-        )
+        raise damaged(f"its parts are not those that model.json lists: {', '.join(sorted(wrong))}.")
 
 
 def _estimator(document: ModelDocument, kinds: Kinds) -> Any:
     estimator = kinds[document.kind]()
     known = estimator.get_params(deep=False)
     if not isinstance(document.parameters, dict) or document.parameters.keys() != known.keys():
-        raise InputError("its parameters are not those of the estimator.", hint=_CHANGED)
+        raise damaged("its parameters are not those of the estimator.")
     parameters = {name: decode(value) for name, value in document.parameters.items()}
     return estimator.set_params(**parameters)
 
@@ -236,7 +244,7 @@ def _classes(document: ModelDocument) -> Array:
     right &= (kinds == {"gaussian"}) == (document.kind == "regressor")
     right &= document.n_features > 0 and (names is None or len(names) == document.n_features)
     if not right:
-        raise InputError("its classes, features and policies do not fit together.", hint=_CHANGED)
+        raise damaged("its classes, features and policies do not fit together.")
     return np.asarray(classes)
 
 
@@ -247,7 +255,7 @@ def _trained(document: ModelDocument, members: Mapping[str, bytes], reading: Rea
     fits &= 0 < len(document.released) == len(shares) and isinstance(tuned, dict)
     fits &= all(share > 0 for share in shares) and abs(sum(shares) - 1) < 1e-9
     if not fits:
-        raise InputError("its ladder of models makes no sense.", hint=_CHANGED)
+        raise damaged("its ladder of models makes no sense.")
     policies = [
         read_policy(record, members, f"policies/{place}", reading)
         for place, record in enumerate(document.policies)
@@ -265,10 +273,7 @@ def _trained(document: ModelDocument, members: Mapping[str, bytes], reading: Rea
     released = tuple(ladder[place - 1] for place in document.released)
     known = [document.digests[place - 1] for place in document.released]
     if certificate.digests.model != mixture_digest(known):
-        raise InputError(
-            f"its certificate is about another model, {certificate.digests.model}.",
-            hint=_CHANGED,
-        )
+        raise damaged(f"its certificate is about another model, {certificate.digests.model}.")
     return Trained(released, shares, ladder, certificate, tuned)
 
 
@@ -276,7 +281,7 @@ def _text(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise InputError(f"its certificate is not text ({error}).", hint=_CHANGED) from None
+        raise damaged(f"its certificate is not text ({error}).") from None
 
 
 def _behavior(
@@ -288,7 +293,7 @@ def _behavior(
 ) -> Any:
     """The behaviour model that a classifier keeps, if any."""
     if any(record.mixed for record in document.policies) != (document.behavior != "none"):
-        raise InputError("its behaviour model does not fit its policy.", hint=_CHANGED)
+        raise damaged("its behaviour model does not fit its policy.")
     if document.behavior == "none":
         return None
     if document.behavior == "elfair":

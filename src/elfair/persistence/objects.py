@@ -1,8 +1,8 @@
-"""Fitted scikit-learn objects, by way of skops: data alone, rebuilt from types one trusts.
+"""Fitted scikit-learn objects through skops: only data, rebuilt from trusted types.
 
-skops writes a zip file whose names and numbers are memory addresses, and the padding of a compiled
-tree's records as it lies in memory. Here it is brought into one form, so that the same object gives
-the same bytes; and before anything is read, its parts are seen to be as small as they claim.
+skops writes memory addresses as names and numbers, and the padding of a compiled tree's records as
+memory held it. This module brings the file into one form, so the same object gives the same bytes.
+Before it reads anything, it checks that the parts are as small as they claim.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SCHEMA = "schema.json"
 
 
 def to_skops(value: Any) -> bytes:
-    """An object in the form of skops.
+    """An object as skops writes it, in one form.
 
     Examples
     --------
@@ -33,47 +33,48 @@ def to_skops(value: Any) -> bytes:
     try:
         data = _canonical(skops.dumps(value))
         again = skops.loads(data, trusted=skops.get_untrusted_types(data=data))
-    except Exception as error:  # whatever the object's own methods raise
+    except Exception as error:  # the object's own methods may raise anything
         raise InputError(
             f"{name} cannot be saved without pickle: {error}.",
             hint="use a classifier of scikit-learn, with parameters that are plain values.",
         ) from error
     if content_digest(again) != content_digest(value):
         raise InputError(
-            f"{name} cannot be saved: what would be loaded is not the same.",
+            f"{name} cannot be saved: it would not be the same after loading.",
             hint="use a classifier of scikit-learn, with parameters that are plain values.",
         )
     return data
 
 
 def from_skops(data: bytes, trusted: Sequence[str] = ()) -> Any:
-    """The object; one that holds types which are neither known as harmless nor trusted is refused.
+    """The object; types that are neither known to be harmless nor trusted are refused.
 
     Parameters
     ----------
     data : bytes
         From `to_skops`.
     trusted : sequence of str
-        Full names of types that may be built as well.
+        Full names of further types that may be built.
     """
     skops = _skops()
     members = members_of(data)
     check_written(data, members)
     for name, member in members.items():
         if name.endswith(".npy"):
-            from_npy(member)  # before skops believes what its header says
+            from_npy(member)  # before skops trusts its header
         elif name != _SCHEMA and not name.endswith(".bin"):
             raise InputError(
-                f"it holds {name!r}, which is not read.", hint="it was made by another tool."
+                f"it holds {name!r}, which elfair does not read.",
+                hint="it was made by another tool.",
             )
     try:
         strange = sorted(set(skops.get_untrusted_types(data=data)) - set(trusted))
-    except Exception as error:  # a schema that makes no sense fails anywhere
+    except Exception as error:  # a damaged schema can fail anywhere
         raise _unreadable(error) from None
     if strange:
         raise InputError(
             f"it holds objects of types that are not trusted: {', '.join(strange)}.",
-            hint=f"if you trust who made it, and these types, pass trusted={strange!r}.",
+            hint=f"if you trust its author and these types, pass trusted={strange!r}.",
         )
     try:
         return skops.loads(data, trusted=list(trusted))
@@ -100,7 +101,7 @@ def _skops() -> Any:
 
 
 def _canonical(data: bytes) -> bytes:
-    """The same object, written in one way only."""
+    """The same object, written in one form."""
     members = members_of(data)
     schema = json.loads(members.pop(_SCHEMA))
     named: dict[str, tuple[str, bytes]] = {}
@@ -108,24 +109,24 @@ def _canonical(data: bytes) -> bytes:
         if name.endswith(".npz"):
             raise ValueError("it holds a sparse matrix")
         tidy = to_npy(from_npy(member)) if name.endswith(".npy") else member
-        # By its contents: whether two equal arrays are one object in memory is chance.
+        # Named by its contents: whether two equal arrays are one object in memory is chance.
         named[name] = (f"{hashlib.sha256(tidy).hexdigest()[:32]}{name[-4:]}", tidy)
     text = json.dumps(_node({**schema, "_skops_version": None}, named), ensure_ascii=True)
     return pack({_SCHEMA: text.encode(), **dict(sorted(named.values()))})
 
 
 def _node(part: Any, named: dict[str, tuple[str, bytes]]) -> Any:
-    """A part of the schema, without addresses, and with the new names of files."""
+    """A part of the schema, without addresses and with the new file names."""
     if isinstance(part, list):
         return [_node(each, named) for each in part]
     if not isinstance(part, dict):
         return part
     tidy = {key: _node(value, named) for key, value in part.items()}
     loader = part.get("__loader__")
-    if isinstance(loader, str):  # otherwise it is a mapping that has nodes for values
+    if isinstance(loader, str):  # otherwise it is a mapping whose values are nodes
         tidy.pop("__id__", None)
         if "file" in tidy:
             tidy["file"] = named[tidy["file"]][0]
-        if loader == "SetNode":  # in the order of text hashes, which differ between processes
+        if loader == "SetNode":  # sets are in hash order, which differs between processes
             tidy["content"].sort(key=json.dumps)
     return tidy

@@ -1,4 +1,4 @@
-"""Families of models, as a record, arrays and objects, and back."""
+"""Policies as a record, arrays and objects, and back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from elfair.errors import InputError, listed
-from elfair.persistence.contents import from_npy, to_npy
+from elfair.persistence.contents import damaged, from_npy, to_npy
 from elfair.persistence.document import PolicyKind, PolicyRecord, TensorRecord
 from elfair.persistence.objects import from_skops, to_skops
 from elfair.policies import GaussianPolicy, SoftmaxPolicy
@@ -22,14 +22,14 @@ Members = dict[str, bytes]
 
 
 def write_policy(policy: Any, folder: str) -> tuple[PolicyRecord, Members]:
-    """The record of a policy, and its parts of the file.
+    """The record of a policy, and its members of the file.
 
     Parameters
     ----------
     policy : SoftmaxPolicy or GaussianPolicy
-        The family of a model.
+        The policy of a model.
     folder : str
-        What the names of its parts begin with.
+        Where its members go.
     """
     members = {
         f"{folder}/center.npy": to_npy(policy.center),
@@ -58,7 +58,7 @@ class Reading:
     Parameters
     ----------
     n_features : int
-        How many features there are.
+        The number of features.
     classes : ndarray
         The decisions.
     trusted : sequence of str
@@ -98,7 +98,7 @@ def read_policy(
 
 
 def member(members: Mapping[str, bytes], name: str) -> bytes:
-    """A part of the file.
+    """A member of the file.
 
     Examples
     --------
@@ -106,12 +106,12 @@ def member(members: Mapping[str, bytes], name: str) -> bytes:
     b'{}'
     """
     if name not in members:
-        raise InputError(f"its part {name!r} is missing.", hint="it was changed or cut short.")
+        raise damaged(f"its part {name!r} is missing.")
     return members[name]
 
 
 def read_floats(members: Mapping[str, bytes], name: str, shape: tuple[int, ...]) -> Floats:
-    """A part that holds finite numbers in a certain shape."""
+    """A member that holds finite numbers in a given shape."""
     array = from_npy(member(members, name))
     if array.dtype != np.float64 or array.shape != shape or not np.isfinite(array).all():
         raise _does_not_fit(
@@ -121,7 +121,7 @@ def read_floats(members: Mapping[str, bytes], name: str, shape: tuple[int, ...])
 
 
 def check_model(value: Any, what: str) -> None:
-    """Raise unless it is a fitted classifier."""
+    """Raise unless a value is a fitted classifier."""
     if not (hasattr(value, "predict_proba") and hasattr(value, "classes_")):
         raise _does_not_fit(f"{type(value).__name__} as its {what}", "a fitted classifier")
 
@@ -134,9 +134,9 @@ def _state(module: Any) -> dict[str, Array]:
             arrays[name] = tensor.detach().cpu().numpy()
         except (AttributeError, TypeError, RuntimeError) as error:
             raise InputError(
-                f"{type(module).__name__} cannot be saved: {name!r} of its state is no plain array "
-                f"({error}).",
-                hint="keep only dense tensors of usual numbers in the state of a module.",
+                f"{type(module).__name__} cannot be saved: {name!r} in its state is not a plain "
+                f"array ({error}).",
+                hint="keep only dense tensors of ordinary numbers in the state of a module.",
             ) from None
     return arrays
 
@@ -147,7 +147,7 @@ def _rebuilt(
     """A copy of the caller's module with the saved state."""
     if module is None:
         raise InputError(
-            "its model is a torch module: its tensors are saved, the code that uses them is not.",
+            "its model is a torch module: the file holds the tensors, but not the code.",
             hint="pass module=, an object of the class that was trained, such as module=Net().",
         )
     torch, own = load_torch(), copy.deepcopy(module).eval()
@@ -175,14 +175,11 @@ def _rebuilt(
 
 
 def _share(number: float) -> float:
-    """Of the decisions that are taken blindly."""
+    """The share of decisions taken blindly."""
     if not 0 < number < 1:
         raise _does_not_fit(f"{number:g} of the decisions taken blindly", "a number in (0, 1)")
     return number
 
 
 def _does_not_fit(got: str, allowed: str) -> InputError:
-    return InputError(
-        f"its parts do not fit together: {got}, where {allowed} is needed.",
-        hint="it was changed after it was saved.",
-    )
+    return damaged(f"its parts do not fit together: {got}, where {allowed} is needed.")

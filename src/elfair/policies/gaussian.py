@@ -1,4 +1,4 @@
-"""Stochastic linear regressions: a normal distribution around a linear mean."""
+"""Stochastic linear regression: a decision is a number, drawn around a linear mean."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from elfair.types import Floats
 #: What statistics need to know of such a policy on each row, in this order: the density at the
 #: logged decision, the mean, the mean square, then P(decision >= t) for each threshold t.
 DENSITY, MEAN, SQUARE, FIRST_THRESHOLD = range(4)
-#: This much of a parameter makes one standard deviation of the label, or the whole way of the
-#: spread: the curvature of the squared error is then the one that the gradient search begins with.
-#: (With parameters of order 1, it ended far from the optimum where there were 30 features.)
+#: A parameter of this size moves the mean by one standard deviation of the label, or the spread
+#: from its smallest to its largest value. The squared error then has the curvature with which the
+#: gradient search begins. (With parameters of order 1 and 30 features, the search ended far from
+#: the optimum.)
 FINENESS = 10.0
 #: Parameters stay within this box: a mean 50 standard deviations of the label away.
 LARGEST_PARAMETER = 50 * FINENESS
@@ -27,9 +28,9 @@ LARGEST_PARAMETER = 50 * FINENESS
 class GaussianPolicy:
     """The decision is drawn from N(mu(x), sigma^2), with mu linear in the standardised features.
 
-    The last parameter, in [0, 10], goes from the smallest spread to the largest in equal ratios.
-    The largest has to stay below the spread of the behaviour model: otherwise the weights of
-    decisions far out have no bound.
+    The last parameter, in [0, 10], moves the spread from its smallest to its largest value in equal
+    ratios. The largest must stay below the spread of the behaviour model: otherwise importance
+    weights of decisions far from the mean have no bound.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ class GaussianPolicy:
     level, unit : float
         The mean is level + unit * (theta_0 + theta . x).
     smallest, largest : float
-        The ends of the spread.
+        The smallest and largest spread.
 
     Examples
     --------
@@ -86,11 +87,11 @@ class GaussianPolicy:
         return GaussianInputs(self.design(data.features), data.decision, data.thresholds)
 
     def design(self, X: Floats) -> Floats:
-        """A line of ones, then the standardised features, of shape (d + 1, n)."""
+        """A row of ones, then the standardised features, of shape (d + 1, n)."""
         return np.vstack([np.ones(len(X)), ((X - self.center) / self.scale).T])
 
     def moments(self, theta: Floats, X: Floats) -> tuple[Floats, float]:
-        """The mean of the decision about each of some people, and its standard deviation."""
+        """The mean of the decision about each person, and its standard deviation."""
         return self._mean(theta, self.design(X)), self.spread(theta)
 
     def spread(self, theta: Floats) -> float:
@@ -104,7 +105,7 @@ class GaussianPolicy:
         Parameters
         ----------
         theta : ndarray of shape (..., n_parameters)
-            Parameters, possibly of a whole population of policies.
+            Parameters of one model, or of many at once.
         inputs : GaussianInputs
             From `logged`.
 
@@ -132,7 +133,7 @@ class GaussianPolicy:
         Parameters
         ----------
         theta : ndarray of shape (n_parameters,)
-            One policy.
+            Parameters of one model.
         inputs : GaussianInputs
             From `logged`.
         free : ndarray of shape (channels, n)
@@ -171,16 +172,16 @@ class GaussianPolicy:
 
 @dataclass(frozen=True)
 class GaussianInputs:
-    """What a Gaussian policy sees of each row.
+    """The logged rows as a Gaussian policy sees them.
 
     Parameters
     ----------
     design : ndarray of shape (d + 1, n)
-        A line of ones, then the standardised features.
+        A row of ones, then the standardised features.
     decision : ndarray of shape (n,), optional
         The logged decision.
     thresholds : tuple of float
-        What the decision is held against.
+        The numbers that constraints compare the decision with.
     """
 
     design: Floats

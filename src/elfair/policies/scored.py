@@ -1,4 +1,4 @@
-"""A linear policy that is also told what a fitted classifier thinks of each person."""
+"""A linear policy that also sees the log-odds of a fitted classifier, the scorer."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from elfair.errors import InputError, listed
 from elfair.policies.softmax import PolicyInputs, SoftmaxPolicy
 from elfair.types import Array, Floats
 
-#: A probability below this counts as this: more certainty than that no scorer has earned, and a
-#: single leaf of a tree would otherwise be the largest number in the table.
+#: Smaller probabilities count as this one. No scorer has earned more certainty, and otherwise a
+#: single leaf of a tree could hold the largest number in the table.
 SMALLEST_PROBABILITY = 1e-3
 
 
@@ -25,9 +25,9 @@ def log_odds(scorer: Any, X: Floats, classes: Array) -> Floats:
     Parameters
     ----------
     scorer : fitted classifier
-        Its own classes may come in any order, and lack some of the given ones.
+        Its own classes may be in any order, and some of the given ones may be missing.
     X : ndarray of shape (n, d)
-        The people it is asked about.
+        The people to score.
     classes : ndarray
         The classes, sorted.
 
@@ -43,7 +43,7 @@ def log_odds(scorer: Any, X: Floats, classes: Array) -> Floats:
     array([[1.099]])
     """
     known = one_column(scorer.classes_, "classes_ of the scorer")
-    with warnings.catch_warnings():  # whether the names agree was checked when it was handed over
+    with warnings.catch_warnings():  # the names were compared when the scorer was passed
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         said = np.asarray(scorer.predict_proba(X), dtype=np.float64)
     if said.shape != (len(X), known.size):
@@ -70,15 +70,15 @@ def log_odds(scorer: Any, X: Floats, classes: Array) -> Floats:
 class ScoredPolicy(SoftmaxPolicy):
     """A softmax policy on the features and on the log-odds of a scorer.
 
-    It can trust the scorer, ignore it, or correct it linearly; the search has only one parameter
-    more for each class.
+    It can trust the scorer, ignore it, or correct it linearly, at the cost of one more parameter
+    for each class but the first.
 
     Parameters
     ----------
     n_classes, center, scale, mixed, exploration
         See `SoftmaxPolicy`; the log-odds come after the features.
     scorer : fitted classifier
-        What is asked for its ``predict_proba``.
+        Its ``predict_proba`` gives the log-odds.
     classes : ndarray
         The classes, sorted.
 
@@ -113,12 +113,12 @@ class ScoredPolicy(SoftmaxPolicy):
         )
 
     def logged(self, data: LoggedData) -> PolicyInputs:
-        """Logged rows; those that the scorer was fitted to bring their out-of-fold scores."""
+        """Logged rows; those that the scorer was fitted to carry out-of-fold scores instead."""
         if data.scores is None:
             return self.inputs(data.features, data.behavior)
         return super().inputs(np.column_stack([data.features, data.scores]), data.behavior)
 
     def inputs(self, X: Floats, behavior: Floats | None = None) -> PolicyInputs:
-        """People that the scorer was not fitted to."""
+        """People that the scorer was not fitted to, in the form that the policy works on."""
         scores = log_odds(self.scorer, X, self.classes)
         return super().inputs(np.column_stack([X, scores]), behavior)

@@ -1,4 +1,4 @@
-"""Stochastic classifiers by softmax, and their mixtures with the behaviour model."""
+"""Stochastic classifiers: a softmax of the features, mixed with the behaviour model if known."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from scipy.special import expit
 from elfair.data import LoggedData
 from elfair.types import Floats
 
-#: Parameters stay within this box: beyond it a softmax of standardised features is a step function.
+#: Parameters stay in this box. Beyond it, a softmax of standardised features is a step function.
 LARGEST_PARAMETER = 50.0
-#: A mixture with less than this of the softmax is the behaviour model, exactly: its rows are then 0
-#: by construction, and not by luck or rounding.
+#: A mixture with a smaller share of the softmax is exactly the behaviour model. Its rows are then 0
+#: by construction, and not only up to rounding.
 SMALLEST_SHARE = 1e-9
 
 
-#: The share of decisions that are taken blindly, unless told otherwise. Nobody's decision is quite
-#: certain, so that what the policy logs is a valid input of the next round; it costs about as much
-#: accuracy.
+#: The default share of decisions taken blindly. No decision is then certain, so the log that the
+#: policy leaves is valid input for the next round. It costs about the same share of accuracy.
 EXPLORATION = 2e-4
 
 
@@ -29,8 +28,8 @@ EXPLORATION = 2e-4
 class SoftmaxPolicy:
     """pi(a | x) proportional to exp(theta_a . x), on features standardised by candidate rows.
 
-    The first class has theta = 0, and some decisions are taken blindly, so that none has a smaller
-    probability than ``exploration / n_classes``. Where a behaviour model is known, decisions that
+    The first class has theta = 0. A share of the decisions is taken blindly, so no decision has a
+    probability below ``exploration / n_classes``. If the behaviour model is known, decisions that
     it could not take get probability 0, and a last parameter in [0, 1] mixes it with the softmax: 0
     is the behaviour model itself.
 
@@ -43,7 +42,7 @@ class SoftmaxPolicy:
     mixed : bool
         Whether the policy is mixed with a behaviour model.
     exploration : float in (0, 1), default 2e-4
-        The share of the softmax's decisions that are taken blindly, among those that are possible.
+        The share of the softmax's decisions taken blindly, among the possible ones.
 
     Examples
     --------
@@ -76,7 +75,7 @@ class SoftmaxPolicy:
 
     @property
     def _n_weights(self) -> int:
-        """How many parameters the softmax has, without that of the mixture."""
+        """The number of parameters of the softmax, without that of the mixture."""
         return (self.n_classes - 1) * (self.center.size + 1)
 
     @property
@@ -103,11 +102,11 @@ class SoftmaxPolicy:
         return PolicyInputs(design, np.ascontiguousarray(behavior.T))
 
     def probabilities(self, theta: Floats, X: Floats, behavior: Floats | None) -> Floats:
-        """The probability of every decision about some people, of shape (n, n_classes)."""
+        """The probability of every decision about each person, of shape (n, n_classes)."""
         free = self.free(theta, self.inputs(X, behavior))
         every: Floats = np.clip(np.vstack([1 - free.sum(axis=0), free]).T, 0.0, 1.0)
         if behavior is not None:
-            every[behavior <= 0] = 0.0  # exactly: no rounding lets an impossible decision through
+            every[behavior <= 0] = 0.0  # exactly: rounding must not make a decision possible
         return every
 
     def free(self, theta: Floats, inputs: PolicyInputs) -> Floats:
@@ -116,7 +115,7 @@ class SoftmaxPolicy:
         Parameters
         ----------
         theta : ndarray of shape (..., n_parameters)
-            Parameters, possibly of a whole population of policies.
+            Parameters of one model, or of many at once.
         inputs : PolicyInputs
             From `inputs`.
 
@@ -140,7 +139,7 @@ class SoftmaxPolicy:
         Parameters
         ----------
         theta : ndarray of shape (n_parameters,)
-            One policy.
+            Parameters of one model.
         inputs : PolicyInputs
             From `inputs`.
         free : ndarray of shape (n_classes - 1, n)
@@ -172,19 +171,19 @@ class SoftmaxPolicy:
         return softmax
 
     def _uniform(self, inputs: PolicyInputs) -> Floats | float:
-        """The free probabilities of choosing blindly among the decisions that are possible."""
+        """The free probabilities of choosing blindly among the possible decisions."""
         if inputs.support is None:
             return 1 / self.n_classes
         return np.asarray(inputs.support[1:] / inputs.support.sum(axis=0))
 
     def _logits(self, theta: Floats, inputs: PolicyInputs) -> Floats:
-        """Those of all classes but the first, whose is 0: of shape (..., n_classes - 1, n)."""
+        """Logits of all classes but the first (whose is 0), of shape (..., n_classes - 1, n)."""
         classes, width = self.n_classes - 1, inputs.design.shape[0]
         coefficients = theta[..., : classes * width].reshape(*theta.shape[:-1], classes, width)
         return np.asarray(coefficients @ inputs.design)
 
     def _by_weights(self, theta: Floats, inputs: PolicyInputs, by_logit: Floats) -> Floats:
-        """Derivatives by the softmax's parameters, from those by the logits."""
+        """Derivatives by the softmax's parameters, from derivatives by the logits."""
         by_weights = by_logit.reshape(-1, by_logit.shape[-1]) @ inputs.design.T
         return np.asarray(by_weights.reshape(len(by_logit), -1))
 
@@ -196,7 +195,7 @@ class SoftmaxPolicy:
         if inputs.support is not None:
             logits = np.where(inputs.support[1:], logits, -np.inf)
             first = np.where(inputs.support[0], 0.0, -np.inf)
-        # The largest of those with support, so that not all of them can underflow.
+        # The largest among the possible ones, or all of them could underflow.
         top = np.maximum(logits.max(axis=-2, keepdims=True), first)
         odds = np.exp(logits - top)
         return np.asarray(odds / (np.exp(first - top) + odds.sum(axis=-2, keepdims=True)))
@@ -204,14 +203,14 @@ class SoftmaxPolicy:
 
 @dataclass(frozen=True)
 class PolicyInputs:
-    """What a policy sees of each row: standardised features, and the behaviour model if known.
+    """The rows as a policy sees them: standardised features, and the behaviour model if known.
 
     Parameters
     ----------
     design : ndarray of shape (d + 1, n)
-        A line of ones, then the standardised features.
+        A row of ones, then the standardised features.
     behavior : ndarray of shape (n_classes, n), optional
-        What the behaviour model says of each row.
+        The behaviour model's probabilities for each row.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """A torch module as the policy: any differentiable function of the features.
 
-torch computes logits and their derivatives, on the device and with the precision that the module
-came with; probabilities, mixtures and support are those of every softmax policy, in double
-precision. The module is neither moved nor cast: modules may rely on either, and what was tested is
-then what is let out, bit for bit.
+torch computes the logits and their derivatives, on the module's own device and in its own
+precision. Probabilities, mixtures and support are those of every softmax policy, in double
+precision. The module is neither moved nor cast: it may rely on its device or precision, and the
+model that is released must be the one that was tested, bit for bit.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from elfair.errors import InputError, MissingPackageError
 from elfair.policies.softmax import PolicyInputs, SoftmaxPolicy
 from elfair.types import Floats
 
-#: How many rows a module is tried on before it is used.
+#: The number of rows on which a module is tried before it is used.
 TRIED_ROWS = 100
 
 
 def load_torch() -> Any:
-    """The torch package; it is imported only where a module is used."""
+    """The torch package, imported only if a module is used."""
     try:
         import torch
     except ImportError:
@@ -36,14 +36,14 @@ def load_torch() -> Any:
 
 @dataclass(frozen=True)
 class TorchInputs(PolicyInputs):
-    """What a module sees of each row.
+    """The rows as a module sees them.
 
     Parameters
     ----------
     design, behavior
         See `PolicyInputs`.
     rows : tensor of shape (n, d)
-        The standardised features, where the module is and as precise as it is.
+        The standardised features, on the module's device and in its precision.
     """
 
     rows: Any = field(kw_only=True)
@@ -53,15 +53,15 @@ class TorchInputs(PolicyInputs):
 class TorchPolicy(SoftmaxPolicy):
     """pi(a | x) proportional to exp(module(x)_a), on features standardised by candidate rows.
 
-    Theta holds the module's trainable parameters one after the other, and the share of the mixture
-    where a behaviour model is known.
+    Theta holds the module's trainable parameters one after the other, then the share of the mixture
+    if the behaviour model is known.
 
     Parameters
     ----------
     n_classes, center, scale, mixed, exploration
         See `SoftmaxPolicy`.
     module : torch.nn.Module
-        From a tensor of shape (n, d) to logits of shape (n, n_classes), in evaluation mode.
+        Maps a tensor of shape (n, d) to logits of shape (n, n_classes), in evaluation mode.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class TorchPolicy(SoftmaxPolicy):
 
     @classmethod
     def over(cls, module: Any, X: Floats, n_classes: int, *, mixed: bool = False) -> TorchPolicy:
-        """A policy of a copy of a module, standardised by the given (candidate) rows."""
+        """A policy with a copy of a module, standardised by the given (candidate) rows."""
         plain = SoftmaxPolicy.standardised(X, n_classes)
         _check_parameters(module)
         own = copy.deepcopy(module).eval()  # without dropout: a policy is a function
@@ -90,7 +90,7 @@ class TorchPolicy(SoftmaxPolicy):
 
     @property
     def start(self) -> Floats:
-        """The theta of the module as it came."""
+        """The theta of the module as it was passed."""
         torch = load_torch()
         flat = torch.cat([value.detach().reshape(-1) for value in self._parameters.values()])
         theta: Floats = flat.cpu().double().numpy()
@@ -133,7 +133,7 @@ class TorchPolicy(SoftmaxPolicy):
         return np.asarray(torch.stack(gradients).cpu().double().numpy())
 
     def _tensor(self, values: Floats) -> Any:
-        """Where the module is, and as precise as it is."""
+        """The values on the module's device and in its precision."""
         like = next(iter(self._parameters.values()))
         return load_torch().tensor(values, dtype=like.dtype, device=like.device)
 
@@ -151,19 +151,19 @@ class TorchPolicy(SoftmaxPolicy):
             raise InputError(
                 f"the module must map features of shape {tuple(rows.shape)} to logits of "
                 f"shape {wanted}: one for each class. Got {got}.",
-                hint=f"let the last layer have {self.n_classes} outputs, also for two classes.",
+                hint=f"give the last layer {self.n_classes} outputs, even for two classes.",
             )
         if not torch.isfinite(output).all():
             wrong = int((~torch.isfinite(output)).any(dim=1).sum())
             raise InputError(
                 f"the module's logits must be finite. Got NaN or infinity in {wrong} of "
                 f"{wanted[0]} rows.",
-                hint="check its weights, and for logarithms or divisions inside it.",
+                hint="check its weights, and any logarithms or divisions inside it.",
             )
         return output
 
     def _try(self, X: Floats) -> None:
-        """See once that the module is a function of features and parameters."""
+        """Check once that the module is a function of features and parameters."""
         torch, rows = load_torch(), self._tensor((X - self.center) / self.scale)
         flat = self._tensor(self.start[: self._n_weights]).requires_grad_()
         try:
@@ -173,31 +173,31 @@ class TorchPolicy(SoftmaxPolicy):
             raise InputError(
                 f"the module failed on features of shape {tuple(rows.shape)}, "
                 f"{rows.dtype} on {rows.device}: {error}",
-                hint="it is given standardised features, where its parameters are: on the same "
-                "device and of the same dtype.",
+                hint="it gets standardised features on the same device, and of the same dtype, as "
+                "its parameters.",
             ) from error
         if not torch.equal(first, second):
             raise InputError(
                 "the module must give the same logits for the same rows. Got two different answers "
                 "in evaluation mode.",
-                hint="take what is random out of it: decisions are sampled from its logits.",
+                hint="remove anything random from it: decisions are sampled from its logits.",
             )
         if not torch.allclose(some, first[: len(some)], rtol=1e-3, atol=1e-3):
             raise InputError(
-                "the module must judge each person alone. Got other logits for the same rows among "
-                "fewer others: what is tested would not be what decides.",
-                hint="take out what averages over rows, such as a batch norm without running "
-                "statistics (track_running_stats=False).",
+                "the module must judge each person alone. Got other logits for the same rows when "
+                "fewer rows were passed: the model that decides would not be the one tested.",
+                hint="remove anything that averages over rows, such as a batch norm without "
+                "running statistics (track_running_stats=False).",
             )
         if not first.requires_grad:
             raise InputError(
-                "the module's logits do not depend on its parameters, so that no gradient says how "
-                "to improve it.",
+                "the module's logits do not depend on its parameters, so no gradient says how to "
+                "improve it.",
                 hint="look for detach(), no_grad() or numpy inside it.",
             )
 
     def __getstate__(self) -> dict[str, Any]:
-        """On the CPU, so that a policy from a GPU can be opened where there is none."""
+        """With the module on the CPU, so a policy from a GPU can be opened on a machine without."""
         device = next(iter(self._parameters.values())).device.type
         return {**vars(self), "module": copy.deepcopy(self.module).cpu(), "device": device}
 
@@ -209,18 +209,18 @@ class TorchPolicy(SoftmaxPolicy):
 
 
 def _check_parameters(module: Any) -> None:
-    """A module is trained where it is and as precise as it is, which must be the same all over."""
+    """Raise unless all parameters share one device and precision, and some are trainable."""
     torch = load_torch()
     every = list(module.parameters())
     if any(isinstance(p, torch.nn.parameter.UninitializedParameter) for p in every):
         raise InputError(
             "the module has lazy parameters, whose shape is not known yet.",
-            hint="call it once on some features, so that they get their shape.",
+            hint="call it once on some features: that gives them a shape.",
         )
     if not any(p.requires_grad for p in every):
         raise InputError(
             "the module has no parameters that can be trained.",
-            hint="give it some, or use requires_grad_(True) where they were frozen.",
+            hint="add some, or unfreeze them with requires_grad_(True).",
         )
     kinds = sorted({f"{p.dtype} on {p.device}" for p in every})
     usable = every[0].dtype in (torch.float32, torch.float64) and every[0].device.type != "meta"
