@@ -101,7 +101,7 @@ def main() -> None:
                 # One model each: how well is its chance to pass predicted?
                 clf = ELFClassifier(CONSTRAINTS, scorer=make(seed), candidates=1).fit(**given)
                 seconds = perf_counter() - began
-                lost, accuracy = truth(clf._trained.probabilities(TRUTH.features, None)[:, 1])
+                lost, accuracy = truth(clf.fitted_.probabilities(TRUTH.features, None)[:, 1])
                 passed = clf.solution_found_
                 predicted = clf.certificate_.candidate.predicted_pass
                 rows.append((passed, passed and max(lost) > 0, accuracy, predicted, seconds))

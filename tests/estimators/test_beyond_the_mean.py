@@ -294,7 +294,7 @@ def test_points_and_policy_do_not_depend_on_any_held_out_row():
     texts = ["IQR[impact] <= 2", "CVaR[impact, 0.2] >= 0.5 * E[impact]", "var[impact] <= 1"]
     before = fit(ELFClassifier(texts))
     after = fit(ELFClassifier(texts), impact=impact)
-    assert np.array_equal(before._trained.models[0].theta, after._trained.models[0].theta)
+    assert np.array_equal(before.fitted_.models[0].theta, after.fitted_.models[0].theta)
     assert {r.statement for r in before.certificate_.constraints} == {
         r.statement for r in after.certificate_.constraints
     }

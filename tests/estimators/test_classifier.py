@@ -405,7 +405,7 @@ def test_the_paper_solves_the_foster_care_population():
 def test_by_default_one_decision_in_5000_is_taken_blindly(more):
     default = fit(ELFClassifier(NO_WORSE, **more))
     told = fit(ELFClassifier(NO_WORSE, exploration=2e-4, **more))
-    pairs = list(zip(default._trained.ladder, told._trained.ladder, strict=True))
+    pairs = list(zip(default.fitted_.ladder, told.fitted_.ladder, strict=True))
     assert all(one.theta.tobytes() == other.theta.tobytes() for one, other in pairs)
     assert default.predict_proba(X).tobytes() == told.predict_proba(X).tobytes()
     assert default.predict_proba(X).min() < 0.04
@@ -417,7 +417,7 @@ def test_by_default_one_decision_in_5000_is_taken_blindly(more):
 )
 def test_no_decision_is_less_likely_than_exploration_leaves_it(more):
     clf = fit(ELFClassifier(NO_WORSE, exploration=0.2, **more))
-    assert {model.policy.exploration for model in clf._trained.ladder} == {0.2}
+    assert {model.policy.exploration for model in clf.fitted_.ladder} == {0.2}
     assert clf.solution_found_
     assert clf.predict_proba(X).min() >= 0.1 - 1e-12
     assert clf.decide(X, random_state=0).propensity.min() >= 0.1 - 1e-12
@@ -434,7 +434,7 @@ def test_a_module_explores_as_well():
 def test_with_a_behaviour_model_only_what_is_mixed_into_it_explores():
     logged = {**LOGGED, "behavior": POPULATION.behavior}
     clf = ELFClassifier(NO_WORSE, exploration=0.2).fit(X, Y, **logged)
-    [model] = clf._trained.models
+    [model] = clf.fitted_.models
     behavior = POPULATION.behavior.predict_proba(X)
     share = model.theta[-1]
     assert share > 0

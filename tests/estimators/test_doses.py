@@ -51,7 +51,7 @@ def test_labels_that_nothing_speaks_of_change_little():
 
 def test_minus_mse_is_mse():
     plain, negative = fit("mse", y=DRAW.label), fit(-elfair.mse(), y=DRAW.label)
-    np.testing.assert_array_equal(plain._trained.models[0].theta, negative._trained.models[0].theta)
+    np.testing.assert_array_equal(plain.fitted_.models[0].theta, negative.fitted_.models[0].theta)
     assert negative.certificate_.candidate.objective == "-mse"
     with pytest.raises(ConstraintError, match="would make an error large"):
         fit("mse[T == 1]", y=DRAW.label)
@@ -81,7 +81,7 @@ def test_thresholds_of_the_objective_are_known():
 
 def test_thresholds_are_not_written_into_the_rows_of_the_caller():
     data = ContinuousData(DRAW.features, DRAW.label, **LOGGED)
-    fitting = ELFRegressor("P[decision >= 6.5] <= 0.9", objective="E[impact]").fitting(data)
+    fitting = ELFRegressor("P[decision >= 6.5] <= 0.9", objective="E[impact]").request(data)
     assert (fitting.thresholds, data.thresholds) == ((6.5,), ())
 
 
@@ -89,12 +89,12 @@ def test_text_and_tree_are_one_and_the_certificate_keeps_the_text():
     text = "E[impact] - 0.1 * E[decision | T == 1]"
     tree = elfair.E("impact") - 0.1 * elfair.E(elfair.decision, given=elfair.col("T") == 1)
     first, second = (fit(o, POPULATION.constraints) for o in (text, tree))
-    np.testing.assert_array_equal(first._trained.models[0].theta, second._trained.models[0].theta)
+    np.testing.assert_array_equal(first.fitted_.models[0].theta, second.fitted_.models[0].theta)
     for reg in (first, second):
         assert reg.certificate_.candidate.objective == text
         assert Certificate.from_json(reg.certificate_.to_json()) == reg.certificate_
     again = pickle.loads(pickle.dumps(clone(first))).fit(DRAW.features, **LOGGED)
-    np.testing.assert_array_equal(again._trained.models[0].theta, first._trained.models[0].theta)
+    np.testing.assert_array_equal(again.fitted_.models[0].theta, first.fitted_.models[0].theta)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def test_text_and_tree_are_one_and_the_certificate_keeps_the_text(outreach):
         elfair.decision == "visit", given=elfair.col("race") == "B"
     )
     first, second = (ELFClassifier(B_NO_WORSE, objective=o).fit(**sample) for o in (text, tree))
-    np.testing.assert_array_equal(first._trained.models[0].theta, second._trained.models[0].theta)
+    np.testing.assert_array_equal(first.fitted_.models[0].theta, second.fitted_.models[0].theta)
     for clf in (first, second):
         assert clf.certificate_.candidate.objective == text
         assert Certificate.from_json(clf.certificate_.to_json()) == clf.certificate_
@@ -131,7 +131,7 @@ def test_two_impacts_two_columns_an_intersection_and_a_delta_for_each(outreach):
         tested = (results[constraints[2]].n, results[constraints[3]].n)
         expected = ((race == "B") & (sex == "F")).sum(), (sex == "F").sum()
         np.testing.assert_allclose(tested, 0.4 * np.array(expected), rtol=0.15)
-        every = clf._trained.probabilities(outreach.X, None)
+        every = clf.fitted_.probabilities(outreach.X, None)
         for (impact, inside, margin), text in zip(groups, constraints, strict=True):
             truth = outreach.value(impact, outreach.behavior, inside) - margin
             truth -= outreach.value(impact, every, inside)

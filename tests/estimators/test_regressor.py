@@ -135,7 +135,7 @@ def test_rounds_follow_each_other(fitted):
 
 def test_crossfit_lets_out_a_mixture():
     reg = fit(split="crossfit", folds=3)
-    assert len(reg._trained.models) == 3
+    assert len(reg.fitted_.models) == 3
     mean, spread = reg.predict_distribution(X[:1])
     one = np.repeat(X[:1], 100_000, axis=0)
     drawn = reg.decide(one, random_state=0)
@@ -145,10 +145,10 @@ def test_crossfit_lets_out_a_mixture():
     assert np.mean(1 / drawn.propensity * (np.abs(drawn.decision - mean[0]) < spread[0])) == (
         pytest.approx(2 * spread[0], rel=0.02)
     )
-    parts = [m.policy.moments(m.theta, X[:1]) for m in reg._trained.models]
+    parts = [m.policy.moments(m.theta, X[:1]) for m in reg.fitted_.models]
     by_hand = sum(
         share * np.exp(-0.5 * ((drawn.decision - m) / s) ** 2) / (s * np.sqrt(2 * np.pi))
-        for share, (m, s) in zip(reg._trained.shares, parts, strict=True)
+        for share, (m, s) in zip(reg.fitted_.shares, parts, strict=True)
     )
     np.testing.assert_allclose(drawn.propensity, by_hand)
     assert reg.spread_ == max(s for _, s in parts)

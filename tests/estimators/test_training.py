@@ -102,7 +102,7 @@ def test_the_candidate_does_depend_on_candidate_rows():
     impact[rows] = np.random.default_rng(0).normal(5, 3, rows.size)
     before = fit(ELFClassifier(POPULATION.constraints))
     after = fit(ELFClassifier(POPULATION.constraints), impact=impact)
-    assert not np.array_equal(before._trained.models[0].theta, after._trained.models[0].theta)
+    assert not np.array_equal(before.fitted_.models[0].theta, after.fitted_.models[0].theta)
 
 
 @pytest.mark.parametrize("estimator", ["paired", "is"])
@@ -111,7 +111,7 @@ def test_the_certificate_is_computed_from_held_out_rows_alone(estimator):
     rows = held_out(1500)
     rows = rows[DRAW.group[rows] == 1]
     others = np.setdiff1d(np.flatnonzero(DRAW.group == 1), rows)
-    pi = clf._trained.probabilities(DRAW.features[rows], None)
+    pi = clf.fitted_.probabilities(DRAW.features[rows], None)
     weight = pi[np.arange(rows.size), DRAW.decision[rows]] / DRAW.propensity[rows]
     if estimator == "paired":
         k = DRAW.impact[others].mean()
@@ -152,7 +152,7 @@ def test_tuning_picks_from_the_grid():
     # A model that is to pass once in a hundred times delivers nothing on rows it has not seen.
     assert clf.tuned_ == {"power": 0.95}
     same = fit(ELFClassifier(POPULATION.constraints, power=0.95))
-    assert np.array_equal(clf._trained.models[0].theta, same._trained.models[0].theta)
+    assert np.array_equal(clf.fitted_.models[0].theta, same.fitted_.models[0].theta)
 
 
 def test_a_tuned_estimator_is_the_one_in_the_certificate():
@@ -269,7 +269,7 @@ def test_a_share_of_zero_is_the_behaviour_model():
     clf = ELFClassifier(NO_WORSE).fit(
         X, label, decision=decision, impact=impact, behavior=Careful()
     )
-    clf._trained.models[0].theta[-1] = 0.0
+    clf.fitted_.models[0].theta[-1] = 0.0
     assert np.allclose(clf.predict_proba(X), Careful().predict_proba(X), rtol=0, atol=1e-15)
 
 
@@ -349,10 +349,10 @@ def test_the_mixture_is_what_was_tested():
     clf = fit(crossfit(folds=3))
     certificate = clf.certificate_
     assert (certificate.split, certificate.n, certificate.n_fairness) == ("crossfit", 1500, 1500)
-    assert certificate.candidate.models == len(clf._trained.models) == 3
+    assert certificate.candidate.models == len(clf.fitted_.models) == 3
     data = LoggedData(np.zeros((1500, 1)), np.arange(1500) % 2, row_id=np.arange(1500))
     hits = np.empty(1500)
-    for model, (_, sealed) in zip(clf._trained.models, cross_partition(data, folds=3), strict=True):
+    for model, (_, sealed) in zip(clf.fitted_.models, cross_partition(data, folds=3), strict=True):
         rows = sealed.open().row_id.astype(int)
         pi = model.policy.probabilities(model.theta, DRAW.features[rows], None)
         hits[rows] = pi[np.arange(rows.size), DRAW.label[rows]]
@@ -362,7 +362,7 @@ def test_the_mixture_is_what_was_tested():
     # Twice the variance of independent rows, since the folds learn from each other's.
     upper = 0.75 - hits.mean() + hits.std(ddof=1) / np.sqrt(1500 / 2) * stdtrit(1499, 0.9)
     assert accuracy.upper == pytest.approx(upper)
-    every = [m.policy.probabilities(m.theta, DRAW.features, None) for m in clf._trained.models]
+    every = [m.policy.probabilities(m.theta, DRAW.features, None) for m in clf.fitted_.models]
     mixed = np.mean(every, axis=0)
     np.testing.assert_allclose(clf.predict_proba(DRAW.features), mixed)
 
@@ -374,7 +374,7 @@ def test_a_folds_model_does_not_depend_on_its_rows():
     impact = DRAW.impact.copy()
     impact[rows] += 3
     before, after = fit(crossfit()), fit(crossfit(), impact=impact)
-    first, *others = zip(before._trained.models, after._trained.models, strict=True)
+    first, *others = zip(before.fitted_.models, after.fitted_.models, strict=True)
     assert np.array_equal(first[0].theta, first[1].theta)
     assert not any(np.array_equal(a.theta, b.theta) for a, b in others)
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from elfair.fairness_test.sealed import run_in_turn, run_on_sealed
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
 from elfair import ELFClassifier, ELFRegressor, LoggedData, certify
 from elfair.data.split import SealedHalf, partition
 from elfair.estimators import training
-from elfair.fairness_test.sealed import run_in_turn, run_on_sealed
 from elfair.populations import Dosage, FosterCare
 
 POPULATION = FosterCare(alpha=0.9, clipped=True)
@@ -125,7 +125,7 @@ def test_the_test_by_hand(name, watched):
     assert (record.place, record.tested) == (place, min(first_failure + 1, 20))
     assert certificate.passed is model.solution_found_ is (first_failure > 0)
     assert certificate.constraints == outcomes[place - 1].results
-    (let_out,) = model._trained.models
+    (let_out,) = model.fitted_.models
     assert np.array_equal(let_out.theta, watched.thetas[place - 1])
     assert model.solution_found_ is (name != "no solution")
 

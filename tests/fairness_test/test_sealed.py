@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from elfair.fairness_test.sealed import learn_from, run_on_sealed
 
 import elfair
 from elfair import LoggedData, certify
 from elfair.bounds import get_bound
 from elfair.data.split import SealedHalf
-from elfair.fairness_test.sealed import learn_from, run_on_sealed
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.plan import Plan, read_constraints
 

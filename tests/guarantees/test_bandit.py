@@ -20,7 +20,7 @@ def trial(outreach, constraints, n, power, seed):
     clf = ELFClassifier(
         constraints, delta=DELTA, objective="E[profit]", power=power, random_state=seed
     ).fit(**outreach.sample(n, seed))
-    new, old = clf._trained.probabilities(outreach.X, None), outreach.behavior
+    new, old = clf.fitted_.probabilities(outreach.X, None), outreach.behavior
     groups = [outreach.race == r for r in "AB" if f"race == '{r}'" in "".join(constraints)]
     harms = any(
         outreach.value("health", new, group) < outreach.value("health", old, group)

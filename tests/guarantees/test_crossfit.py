@@ -34,7 +34,7 @@ def trial(alpha, n, seed):
         impact=draw.impact,
     )
     (result,) = clf.certificate_.constraints
-    truth = population.violations(lambda X: clf._trained.probabilities(np.asarray(X), None)[:, 1])
+    truth = population.violations(lambda X: clf.fitted_.probabilities(np.asarray(X), None)[:, 1])
     error = sqrt(2) * result.spread / sqrt(result.n)  # stretched: see elfair.fairness_test.sealed
     return (result.estimate - truth[1]) / error, result.passed, truth[1] > 0
 

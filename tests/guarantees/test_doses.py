@@ -58,7 +58,7 @@ def found(objective, n, seed, constraints=()):
     """The policy, its spread, and whether it was let out."""
     reg = ELFRegressor(constraints, delta=DELTA, objective=objective, random_state=seed)
     reg.fit(**sample(n, seed))
-    (model,) = reg._trained.models
+    (model,) = reg.fitted_.models
     means, spread = model.policy.moments(model.theta, np.vstack([np.zeros(2), np.eye(2)]))
     return np.array([means[0], *(means[1:] - means[0])]), spread, reg.solution_found_
 
@@ -141,7 +141,7 @@ def test_doses_as_far_out_as_they_may_be_still_pass(n):
             behavior_spread=population.spread,
             impact=draw.impact,
         )
-        (model,) = reg._trained.models
+        (model,) = reg.fitted_.models
         means, spread = model.policy.moments(model.theta, np.vstack([np.zeros(3), np.eye(3)]))
         policy = LinearPolicy(float(means[0]), means[1:] - means[0], spread)
         harmed = max(population.violation(policy, t) for t in (0, 1)) > 0
@@ -158,7 +158,7 @@ def test_failures_are_rare_where_candidates_lie_at_the_edge():
     for seed in range(draws):
         reg = ELFRegressor(HARMED, delta=DELTA, objective="E[impact | T == 0]", power=0.01)
         reg.fit(**sample(1_000, seed))
-        (model,) = reg._trained.models
+        (model,) = reg.fitted_.models
         means, spread = model.policy.moments(model.theta, np.vstack([np.zeros(2), np.eye(2)]))
         harmed = value(np.array([means[0], *(means[1:] - means[0])]), 1, spread) < before
         violated += harmed

@@ -16,12 +16,12 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from elfair.fairness_test.sealed import Trial, learn_from, run_in_turn, run_on_sealed
 
 from elfair import ELFClassifier, LoggedData
 from elfair.bounds import get_bound
 from elfair.data.split import SealedHalf
 from elfair.fairness_test.issue import declared_estimation
-from elfair.fairness_test.sealed import Trial, learn_from, run_in_turn, run_on_sealed
 from elfair.populations import FosterCare
 from elfair.search import Selection, targets
 from elfair.statistics import Baselines

@@ -10,12 +10,12 @@ from math import sqrt
 
 import numpy as np
 import pytest
+from elfair.fairness_test.sealed import learn_from, run_on_sealed
 
 from elfair import ELFRegressor
 from elfair.bounds import get_bound
 from elfair.data import ContinuousData
 from elfair.data.split import SealedHalf
-from elfair.fairness_test.sealed import learn_from, run_on_sealed
 from elfair.policies import GaussianPolicy
 from elfair.policies.gaussian import normal_density
 from elfair.populations import Dosage, LinearPolicy
@@ -62,7 +62,7 @@ def free_of(policy):
 
 
 def found_policy(reg):
-    (model,) = reg._trained.models
+    (model,) = reg.fitted_.models
     at = np.vstack([np.zeros(3), np.eye(3)])
     means, spread = model.policy.moments(model.theta, at)
     return LinearPolicy(float(means[0]), means[1:] - means[0], spread)

@@ -33,7 +33,7 @@ def trial(name, n, seed, power, split="random"):
     clf = ELFClassifier(
         CONSTRAINTS, delta=DELTA, scorer=SCORERS[name](seed), power=power, split=split, folds=2
     ).fit(**sample(n, seed))
-    lost, accuracy = truth(clf._trained.probabilities(TRUTH.features, None)[:, 1])
+    lost, accuracy = truth(clf.fitted_.probabilities(TRUTH.features, None)[:, 1])
     return clf.solution_found_, max(lost) > 0, accuracy
 
 

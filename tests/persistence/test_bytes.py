@@ -28,7 +28,7 @@ def fingerprints() -> list[str]:
     found = []
     for scorer in (None, weighted, RandomForestClassifier(4)):
         clf = ELFClassifier(scorer=scorer).fit(X, y)
-        found += [hashlib.sha256(to_bytes(clf)).hexdigest(), clf._trained.models[0].digest()]
+        found += [hashlib.sha256(to_bytes(clf)).hexdigest(), clf.fitted_.models[0].digest()]
     return found
 
 

@@ -126,7 +126,7 @@ def test_a_part_that_model_json_does_not_list_is_refused(made):
 
 def test_whoever_rewrites_a_model_gives_it_another_digest(made, rewritten):
     """A file can be made anew; it cannot be made anew with the digest that a certificate names."""
-    before = made("linear")._trained.models[0]
+    before = made("linear").fitted_.models[0]
     data = to_bytes(made("linear"))
     thetas = bytearray(members_of(data)["thetas.npy"])
     thetas[-1] ^= 0x40

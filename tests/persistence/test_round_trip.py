@@ -52,9 +52,9 @@ def test_the_same_decisions(kind, made, needs, people, tmp_path):
 
 
 def test_the_whole_line_up_is_kept(kind, made, needs, tmp_path):
-    before, path = made(kind)._trained, tmp_path / "model.elfair"
+    before, path = made(kind).fitted_, tmp_path / "model.elfair"
     made(kind).save(path)
-    after = elfair.load(path, **needs(kind))._trained
+    after = elfair.load(path, **needs(kind)).fitted_
     assert len(after.ladder) == len(before.ladder) > 0
     for one, other in zip(after.ladder, before.ladder, strict=True):
         assert one.theta.tobytes() == other.theta.tobytes()
@@ -70,9 +70,9 @@ def test_the_whole_line_up_is_kept(kind, made, needs, tmp_path):
 
 
 def test_the_kinds_are_what_they_are_meant_to_be(made):
-    assert len(made("line of models")._trained.ladder) == 20
+    assert len(made("line of models").fitted_.ladder) == 20
     assert made("line of models").certificate_.candidate.place > 1
-    assert len(made("crossfit")._trained.models) == 3
+    assert len(made("crossfit").fitted_.models) == 3
     assert not made("no solution").solution_found_
     assert made("mixed")._behavior_model is not None
     assert made("tuned").tuned_
@@ -87,7 +87,7 @@ def test_the_share_of_blind_decisions_is_kept(kind, share, made, needs, tmp_path
     path = tmp_path / "model.elfair"
     made(kind).save(path)
     after = elfair.load(path, **needs(kind))
-    assert after.exploration == after._trained.models[0].policy.exploration == share
+    assert after.exploration == after.fitted_.models[0].policy.exploration == share
 
 
 def test_saving_what_was_loaded_writes_the_same_bytes(kind, made, needs, tmp_path):

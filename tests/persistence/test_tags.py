@@ -38,7 +38,7 @@ def test_no_digest_holds_a_path_of_elfair(kind, made, hashed):
     digests.content_digest(estimator)
     written = b"".join(hashed)
     assert b"elfair" not in written
-    families = {model.policy.digest_tag for model in estimator._trained.models}
+    families = {model.policy.digest_tag for model in estimator.fitted_.models}
     for tag in (estimator.digest_tag, "trained", *families):
         assert b"record %d:%s" % (len(tag), tag.encode()) in written
 
@@ -46,7 +46,7 @@ def test_no_digest_holds_a_path_of_elfair(kind, made, hashed):
 def test_a_file_names_families_by_the_same_tags(kind, made):
     estimator = made(kind)
     document = json.loads(members_of(to_bytes(estimator))["model.json"])
-    families = {model.policy.digest_tag for model in estimator._trained.ladder}
+    families = {model.policy.digest_tag for model in estimator.fitted_.ladder}
     assert document["kind"] == estimator.digest_tag
     assert {policy["kind"] for policy in document["policies"]} == families
 
@@ -54,8 +54,8 @@ def test_a_file_names_families_by_the_same_tags(kind, made):
 def test_tags_are_no_paths_and_differ(made):
     kinds = ("linear", "pipeline", "torch", "regressor")
     estimators = [made(kind) for kind in kinds]
-    tags = {type(each._trained.ladder[0].policy).digest_tag for each in estimators}
-    tags |= {each.digest_tag for each in estimators} | {estimators[0]._trained.digest_tag}
+    tags = {type(each.fitted_.ladder[0].policy).digest_tag for each in estimators}
+    tags |= {each.digest_tag for each in estimators} | {estimators[0].fitted_.digest_tag}
     assert tags == {
         "softmax", "scored", "module", "gaussian", "classifier", "regressor", "trained"
     }  # fmt: skip

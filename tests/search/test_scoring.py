@@ -86,7 +86,7 @@ def test_the_scorer_is_never_fitted_to_a_held_out_row(split, search):
     assert not any(seen & held_out for seen in fitted)
     # The last one is let out, and knows all candidate rows.
     assert fitted[-1] == names(candidate)
-    assert clf._trained.models[0].policy.scorer.known_.keys() == names(candidate)
+    assert clf.fitted_.models[0].policy.scorer.known_.keys() == names(candidate)
     # The search asks about candidate rows; the test, once, about all held-out rows.
     assert [seen for what, seen in LOG if what == "predict" and seen & held_out] == [held_out]
     # And the object that was passed is as it was.
@@ -97,7 +97,7 @@ def test_each_fold_of_a_crossfit_has_a_scorer_of_its_own():
     given = rows()
     clf = ELFClassifier(GAIN, scorer=Memory(), split="crossfit", folds=3).fit(**given)
     divided = cross_partition(LoggedData(**given), folds=3, seed=0)
-    for model, (others, _) in zip(clf._trained.models, divided, strict=True):
+    for model, (others, _) in zip(clf.fitted_.models, divided, strict=True):
         assert model.policy.scorer.known_.keys() == names(others)
     assert len([what for what, _ in LOG if what == "fit"]) == 3 * (FOLDS + 1)
 
@@ -143,7 +143,7 @@ def test_a_fitted_scorer_is_used_as_it_is():
     LOG.clear()
     clf = ELFClassifier(GAIN, scorer=scorer).fit(**given)
     assert "fit" not in [what for what, _ in LOG]
-    assert clf._trained.models[0].policy.scorer is scorer
+    assert clf.fitted_.models[0].policy.scorer is scorer
     (assumed,) = (a for a in clf.certificate_.assumptions if a.code == "scorer_not_fitted")
     assert assumed.status == "assumed"
     assert assumed.statement == "The scorer was not fitted to the held-out rows."
@@ -169,7 +169,7 @@ def test_three_classes_and_text():
     given["decision"] = np.array(["no", "perhaps", "yes"])[given["decision"]]
     given["impact"] = (given["decision"] == "yes") + 0.1 * given["impact"]
     clf = ELFClassifier(GAIN, scorer=LogisticRegression()).fit(**given)
-    assert clf._trained.models[0].policy.n_parameters == 2 * (3 + 2 + 1)
+    assert clf.fitted_.models[0].policy.n_parameters == 2 * (3 + 2 + 1)
     assert clf.solution_found_
     assert clf.predict_proba(given["X"]).shape == (300, 3)
 
@@ -188,7 +188,7 @@ def test_a_rare_class_may_be_missing_from_a_fold():
 def test_without_constraints_all_rows_are_candidates():
     given = rows()
     clf = ELFClassifier(scorer=Memory()).fit(given["X"], given["y"])
-    assert clf._trained.models[0].policy.scorer.known_.keys() == frozenset(given["X"][:, 0])
+    assert clf.fitted_.models[0].policy.scorer.known_.keys() == frozenset(given["X"][:, 0])
     assert clf.certificate_.assumptions == ()
 
 
@@ -199,7 +199,7 @@ def test_scorers_can_be_tuned_on_rows_that_neither_they_nor_the_policy_saw():
     clf = ELFClassifier("accuracy >= 0.6", candidate_tuning=grid).fit(**given)
     assert clf.tuned_["scorer"] in grid["scorer"][1:]
     assert clf.solution_found_
-    assert clf._trained.models[0].policy.scorer.get_depth() > 1
+    assert clf.fitted_.models[0].policy.scorer.get_depth() > 1
 
 
 def test_what_was_found_survives_a_pickle():

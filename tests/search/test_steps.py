@@ -172,7 +172,7 @@ def test_a_network_where_a_linear_model_knows_nothing():
 def test_a_network_for_each_fold():
     given = xor(1_000)
     clf = ELFClassifier(CONSTRAINTS, scorer=network(), split="crossfit", folds=2).fit(**given)
-    assert len(clf._trained.models) == 2
+    assert len(clf.fitted_.models) == 2
     assert clf.solution_found_
     assert clf.score(given["X"], given["y"]) > 0.75
 

@@ -109,7 +109,7 @@ def another_place(certificate):
     place = of.place + 1
     models = []
     for m in certificate.trade_off.models:
-        fate = "passed" if m.place < place else "let out" if m.place == place else m.fate
+        fate = "passed" if m.place < place else "released" if m.place == place else m.fate
         models.append(replace(m, fate="failed" if m.place == place + 1 else fate))
     loss = models[place - 1].loss
     return replace(
@@ -366,8 +366,8 @@ def test_a_constraint_that_was_never_asked_for_is_not_missed(case):
 def test_another_model_in_the_place_of_the_tested_one_is_seen(case):
     certificate, data, model = case("three classes")
     other = type(model)(**model.get_params(deep=False))
-    line = model._trained.ladder
-    other._trained = replace(model._trained, ladder=(*line[1:], line[0]))
+    line = model.fitted_.ladder
+    other.fitted_ = replace(model.fitted_, ladder=(*line[1:], line[0]))
     failed = [c for c in verify(certificate, data=data, model=other).checks if c.status == "failed"]
     assert {"model", "line of models", "trade-off"} <= {c.name for c in failed}
 

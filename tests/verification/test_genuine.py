@@ -98,7 +98,7 @@ def test_fitting_again_is_skipped_in_other_versions(case):
 def test_a_model_found_otherwise_is_seen_by_fitting_again(case):
     certificate, data, model = case("dr")
     other = ELFClassifier(**{**model.get_params(deep=False), "power": 0.5})
-    other._trained = model._trained
+    other.fitted_ = model.fitted_
     (search,) = (
         c
         for c in verify(certificate, data=data, model=other, refit=True).checks

@@ -180,14 +180,14 @@ def test_a_changed_number_of_the_model_is_seen(original):
     data = read(text)
     for seed in SEEDS:
         rng = np.random.default_rng(2_000 + seed)
-        ladder = list(clf._trained.ladder)
+        ladder = list(clf.fitted_.ladder)
         place = int(rng.integers(len(ladder)))
         theta = ladder[place].theta.copy()
         k = int(rng.integers(theta.size))
         theta[k] = np.nextafter(theta[k], np.inf) if seed % 2 else theta[k] + rng.normal()
         ladder[place] = replace(ladder[place], theta=theta)
         other = ELFClassifier(**clf.get_params(deep=False))
-        other._trained = replace(clf._trained, ladder=tuple(ladder))
+        other.fitted_ = replace(clf.fitted_, ladder=tuple(ladder))
         found = failed(verify(certificate, data=data, model=other))
         what = f"seed {seed}: number {k} of model {place + 1}"
         assert "line of models" in found, what

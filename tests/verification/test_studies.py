@@ -138,7 +138,7 @@ def swapped(folder, change):
 
 
 def another_in_line(model):
-    trained = model._trained
+    trained = model.fitted_
     place, digest = next(
         (place, digest)
         for place, digest in enumerate(digests(trained.ladder))
@@ -146,7 +146,7 @@ def another_in_line(model):
     )
     certificate = trained.certificate
     named = replace(certificate, digests=replace(certificate.digests, model=digest))
-    model._trained = replace(trained, models=(trained.ladder[place],), certificate=named)
+    model.fitted_ = replace(trained, models=(trained.ladder[place],), certificate=named)
 
 
 def classes_the_other_way(model):
@@ -178,8 +178,8 @@ def test_a_rejected_model_that_says_that_it_passed_is_seen(tmp_path):
     fit_study(StudyFile.load(tmp_path / "study.toml")).write(tmp_path / "results")
     assert checked(tmp_path).passed
     model = load(tmp_path / "results" / "rejected.elfair")
-    model._trained = replace(
-        model._trained, certificate=replace(model._trained.certificate, passed=True)
+    model.fitted_ = replace(
+        model.fitted_, certificate=replace(model.fitted_.certificate, passed=True)
     )
     model.save(tmp_path / "results" / "rejected.elfair", encoding=model.encoding_)
     assert failed(checked(tmp_path)) == {"what decides"}

@@ -19,7 +19,7 @@ from elfair.certificate.pictures import (
     SeriesPicture,
     TradeOff,
 )
-from elfair.certificate.record import CandidateRecord, Certificate, Split
+from elfair.certificate.record import CandidateRecord, Certificate, SplitKind
 from elfair.certificate.results import (
     NOT_STATED,
     ClaimRecord,
@@ -66,7 +66,7 @@ __all__ = [
     "RangeRecord",
     "Roles",
     "SeriesPicture",
-    "Split",
+    "SplitKind",
     "Status",
     "TailRecord",
     "Terms",

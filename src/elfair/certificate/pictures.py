@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Fate = Literal["let out", "passed", "failed", "not tested"]
+Fate = Literal["released", "passed", "failed", "not tested"]
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class ModelPicture:
         Its place in line, from 1.
     loss : float
         What the search makes small.
-    fate : {"let out", "passed", "failed", "not tested"}
+    fate : {"released", "passed", "failed", "not tested"}
         What the test made of it.
     impacts : tuple of float
         The estimated mean of each series.

@@ -29,7 +29,7 @@ from elfair.certificate.statement import from_statement, to_statement
 from elfair.errors import InputError, did_you_mean
 from elfair.records.files import decoded, unreadable, write_whole
 
-Split = Literal["random", "stratified", "crossfit", "none"]
+SplitKind = Literal["random", "stratified", "crossfit", "none"]
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class Certificate:
     n: int
     n_candidate: int
     n_fairness: int
-    split: Split
+    split: SplitKind
     seed: int
     openings: int
     terms: Terms

@@ -1,15 +1,18 @@
-"""The split into a candidate half, free for any use, and a sealed half that is opened once."""
+"""The split into candidate rows, free for any use, and sealed rows that only the test opens."""
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from elfair.certificate import SplitKind
 from elfair.data.digests import mix, text_keys
 from elfair.data.table import LoggedData
 from elfair.errors import DataError
@@ -81,6 +84,102 @@ def looking_again() -> Iterator[None]:
         yield
     finally:
         _looks_again.reset(token)
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The rows on which a model may be found, and the sealed rows on which it is tested.
+
+    Parameters
+    ----------
+    candidate : LoggedData
+        Rows for the search, or for learning constants.
+    sealed : SealedHalf
+        Rows for the test.
+    """
+
+    candidate: LoggedData
+    sealed: SealedHalf
+
+
+@dataclass(frozen=True)
+class Split:
+    """A table of logged decisions, divided for search and test.
+
+    Parameters
+    ----------
+    kind : {"random", "stratified", "crossfit", "none"}
+        How it was divided.
+    share : float
+        The share of candidate rows; 1 where nothing is tested.
+    seed : int
+        What the division depends on.
+    everyone : LoggedData
+        All rows.
+    folds : tuple of Fold
+        One, or several under cross-fitting; none where nothing is tested.
+
+    Examples
+    --------
+    >>> data = LoggedData(np.arange(10.0)[:, None], [0, 1] * 5)
+    >>> split = Split.of(data, "random", share=0.6, seed=3)
+    >>> split.candidate.n, split.n_tested
+    (6, 4)
+    >>> Split.of(data, "crossfit", seed=3, folds=5).n_candidate
+    8
+    """
+
+    kind: SplitKind
+    share: float
+    seed: int
+    everyone: LoggedData
+    folds: tuple[Fold, ...]
+
+    @classmethod
+    def of(
+        cls,
+        data: LoggedData,
+        kind: SplitKind,
+        *,
+        share: float = 1.0,
+        seed: int = 0,
+        folds: int = 1,
+    ) -> Split:
+        """Divide rows; ``share`` is for one fold, ``folds`` for cross-fitting.
+
+        Of a split of kind "none", a share below 1 is set aside to learn constants from.
+        """
+        if not np.array_equal(data.position, np.arange(data.n)):  # part of a larger table
+            data = copy.copy(data)
+            data.position = np.arange(data.n)
+        if kind == "crossfit":
+            share, divided = 1 - 1 / folds, cross_partition(data, folds=folds, seed=seed)
+        elif kind != "none":
+            stratified = kind == "stratified"
+            divided = [partition(data, candidate_fraction=share, seed=seed, stratified=stratified)]
+        else:
+            divided = [set_aside(data, share, seed)] if share < 1 else []
+        return cls(kind, share, seed, data, tuple(Fold(*each) for each in divided))
+
+    @property
+    def candidate(self) -> LoggedData:
+        """All rows that some search may use; under cross-fitting, every row."""
+        return self.folds[0].candidate if len(self.folds) == 1 else self.everyone
+
+    @property
+    def n_candidate(self) -> int:
+        """How many rows a search has."""
+        return int(max((fold.candidate.n for fold in self.folds), default=self.everyone.n))
+
+    @property
+    def n_tested(self) -> int:
+        """How many rows are tested."""
+        return int(sum(fold.sealed.n for fold in self.folds))
+
+    @property
+    def openings(self) -> int:
+        """How often the sealed rows have been opened in this process."""
+        return self.folds[0].sealed.openings if self.folds else 0
 
 
 def partition(
@@ -198,6 +297,20 @@ def cross_partition(
         )
         for k in range(folds)
     ]
+
+
+def set_aside(data: LoggedData, share: float, seed: int) -> tuple[LoggedData, SealedHalf]:
+    """Set a share of rows aside to learn constants from, and seal the others in a seeded order.
+
+    Examples
+    --------
+    >>> aside, sealed = set_aside(LoggedData([[0.0]] * 10), 0.2, seed=0)
+    >>> aside.n, sealed.n
+    (2, 8)
+    """
+    order = np.argsort(row_keys(data, seed), kind="stable")
+    n_aside = round(share * data.n)
+    return data.take(order[:n_aside]), SealedHalf(data.take(order[n_aside:]))
 
 
 def row_keys(data: LoggedData, seed: int) -> NDArray[np.uint64]:

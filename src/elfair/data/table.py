@@ -146,6 +146,11 @@ class LoggedData:
             f"groups={list(self.sensitive)}, impacts={list(self.impacts)})"
         )
 
+    @property
+    def has_names(self) -> bool:
+        """Whether features came with names of their own."""
+        return self.feature_names != [f"x{j}" for j in range(len(self.feature_names))]
+
     # -- what conditions can speak of -----------------------------------------------------------
 
     @property

@@ -17,12 +17,12 @@ from elfair.certificate import Certificate, Provenance
 from elfair.data import LoggedData
 from elfair.data.columns import as_floats, check_length, check_order, one_column
 from elfair.errors import DataError, FeatureTypeError, InputError, NoSolutionFoundError
-from elfair.estimators.parameters import Owner, check_parameters
-from elfair.estimators.training import Fitting, MakeTask
+from elfair.estimators.fit import MakeTask, Request, fit_model
+from elfair.estimators.parameters import Owner
 from elfair.fairness_test.issue import warn_reader
 from elfair.persistence import save as save_file
 from elfair.policies.base import seeded
-from elfair.policies.models import Trained
+from elfair.policies.models import Fitted
 from elfair.report import Report
 from elfair.statistics.plan import Claim
 from elfair.types import Array, Floats
@@ -34,13 +34,15 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
 
     #: Whose parameters it has, in the table of parameters.
     _owner: ClassVar[Owner]
+    #: The table of logged decisions that it learns from.
+    _table: ClassVar[type[LoggedData]] = LoggedData
 
     @abstractmethod
-    def _train(self, X: Any, y: Any, logged: Mapping[str, Any]) -> tuple[LoggedData, Trained]:
-        """Read the rows, and search for a model."""
+    def _read(self, X: Any, y: Any, logged: Mapping[str, Any]) -> LoggedData:
+        """The rows, from the columns that ``fit`` was given."""
 
     @abstractmethod
-    def fitting(self, data: LoggedData) -> Fitting:
+    def request(self, data: LoggedData) -> Request:
         """What ``fit`` does with these rows; raise where it would refuse them.
 
         Parameters
@@ -52,10 +54,10 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> None:
         check_parameters(self._owner, self.get_params(deep=False))
 
-    def _fitting(
+    def _request(
         self, claims: tuple[Claim, ...], task: MakeTask, thresholds: tuple[float, ...] = ()
-    ) -> Fitting:
-        return Fitting(claims, self.get_params(deep=False), self._seed(), task, thresholds)
+    ) -> Request:
+        return Request(claims, self.get_params(deep=False), self._seed(), task, thresholds)
 
     def _require_label(self, y: Any, needed: bool) -> None:
         if needed and y is None:
@@ -65,11 +67,11 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
                 hint="pass the labels, or an objective that needs none, such as 'E[impact]'.",
             )
 
-    def _keep(self, trained: Trained, classes: Array, behavior_model: Any) -> None:
+    def _keep(self, fitted: Fitted, classes: Array, behavior_model: Any) -> None:
         """Keep what was learnt, by a fit or from a file."""
-        self._trained, self.tuned_ = trained, trained.tuned
-        self.solution_found_ = trained.certificate.passed
-        self.certificate_ = trained.certificate
+        self.fitted_, self.tuned_ = fitted, fitted.tuned
+        self.solution_found_ = fitted.certificate.passed
+        self.certificate_ = fitted.certificate
 
     def digest_content(self) -> Any:
         """What its predictions depend on: all that it learnt, but not its parameters, which matter
@@ -81,21 +83,55 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
     def _fit(self, X: Any, y: Any, logged: Mapping[str, Any]) -> Self:
         self._forget()  # also what came with a model that was loaded
         try:
-            if isinstance(X, LoggedData):
-                raise InputError(
-                    f"fit takes columns. Got a {type(X).__name__} as X.",
-                    hint="pass what it was made of: fit(X, y, decision=..., propensity=..., "
-                    "impact=..., sensitive_features=...). check and plan_rows take it as it is.",
-                )
-            check_order(X=X, y=y)
             self._check_parameters()
-            data, trained = self._train(X, y, logged)
-            self._keep(trained, data.classes, data.behavior_model)
+            data = self._table_of(X, y, logged)
+            fitted = fit_model(data, self.request(data))
+            self._keep(fitted, data.classes, data.behavior_model)
             warn_reader(self.certificate_, level=3)
         except BaseException:
             self._forget()  # a fit that failed midway leaves nothing that looks like a result
             raise
         return self
+
+    def _table_of(self, X: Any, y: Any, logged: Mapping[str, Any]) -> LoggedData:
+        """The table of logged decisions: as it was given, or made of columns."""
+        if not isinstance(X, LoggedData):
+            check_order(X=X, y=y)
+            return self._read(X, y, logged)
+        more = [name for name, value in {"y": y, **logged}.items() if value is not None]
+        if more:
+            raise InputError(
+                f"a {type(X).__name__} holds all columns. Got {', '.join(more)} beside it.",
+                hint="pass the table alone, or all columns.",
+            )
+        self.check_table(X)
+        self.n_features_in_ = X.features.shape[1]
+        if X.has_names:
+            self.feature_names_in_ = np.array(X.feature_names, dtype=object)
+        return X
+
+    def check_table(self, data: Any) -> None:
+        """Raise unless this is a table that ``fit`` would make of its columns.
+
+        Parameters
+        ----------
+        data : LoggedData
+            The table; for a regressor, a ContinuousData.
+        """
+        if type(data) is not self._table:
+            raise InputError(
+                f"data must be a {self._table.__name__}, for an {type(self).__name__}. Got "
+                f"{type(data).__name__} instead.",
+                hint=f"{self._table.__name__}(X, y, decision=..., propensity=..., impact=...) "
+                "makes one.",
+            )
+        for name in ("classes", "positive", "cost"):
+            wanted = getattr(self, name, None)
+            if wanted is not None and not np.array_equal(wanted, getattr(data, name)):
+                raise InputError(
+                    f"the estimator has {name}={wanted!r}, the data {getattr(data, name)!r}.",
+                    hint=f"pass {name}= to {self._table.__name__} as well.",
+                )
 
     def explain(self) -> str:
         """The result for people: what failed, by how much, about how many rows it would take."""
@@ -122,7 +158,7 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         certificate = self.certificate_.stating(
             chosen_by=chosen_by, why=why, provenance=provenance, earlier_tests=earlier_tests
         )
-        self._trained = replace(self._trained, certificate=certificate)
+        self.fitted_ = replace(self.fitted_, certificate=certificate)
         self.certificate_ = certificate
         return self
 
@@ -174,8 +210,9 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         return int(seeded(self.random_state).randint(2**31))
 
     def _forget(self) -> None:
-        learnt = ("_trained", "_behavior_model")
-        for name in [name for name in vars(self) if name.endswith("_") or name in learnt]:
+        for name in [
+            name for name in vars(self) if name.endswith("_") or name == "_behavior_model"
+        ]:
             delattr(self, name)
 
     def __sklearn_is_fitted__(self) -> bool:

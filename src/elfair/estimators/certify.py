@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from elfair.bounds import Bound, get_bound
 from elfair.certificate import Certificate
 from elfair.data import LoggedData
 from elfair.data.behavior import TOLERANCE
 from elfair.data.columns import as_floats, named_columns
-from elfair.data.digests import columns_digest
-from elfair.data.split import SealedHalf, row_keys
+from elfair.data.split import Split
 from elfair.errors import DataError, InputError
 from elfair.estimators.parameters import check_parameters
-from elfair.fairness_test.issue import (
-    ROUNDING,
-    Circumstances,
-    declared_estimation,
-    issue_certificate,
-    warn_reader,
-)
-from elfair.fairness_test.sealed import learn_from, run_on_sealed
+from elfair.fairness_test.issue import warn_reader
+from elfair.fairness_test.ladder import Ladder
+from elfair.fairness_test.test import FairnessTest
+from elfair.policies.models import Model
 from elfair.statistics import Baselines, Estimation, impact_of
 from elfair.statistics.beyond_the_mean import settle
+from elfair.statistics.declared import ROUNDING, declared_estimation
 from elfair.statistics.plan import Claim, Constraint, Plan, read_constraints
-from elfair.types import Floats
+from elfair.types import Booleans, Floats, Index
+
+NO_PARAMETERS: Floats = np.empty(0)
 
 
 def certify(
@@ -111,9 +109,15 @@ def certify(
             "there is nothing to certify: no constraint was given.",
             hint="pass constraint text, such as \"E[impact | race == 'A'] >= 0\".",
         )
-    free = free_probabilities(probabilities, data, classes)
+    model = GivenModel.read(probabilities, data, classes)
     estimation = declared_estimation(
-        data, bound, estimator, center, impact_range, propensity_floor, outcome_model
+        data,
+        bound=bound,
+        estimator=estimator,
+        center=center,
+        impact_range=impact_range,
+        propensity_floor=propensity_floor,
+        outcome_model=outcome_model,
     )
     learns = any(
         estimation.learns_from(impact)
@@ -121,93 +125,81 @@ def certify(
         for mean in claim.means
         if (impact := impact_of(mean, data)) is not None
     ) or any(claim.statistics for claim in claims)
-    certificate = certified(
-        free,
-        data,
-        claims,
-        get_bound(bound),
-        estimation,
-        share=nuisance_fraction if learns else 0.0,
-        seed=random_state,
-    )
+    split = Split.of(data, "none", share=nuisance_fraction if learns else 0.0, seed=random_state)
+    certificate = test_of_given(model, split, claims, get_bound(bound), estimation).run()
     warn_reader(certificate)
     return certificate
 
 
-def certified(
-    free: Floats,
-    data: LoggedData,
+def test_of_given(
+    model: GivenModel,
+    split: Split,
     claims: tuple[Claim, ...],
     bound: Bound,
     estimation: Estimation,
-    *,
-    share: float,
-    seed: int,
-    openings: int | None = None,
-) -> Certificate:
-    """The certificate of a model from elsewhere.
+) -> FairnessTest:
+    """The fairness test of a model from elsewhere.
 
     Parameters
     ----------
-    free : ndarray of shape (classes - 1, n)
-        Its probabilities of all classes but the first.
-    data : LoggedData
-        All rows.
+    model : GivenModel
+        Its probabilities.
+    split : Split
+        The rows, some of them set aside where something has to be learnt.
     claims : tuple of Claim
         What is tested.
     bound : Bound
         How it is bounded.
     estimation : Estimation
         How impacts are estimated.
-    share : float
-        The share of rows to be set aside; 0 where nothing has to be learnt.
-    seed : int
-        Seed of the order of rows.
-    openings : int, optional
-        What is written down as the number of openings; counted here unless given.
     """
-    aside, tested = set_aside(data, share, seed)
-    nuisance = data.take(aside)
-    # What rounding leaves of a decision that is never taken is no decision.
-    possible = np.append((free.sum(axis=0) < 1 - ROUNDING).any(), (free > 0).any(axis=1))
-    asked = Plan.make(claims, bound, Baselines(estimation, nuisance), data, possible)
-    plan = settle(asked, nuisance, free[:, aside], tested.size)
-    plan.compile(data)  # what cannot be tested is said before an opening is counted
-    sealed = SealedHalf(data.take(tested))
-    learnt = learn_from(plan, nuisance, free[:, aside]) if aside.size else None
-    outcome = run_on_sealed(plan, sealed, lambda _: free[:, tested], learnt)
-    digest = probabilities_digest(free)
-    return issue_certificate(
-        plan,
-        outcome,
-        Circumstances(
-            asked=asked,
-            everyone=data,
-            aside=nuisance,
-            share=share,
-            split="none",
-            seed=int(seed),
-            openings=sealed.openings if openings is None else openings,
-            model=digest,
-            lineup=[digest],
-        ),
-    )
+    data, aside = split.everyone, split.candidate
+    plan = Plan.make(claims, bound, Baselines(estimation, aside), data, model.possible)
+    ladder = Ladder(model, [NO_PARAMETERS], aside)
+    # Say what cannot be tested before an opening is counted.
+    settle(plan, aside, ladder.free(NO_PARAMETERS, aside), split.n_tested).compile(data)
+    return FairnessTest(split, (plan,), (ladder,))
 
 
-def set_aside(
-    data: LoggedData, share: float, seed: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows that are not tested, and those that are, in their seeded order.
+@dataclass(frozen=True)
+class GivenModel:
+    """A model from elsewhere, known only by its probabilities on the rows of one table.
 
-    Examples
-    --------
-    >>> aside, tested = set_aside(LoggedData([[0.0]] * 10), 0.2, seed=0)
-    >>> aside.size, tested.size
-    (2, 8)
+    Parameters
+    ----------
+    numbers : ndarray of shape (classes - 1, n)
+        Its probabilities of all classes but the first.
     """
-    order = np.argsort(row_keys(data, seed), kind="stable")
-    n_aside = round(share * data.n)
-    return order[:n_aside], order[n_aside:]
+
+    digest_tag: ClassVar[str] = "given probabilities"
+
+    numbers: Floats
+
+    @classmethod
+    def read(
+        cls, probabilities: Any, data: LoggedData, classes: Sequence[Any] | None = None
+    ) -> GivenModel:
+        """Check a model's probabilities; see `certify`."""
+        return cls(free_probabilities(probabilities, data, classes))
+
+    @property
+    def possible(self) -> Booleans:
+        """The decisions that it takes anywhere."""
+        # Rounding may leave something of a decision that is never taken.
+        first = (self.numbers.sum(axis=0) < 1 - ROUNDING).any()
+        return np.append(first, (self.numbers > 0).any(axis=1))
+
+    def logged(self, rows: LoggedData) -> Index:
+        """Which rows of the table they are."""
+        return rows.position
+
+    def free(self, theta: Floats, position: Index) -> Floats:
+        """Its probabilities on these rows; it has no parameters."""
+        return self.numbers[:, position]
+
+    def digest(self) -> str:
+        """The digest by which a certificate names it."""
+        return Model(self, NO_PARAMETERS).digest()
 
 
 def free_probabilities(
@@ -267,8 +259,3 @@ def free_probabilities(
             hint="give those decisions probability 0.",
         )
     return np.ascontiguousarray(table[:, 1:].T)
-
-
-def probabilities_digest(free: Floats) -> str:
-    """Of a model of which only its probabilities are known."""
-    return columns_digest([("probabilities", free)])

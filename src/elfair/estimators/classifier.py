@@ -16,10 +16,10 @@ from elfair.data.columns import check_length, one_column, positions
 from elfair.data.features import read_features
 from elfair.errors import DataError
 from elfair.estimators.base import ELFEstimator, weighted_average
-from elfair.estimators.training import Fitting, train
+from elfair.estimators.fit import Request
 from elfair.language import Expression
 from elfair.policies.base import Decisions, draw
-from elfair.policies.models import Trained
+from elfair.policies.models import Fitted
 from elfair.policies.softmax import EXPLORATION
 from elfair.search.families import ModuleFamily, ScoredFamily, is_module
 from elfair.search.goals import goal_of
@@ -235,8 +235,8 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array or data frame of shape (n, d)
-            Features.
+        X : array or data frame of shape (n, d), or LoggedData
+            Features; or the whole table of logged decisions, without anything beside it.
         y : array of shape (n,), optional
             Labels. Not needed where neither the objective nor a constraint speaks of them; the
             classes are then those of ``decision``.
@@ -259,17 +259,16 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         }
         return self._fit(X, y, logged)
 
-    def _train(self, X: Any, y: Any, logged: Mapping[str, Any]) -> tuple[LoggedData, Trained]:
+    def _read(self, X: Any, y: Any, logged: Mapping[str, Any]) -> LoggedData:
         self._require_label(y, goal_of(self.objective).needs_label)
         self._check_columns(X, reset=True)
         labels = None if y is None else _labels(y)
-        data = LoggedData(
+        return LoggedData(
             X, labels, classes=self.classes, positive=self.positive, cost=self.cost, **logged
         )
-        return data, train(data, self.fitting(data))
 
-    def fitting(self, data: LoggedData) -> Fitting:
-        """See `ELFEstimator.fitting`."""
+    def request(self, data: LoggedData) -> Request:
+        """See `ELFEstimator.request`."""
         self._check_parameters()
         claims, goal = read_constraints(self.constraints, self.delta, data), goal_of(self.objective)
         self._require_label(data.label, goal.needs_label)
@@ -286,10 +285,10 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
                 hint="a classifier has nothing to decide here.",
             )
         goal.check_decisions(data)
-        return self._fitting(claims, _task)
+        return self._request(claims, _task)
 
-    def _keep(self, trained: Trained, classes: Array, behavior_model: Any) -> None:
-        super()._keep(trained, classes, behavior_model)
+    def _keep(self, fitted: Fitted, classes: Array, behavior_model: Any) -> None:
+        super()._keep(fitted, classes, behavior_model)
         self._behavior_model, self.classes_ = behavior_model, classes
 
     def predict_proba(self, X: Any) -> Floats:
@@ -310,7 +309,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         behavior = None
         if self._behavior_model is not None:
             behavior = behavior_probabilities(self._behavior_model, X, self.classes_)
-        return self._trained.probabilities(features, behavior)
+        return self.fitted_.probabilities(features, behavior)
 
     def predict(self, X: Any, *, random_state: Any = None) -> Array:
         """Decisions drawn from the certified policy, with fresh entropy each time.

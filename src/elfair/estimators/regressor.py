@@ -15,11 +15,11 @@ from elfair.data.columns import as_floats, check_length, one_column
 from elfair.data.features import read_features
 from elfair.errors import BoundError, DataError
 from elfair.estimators.base import ELFEstimator, weighted_average
-from elfair.estimators.training import Fitting, train
+from elfair.estimators.fit import Request
 from elfair.language import Decision, Expression, SquaredError
 from elfair.policies.base import Decisions, seeded
 from elfair.policies.gaussian import normal_density
-from elfair.policies.models import Trained
+from elfair.policies.models import Fitted
 from elfair.search.regression import task_of
 from elfair.statistics import impact_of
 from elfair.statistics.decisions import thresholds_of
@@ -156,8 +156,8 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array or data frame of shape (n, d)
-            Features.
+        X : array or data frame of shape (n, d), or ContinuousData
+            Features; or the whole table of logged decisions, without anything beside it.
         y : array of shape (n,), optional
             Labels: what the best decision would have been. Not needed where neither the objective
             nor a constraint speaks of them.
@@ -185,14 +185,15 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         }
         return self._fit(X, y, logged)
 
-    def _train(self, X: Any, y: Any, logged: Mapping[str, Any]) -> tuple[LoggedData, Trained]:
+    _table = ContinuousData
+
+    def _read(self, X: Any, y: Any, logged: Mapping[str, Any]) -> LoggedData:
         self._require_label(y, task_of(self.objective, self.spread).needs_label)
         self._check_columns(X, reset=True)
-        data = ContinuousData(X, None if y is None else _measurements(y), **logged)
-        return data, train(data, self.fitting(data))
+        return ContinuousData(X, None if y is None else _measurements(y), **logged)
 
-    def fitting(self, data: LoggedData) -> Fitting:
-        """See `ELFEstimator.fitting`."""
+    def request(self, data: LoggedData) -> Request:
+        """See `ELFEstimator.request`."""
         self._check_parameters()
         task = task_of(self.objective, self.spread)
         self._require_label(data.label, task.needs_label)
@@ -201,11 +202,11 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         thresholds = thresholds_of([*means, *task.means])
         task.check(data)
         self._check_bound(claims, data)
-        return self._fitting(claims, lambda *_: task, thresholds)
+        return self._request(claims, lambda *_: task, thresholds)
 
-    def _keep(self, trained: Trained, classes: Array, behavior_model: Any) -> None:
-        super()._keep(trained, classes, behavior_model)
-        self.spread_ = max(model.policy.spread(model.theta) for model in trained.models)
+    def _keep(self, fitted: Fitted, classes: Array, behavior_model: Any) -> None:
+        super()._keep(fitted, classes, behavior_model)
+        self.spread_ = max(model.policy.spread(model.theta) for model in fitted.models)
 
     def _check_bound(self, claims: tuple[Claim, ...], data: LoggedData) -> None:
         """Refuse a bound that needs an end which no declaration can give."""
@@ -255,7 +256,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
             standard deviation).
         """
         means, spreads = self._components(X)
-        shares = np.array(self._trained.shares)
+        shares = np.array(self.fitted_.shares)
         mean = shares @ means
         square = shares @ ((means - mean) ** 2 + spreads[:, None] ** 2)
         return mean, np.sqrt(square)
@@ -294,7 +295,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
             ``spread_``.
         """
         means, spreads = self._components(X)
-        shares = np.array(self._trained.shares)
+        shares = np.array(self.fitted_.shares)
         rng = np.random.default_rng() if random_state is None else seeded(random_state)
         n = means.shape[1]
         picked = np.asarray(rng.choice(shares.size, size=n, p=shares))
@@ -332,7 +333,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         self._require_solution()
         features, _ = read_features(X)
         self._check_columns(X, reset=False)
-        moments = [model.policy.moments(model.theta, features) for model in self._trained.models]
+        moments = [model.policy.moments(model.theta, features) for model in self.fitted_.models]
         return np.array([mean for mean, _ in moments]), np.array([spread for _, spread in moments])
 
 

@@ -24,10 +24,39 @@ from elfair.types import Floats
 #: For each condition, the variance of weights that its rows do not show; none where they show it.
 Hidden = dict[str, float]
 
+#: By how much folds that learn from each other's rows stretch the width of a bound. Where g hardly
+#: depends on the policy, each fold's model points where the other folds were lucky, and the errors
+#: of the folds no longer average out: in the Gaussian limit the variance of the average is then up
+#: to twice that of independent rows (benchmarks/crossfit.py).
+SHARED_ROWS = sqrt(2)
 #: What a group has where no weights enter.
 NO_WEIGHTS = (None, None, None, None)
 #: The chance to pass that "about how many rows would be needed" is about.
 PLANNED_POWER = 0.95
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the test of one model saw.
+
+    Parameters
+    ----------
+    results : tuple of ConstraintResult
+        One for each claim, the worst first.
+    data : LoggedData
+        The rows that were tested.
+    free : ndarray of shape (channels, n)
+        The free numbers of the policy on these rows.
+    """
+
+    results: tuple[ConstraintResult, ...]
+    data: LoggedData
+    free: Floats
+
+    @property
+    def passed(self) -> bool:
+        """Whether every bound is at most 0: only then is the model released."""
+        return all(result.passed for result in self.results)
 
 
 def badness(result: ConstraintResult) -> float:
@@ -39,9 +68,8 @@ def badness(result: ConstraintResult) -> float:
 
 def evidence_of(
     compiled: CompiledClaim,
+    bound: Bounded,
     data: LoggedData,
-    free: Floats,
-    scales: Sequence[float | None],
     candidate_sizes: Sequence[int],
     n_all: int,
     stretch: float,
@@ -52,19 +80,19 @@ def evidence_of(
     ----------
     compiled : CompiledClaim
         The statement on the tested rows.
+    bound : Bounded
+        The bound on it.
     data : LoggedData
-        These rows.
-    free : ndarray of shape (channels, n)
-        The policy on them.
-    scales, candidate_sizes
-        What other rows say of the parts; see `elfair.fairness_test.sealed.Learnt`.
+        The tested rows.
+    candidate_sizes : sequence of int
+        How many candidate rows meet the condition of each part.
     n_all : int
         How many rows there are, those that are not tested included.
     stretch : float
         By how much the width of each bound is stretched.
     """
     claim = compiled.claim
-    tails, groups, unseen, upper = bounded(compiled, data, free, scales, stretch)
+    tails, groups, unseen, upper = bound
     estimate, spread = tails[0].estimate, tails[0].spread
     if compiled.formula is not None:
         estimate, slopes = compiled.formula.value([tail.estimate for tail in tails])
@@ -113,7 +141,21 @@ def bounded(
     scales: Sequence[float | None],
     stretch: float,
 ) -> Bounded:
-    """The upper bound on a claim; see `evidence_of`."""
+    """The upper bound on a claim.
+
+    Parameters
+    ----------
+    compiled : CompiledClaim
+        The claim on the tested rows.
+    data : LoggedData
+        These rows.
+    free : ndarray of shape (channels, n)
+        The policy on them.
+    scales : sequence of float or None
+        The spread of a row of each part, as other rows show it.
+    stretch : float
+        By how much the width of each bound is stretched.
+    """
     groups = _groups(compiled.parts, data, free)
     tails = _tested(compiled, data, free, scales, stretch, _hidden(compiled, data, groups))
     upper = tails[0].upper

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import version
 from platform import python_version
@@ -13,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from elfair._version import __version__
-from elfair.bounds import get_bound
 from elfair.certificate import (
     NOT_STATED,
     Assumption,
@@ -26,7 +24,7 @@ from elfair.certificate import (
     Provenance,
     RangeRecord,
     Roles,
-    Split,
+    SplitKind,
     Terms,
     TradeOff,
     Version,
@@ -37,91 +35,14 @@ from elfair.certificate.assumptions import BEHAVIOR_MODEL
 from elfair.data import LoggedData
 from elfair.data.columns import is_missing
 from elfair.data.digests import columns_digest
-from elfair.errors import CertificateWarning, DataError
+from elfair.data.split import Split
+from elfair.errors import CertificateWarning
 from elfair.fairness_test.assumptions import list_assumptions
+from elfair.fairness_test.evidence import Outcome
 from elfair.fairness_test.pictures import group_pictures
-from elfair.fairness_test.sealed import Outcome
 from elfair.language import columns_used
-from elfair.statistics import Estimation
+from elfair.statistics.declared import ROUNDING
 from elfair.statistics.plan import Plan
-
-#: A probability that is below a declared floor by this share is below it by rounding.
-ROUNDING = 1e-12
-
-
-@dataclass(frozen=True)
-class Circumstances:
-    """What a test was made with, beside the test itself.
-
-    Parameters
-    ----------
-    asked : Plan
-        What was asked for, before points and constants were chosen for the tested policy.
-    everyone : LoggedData
-        All rows.
-    aside : LoggedData
-        Those that were not tested (under cross-fitting, all: each is searched on, too).
-    share : float
-        The share of rows that was set aside.
-    split, seed, openings, candidate, trade_off
-        See `Certificate`.
-    folds : int
-        How many folds were tested, each with its own model.
-    model : str
-        The digest of the model that was tested.
-    lineup : sequence of str
-        The digests of all models in line.
-    n_aside : int, optional
-        How many rows each search had, where it is not all that were set aside.
-    """
-
-    asked: Plan
-    everyone: LoggedData
-    aside: LoggedData
-    share: float
-    split: Split
-    seed: int
-    openings: int
-    model: str
-    lineup: Sequence[str]
-    candidate: CandidateRecord | None = None
-    trade_off: TradeOff | None = None
-    folds: int = 1
-    n_aside: int | None = None
-
-    def terms(self) -> Terms:
-        """What was to be tested."""
-        estimation, everyone = self.asked.baselines.estimation, self.everyone
-        weight = estimation.largest_weight
-        model = estimation.outcome_model
-        return Terms(
-            claims=tuple(
-                ClaimRecord(
-                    claim.conjunct.parent, claim.conjunct.text, claim.delta, NOT_STATED, NOT_STATED
-                )
-                for claim in self.asked.claims
-            ),
-            center=estimation.center,
-            impact_ranges=tuple(
-                RangeRecord(name, low, high) for name, (low, high) in estimation.ranges.items()
-            ),
-            propensity_floor=1 / weight if np.isfinite(weight) else None,
-            outcome_model=_outcome_model(model) if estimation.estimator == "dr" else "",
-            candidate_share=self.share,
-            folds=self.folds,
-            thresholds=everyone.thresholds,
-        )
-
-    def digests(self, tested: LoggedData) -> Digests:
-        """Of the rows, those that were tested among them, and of the models."""
-        return Digests(
-            data=self.everyone.fingerprint(),
-            candidate=self.aside.fingerprint(),
-            fairness=tested.fingerprint(),
-            split=columns_digest([("position", tested.position)]),
-            model=self.model,
-            lineup=lineup_digest(self.lineup),
-        )
 
 
 def lineup_digest(digests: Sequence[str]) -> str:
@@ -130,7 +51,17 @@ def lineup_digest(digests: Sequence[str]) -> str:
 
 
 def issue_certificate(
-    plan: Plan, outcome: Outcome, of: Circumstances, declared: tuple[Assumption, ...] = ()
+    plan: Plan,
+    outcome: Outcome,
+    split: Split,
+    *,
+    asked: Plan,
+    openings: int,
+    model: str,
+    ladder: Sequence[str],
+    candidate: CandidateRecord | None,
+    trade_off: TradeOff | None,
+    declared: tuple[Assumption, ...],
 ) -> Certificate:
     """Write down the result of a test.
 
@@ -140,41 +71,48 @@ def issue_certificate(
         What was tested.
     outcome : Outcome
         What was seen.
-    of : Circumstances
-        What it was tested with.
+    split : Split
+        The rows, divided.
+    asked : Plan
+        What was asked for, before points and constants were chosen for the tested model.
+    openings, candidate, trade_off
+        See `Certificate`.
+    model : str
+        The digest of the tested model.
+    ladder : sequence of str
+        The digests of all models on the ladder.
     declared : tuple of Assumption
-        What the model's maker answers for, beside what every test rests on.
+        What the maker of the models answers for, beside what every test rests on.
     """
-    data, results, split = outcome.data, outcome.results, of.split
+    data, results, everyone = outcome.data, outcome.results, split.everyone
     groups = [group for result in results for group in result.groups]
-    assumptions = list_assumptions(plan, groups, data, split=split, openings=of.openings)
+    assumptions = list_assumptions(plan, groups, data, split=split.kind, openings=openings)
     if plan.claims:
         assumptions += declared
     kind = plan.bound.kind if plan.claims else None
-    joint = joint_delta([result.delta for result in results], split)
+    joint = joint_delta([result.delta for result in results], split.kind)
     notes = [warning for result in results for warning in result.warnings]
     notes += _left_out(plan, data)
     if outcome.passed and is_behavior_model(results):
         notes.append(BEHAVIOR_MODEL)
     notes += [violation(each) for each in assumptions if each.status == "violated"]
-    everyone = of.everyone
     return Certificate(
         passed=outcome.passed,
         constraints=results,
         joint_delta=joint,
-        joint_statement=joint_statement(kind, joint, split, of.candidate),
+        joint_statement=joint_statement(kind, joint, split.kind, candidate),
         assumptions=assumptions,
         warnings=tuple(dict.fromkeys(notes)),
         estimator=plan.baselines.estimation.estimator,
         bound=plan.bound.name,
         classes=tuple(str(name) for name in data.classes),
         n=everyone.n,
-        n_candidate=of.aside.n if of.n_aside is None else of.n_aside,
+        n_candidate=split.n_candidate,
         n_fairness=data.n,
-        split=split,
-        seed=of.seed,
-        openings=of.openings,
-        terms=of.terms(),
+        split=split.kind,
+        seed=split.seed,
+        openings=openings,
+        terms=_terms(asked, split),
         roles=Roles(
             tuple(everyone.feature_names),
             tuple(everyone.sensitive),
@@ -183,16 +121,44 @@ def issue_certificate(
             propensities=everyone.propensity is not None,
             row_id=everyone.row_id is not None,
         ),
-        digests=of.digests(data),
-        candidate=of.candidate,
+        digests=Digests(
+            data=everyone.fingerprint(),
+            candidate=split.candidate.fingerprint(),
+            fairness=data.fingerprint(),
+            split=columns_digest([("position", data.position)]),
+            model=model,
+            lineup=lineup_digest(ladder),
+        ),
+        candidate=candidate,
         groups=group_pictures(plan, data, outcome.free),
-        trade_off=of.trade_off,
+        trade_off=trade_off,
         provenance=Provenance(rows_read=everyone.n),
         versions=this_version(),
     )
 
 
-def joint_delta(deltas: Sequence[float], split: Split) -> float:
+def _terms(asked: Plan, split: Split) -> Terms:
+    """What was to be tested."""
+    estimation = asked.baselines.estimation
+    weight = estimation.largest_weight
+    claims = [(claim.conjunct.parent, claim.conjunct.text, claim.delta) for claim in asked.claims]
+    return Terms(
+        claims=tuple(ClaimRecord(*claim, NOT_STATED, NOT_STATED) for claim in claims),
+        center=estimation.center,
+        impact_ranges=tuple(
+            RangeRecord(name, low, high) for name, (low, high) in estimation.ranges.items()
+        ),
+        propensity_floor=1 / weight if np.isfinite(weight) else None,
+        outcome_model=(
+            _outcome_model(estimation.outcome_model) if estimation.estimator == "dr" else ""
+        ),
+        candidate_share=split.share,
+        folds=max(1, len(split.folds)),
+        thresholds=getattr(split.everyone, "thresholds", ()),
+    )
+
+
+def joint_delta(deltas: Sequence[float], split: SplitKind) -> float:
     """The probability of a mistake about any of some statements; see `joint_statement`.
 
     Examples
@@ -258,7 +224,7 @@ def warn_reader(certificate: Certificate, *, level: int = 2) -> None:
 
 
 def joint_statement(
-    kind: Kind | None, delta: float, split: Split, candidate: CandidateRecord | None
+    kind: Kind | None, delta: float, split: SplitKind, candidate: CandidateRecord | None
 ) -> str:
     """What is promised with a bound of some kind; without one, nothing is.
 
@@ -286,65 +252,3 @@ def joint_statement(
     elif kind == "asymptotic":
         promise += " It holds in the limit of many rows (asymptotic bound)."
     return promise
-
-
-def declared_estimation(
-    data: LoggedData,
-    bound: str,
-    estimator: Any,
-    center: Any,
-    impact_range: tuple[float, float] | Mapping[str, tuple[float, float]] | None,
-    propensity_floor: float | None,
-    outcome_model: Any,
-) -> Estimation:
-    """What was declared about impacts and propensities, held against the data."""
-    return Estimation(
-        estimator,
-        center,
-        _ranges(data, impact_range),
-        _largest_weight(data, propensity_floor),
-        outcome_model,
-        get_bound(bound).kind == "finite-sample",
-    )
-
-
-def _ranges(
-    data: LoggedData,
-    declared: tuple[float, float] | Mapping[str, tuple[float, float]] | None,
-) -> dict[str, tuple[float, float]]:
-    if declared is None:
-        return {}
-    if not isinstance(declared, Mapping):
-        declared = dict.fromkeys(data.impacts, declared)
-    ranges = {}
-    for name, ends in declared.items():
-        low, high = (float(end) for end in ends)
-        values = data.impact(data.impact_key(name))
-        seen = values[~np.isnan(values)]  # before the test, held-out impacts are hidden
-        outside = ~((seen >= low) & (seen <= high))
-        if outside.any():
-            rows = "rows" if seen.size == data.n else "candidate rows"
-            raise DataError(
-                f"impact '{name}' leaves its declared range [{low:g}, {high:g}] in "
-                f"{outside.sum()} of {seen.size} {rows} (it goes from {seen.min():g} to "
-                f"{seen.max():g}).",
-                hint="the declaration is wrong: widen the range to what is possible.",
-            )
-        ranges[data.impact_key(name)] = (low, high)
-    return ranges
-
-
-def _largest_weight(data: LoggedData, floor: float | None) -> float:
-    if floor is None:
-        return np.inf
-    known = [p for p in (data.propensity, data.behavior) if p is not None]
-    for probabilities in known:
-        # 1 - 0.9 is below 0.1 by rounding alone.
-        under = ~(probabilities >= floor * (1 - ROUNDING)) & (probabilities > 0)
-        if under.any():
-            raise DataError(
-                f"propensity_floor is {floor:g}, but {under.sum()} behaviour probabilities are "
-                f"below it; the smallest is {probabilities[under].min():g}.",
-                hint="the declaration is wrong: declare the smallest probability that can occur.",
-            )
-    return 1 / floor

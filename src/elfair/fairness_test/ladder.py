@@ -1,38 +1,120 @@
-"""Models in line: tested in turn, and pictured side by side."""
+"""The ladder: models ordered from most to least cautious, to be tested in turn.
+
+The order is fixed before the held-out rows are opened, so ``delta`` needs no correction
+(fixed-sequence testing; Angelopoulos, Bates, Candes, Jordan and Lei 2021 use it to tune a
+predictor): a model that violates a constraint is released only if the *first* such model on the
+ladder passes its test, and that test errs with probability delta.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from elfair.certificate import Fate, ModelPicture, TradeOff
 from elfair.data import LoggedData
 from elfair.data.split import SealedHalf
+from elfair.fairness_test.diagnostics import FEW_ROWS
 from elfair.fairness_test.pictures import impact_series
-from elfair.fairness_test.sealed import Trial, Turns, learn_from
+from elfair.policies.models import Model, digests
 from elfair.statistics.beyond_the_mean import settle
-from elfair.statistics.plan import Plan
+from elfair.statistics.plan import CompiledClaim, Plan
 from elfair.types import Floats
 
 
 @dataclass(frozen=True)
-class Line:
+class Learnt:
+    """What rows outside the test say about it.
+
+    Parameters
+    ----------
+    n : int
+        How many such rows there are.
+    scales : list of lists of float or None
+        For each claim and each part of its tails, the spread of a row.
+    sizes : list of lists of int
+        For each claim and each part of its tails, how many rows meet the condition.
+    """
+
+    n: int
+    scales: list[list[float | None]]
+    sizes: list[list[int]]
+
+    @classmethod
+    def nothing(cls, claims: Sequence[CompiledClaim]) -> Learnt:
+        """What is known without such rows."""
+        return cls(
+            0,
+            [[None] * len(claim.parts) for claim in claims],
+            [[FEW_ROWS] * len(claim.parts) for claim in claims],
+        )
+
+
+def learn_from(plan: Plan, rows: LoggedData, free: Floats) -> Learnt | None:
+    """Look at rows outside the test, under the policy that will be tested."""
+    if not rows.n:
+        return None
+    claims = plan.compile(rows)
+    return Learnt(
+        rows.n,
+        [[float(p.rows.values(free).std(ddof=1)) or None for p in claim.parts] for claim in claims],
+        [[p.rows.index.size for p in claim.parts] for claim in claims],
+    )
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One model's test on one fold, fixed before the fold is opened.
+
+    Parameters
+    ----------
+    plan : Plan
+        What is tested.
+    sealed : SealedHalf
+        The held-out rows.
+    policy : callable
+        The free numbers of a policy that held-out rows had no part in, of shape (channels, n).
+    learnt : Learnt, optional
+        What other rows say.
+    """
+
+    plan: Plan
+    sealed: SealedHalf
+    policy: Callable[[LoggedData], Floats]
+    learnt: Learnt | None = None
+
+
+@dataclass(frozen=True)
+class Ladder:
     """Models of one family, in the order in which they are tested.
 
     Parameters
     ----------
     policy : Policy
-        Their family. (Typed Any: whoever asked for a family knows what its policies can do.)
+        Their family. (Typed Any: the caller who asked for a family knows what its policies can do.)
     thetas : sequence of ndarray
         Their parameters.
+    candidate : LoggedData
+        The candidate rows, as the family sees them.
     """
 
     policy: Any
     thetas: Sequence[Floats]
+    candidate: LoggedData
     _shown: WeakKeyDictionary[LoggedData, Any] = field(default_factory=WeakKeyDictionary)
+
+    @cached_property
+    def models(self) -> tuple[Model, ...]:
+        """The models."""
+        return tuple(Model(self.policy, theta) for theta in self.thetas)
+
+    @cached_property
+    def digests(self) -> tuple[str, ...]:
+        """The digest of each model."""
+        return digests(self.models)
 
     def free(self, theta: Floats, rows: LoggedData) -> Floats:
         """The free numbers of one of them on some rows, of shape (channels, n)."""
@@ -41,50 +123,47 @@ class Line:
         numbers: Floats = self.policy.free(theta, self._shown[rows])
         return numbers
 
-    def trials(self, plan: Plan, candidate: LoggedData, sealed: SealedHalf) -> Iterator[Trial]:
-        """The test of each, with what candidate rows say of it.
+    def rungs(self, plan: Plan, sealed: SealedHalf) -> Iterator[Rung]:
+        """The test of each model, with what candidate rows say about it.
 
         Parameters
         ----------
         plan : Plan
             What was asked for.
-        candidate : LoggedData
-            The rows that are not tested.
         sealed : SealedHalf
-            Those that are.
+            The held-out rows.
         """
         fixed = plan.is_settled and plan.bound.kind == "asymptotic"
         for place, theta in enumerate(self.thetas):
-            if place == 0 or not fixed:  # else nothing is learnt from a model
-                numbers = self.free(theta, candidate)
-                settled = settle(plan, candidate, numbers, sealed.n)
-                learnt = learn_from(settled, candidate, numbers)
-            yield Trial(settled, sealed, partial(self.free, theta), learnt)
+            if place == 0 or not fixed:  # else there is nothing to learn from another model
+                numbers = self.free(theta, self.candidate)
+                settled = settle(plan, self.candidate, numbers, sealed.n)
+                learnt = learn_from(settled, self.candidate, numbers)
+            yield Rung(settled, sealed, partial(self.free, theta), learnt)
 
-    def trade_off(self, turns: Turns, candidate: LoggedData, losses: Sequence[float]) -> TradeOff:
+    def trade_off(self, plan: Plan, fates: Sequence[Fate], losses: Sequence[float]) -> TradeOff:
         """The objective beside the impact, of each model, on candidate rows.
 
         Parameters
         ----------
-        turns : Turns
-            What the test made of them.
-        candidate : LoggedData
-            The rows.
+        plan : Plan
+            What the released model was tested for.
+        fates : sequence of Fate
+            What the test made of each model.
         losses : sequence of float
-            What the search makes small, of each model.
+            What the search minimises, of each model.
         """
-        series, rows = impact_series(turns.plan, candidate)
+        series, rows = impact_series(plan, self.candidate)
         models = []
-        for place, (theta, loss) in enumerate(zip(self.thetas, losses, strict=True), start=1):
-            fate = fate_of(place, turns.tested, turns.place, passed=turns.outcome.passed)
-            numbers = self.free(theta, candidate)
+        for place, (theta, fate, loss) in enumerate(zip(self.thetas, fates, losses, strict=True)):
+            numbers = self.free(theta, self.candidate)
             impacts = tuple(float(each.values(numbers).mean()) for each in rows)
-            models.append(ModelPicture(place, loss, fate, impacts))
+            models.append(ModelPicture(place + 1, loss, fate, impacts))
         return TradeOff(tuple(series), tuple(models))
 
 
 def fate_of(place: int, tested: int, last: int, *, passed: bool) -> Fate:
-    """What the test made of the model at a place in line.
+    """What the test made of the model at a place on the ladder.
 
     Parameters
     ----------
@@ -100,10 +179,10 @@ def fate_of(place: int, tested: int, last: int, *, passed: bool) -> Fate:
     Examples
     --------
     >>> [fate_of(place, 3, 2, passed=True) for place in (1, 2, 3, 4)]
-    ['passed', 'let out', 'failed', 'not tested']
+    ['passed', 'released', 'failed', 'not tested']
     """
     if place > tested:
         return "not tested"
     if place == last and passed:
-        return "let out"
+        return "released"
     return "passed" if place < last else "failed"

@@ -43,7 +43,7 @@ from elfair.persistence.policies import (
     read_policy,
     write_policy,
 )
-from elfair.policies.models import Model, Trained, digests, mixture_digest
+from elfair.policies.models import Fitted, Model, digests, mixture_digest
 from elfair.records.files import unreadable, write_whole
 from elfair.types import Array
 
@@ -104,10 +104,10 @@ def to_bytes(estimator: Any, encoding: Mapping[str, Any] | None = None) -> bytes
             hint="anything that your own class adds would be lost.",
         )
     check_is_fitted(estimator)
-    trained: Trained = estimator._trained
-    members: Members = {"certificate.json": trained.certificate.to_json().encode()}
-    members["thetas.npy"] = to_npy(np.array([model.theta for model in trained.ladder]))
-    policies = {id(model.policy): model.policy for model in trained.ladder}
+    fitted: Fitted = estimator.fitted_
+    members: Members = {"certificate.json": fitted.certificate.to_json().encode()}
+    members["thetas.npy"] = to_npy(np.array([model.theta for model in fitted.ladder]))
+    policies = {id(model.policy): model.policy for model in fitted.ladder}
     records = []
     for place, policy in enumerate(policies.values()):
         record, parts = write_policy(policy, f"policies/{place}")
@@ -116,7 +116,7 @@ def to_bytes(estimator: Any, encoding: Mapping[str, Any] | None = None) -> bytes
     behavior, parts = _behavior_record(getattr(estimator, "_behavior_model", None))
     members.update(parts)
     names = getattr(estimator, "feature_names_in_", None)
-    keys, rungs = list(policies), [id(model) for model in trained.ladder]
+    keys, rungs = list(policies), [id(model) for model in fitted.ladder]
     document = ModelDocument(
         format=FORMAT,
         kind=kind,
@@ -127,11 +127,11 @@ def to_bytes(estimator: Any, encoding: Mapping[str, Any] | None = None) -> bytes
         feature_names=None if names is None else tuple(str(name) for name in names),
         classes=encode(getattr(estimator, "classes_", None), strict=True),
         policies=tuple(records),
-        ladder=tuple(keys.index(id(model.policy)) for model in trained.ladder),
-        digests=digests(trained.ladder),
-        released=tuple(rungs.index(id(model)) + 1 for model in trained.models),
-        shares=tuple(map(float, trained.shares)),
-        tuned=encode(trained.tuned),
+        ladder=tuple(keys.index(id(model.policy)) for model in fitted.ladder),
+        digests=digests(fitted.ladder),
+        released=tuple(rungs.index(id(model)) + 1 for model in fitted.models),
+        shares=tuple(map(float, fitted.shares)),
+        tuned=encode(fitted.tuned),
         behavior=behavior,
         encoding=_json(getattr(estimator, "encoding_", None) if encoding is None else encoding),
         members=_manifest(members),
@@ -206,8 +206,8 @@ def from_bytes(
     _check_manifest(members, document.members)
     estimator = _estimator(document, kinds)
     reading = Reading(document.n_features, _classes(document), trusted, module)
-    trained = _trained(document, members, reading)
-    estimator._keep(trained, reading.classes, _behavior(document, members, reading, kinds, rounds))
+    fitted = _fitted(document, members, reading)
+    estimator._keep(fitted, reading.classes, _behavior(document, members, reading, kinds, rounds))
     estimator.n_features_in_ = document.n_features
     if document.feature_names is not None:
         estimator.feature_names_in_ = np.array(document.feature_names, dtype=object)
@@ -248,7 +248,7 @@ def _classes(document: ModelDocument) -> Array:
     return np.asarray(classes)
 
 
-def _trained(document: ModelDocument, members: Mapping[str, bytes], reading: Reading) -> Trained:
+def _fitted(document: ModelDocument, members: Mapping[str, bytes], reading: Reading) -> Fitted:
     rungs, shares, tuned = len(document.ladder), document.shares, decode(document.tuned)
     fits = set(document.ladder) == set(range(len(document.policies)))
     fits &= set(document.released) <= set(range(1, rungs + 1))
@@ -274,7 +274,7 @@ def _trained(document: ModelDocument, members: Mapping[str, bytes], reading: Rea
     known = [document.digests[place - 1] for place in document.released]
     if certificate.digests.model != mixture_digest(known):
         raise damaged(f"its certificate is about another model, {certificate.digests.model}.")
-    return Trained(released, shares, ladder, certificate, tuned)
+    return Fitted(released, shares, ladder, certificate, tuned)
 
 
 def _text(data: bytes) -> str:

@@ -21,8 +21,8 @@ from elfair.data import ContinuousData, LoggedData
 from elfair.data.split import split_rows
 from elfair.errors import InputError
 from elfair.estimators.classifier import ELFClassifier
+from elfair.estimators.fit import Request
 from elfair.estimators.regressor import ELFRegressor
-from elfair.estimators.training import Fitting
 from elfair.fairness_test.evidence import NO_WEIGHTS, weights_of
 from elfair.language import Condition, holds, uses_label, who
 from elfair.planning.check_report import DecisionShare, GroupCheck, Overlap, WeightForecast
@@ -104,15 +104,20 @@ class Halves:
     candidate: LoggedData
 
     @classmethod
-    def of(cls, data: LoggedData, fitting: Fitting) -> Halves:
+    def of(cls, data: LoggedData, request: Request) -> Halves:
         """The halves that ``fit`` will make; where nothing is tested, all rows are candidates, and
         where rows are tested by turns, none is.
         """
         seen = np.zeros(data.n, dtype=np.bool_)
-        if not fitting.claims:
+        if not request.claims:
             seen[:] = True
-        elif not fitting.crossfit:
-            candidates, _ = split_rows(data, **fitting.split)
+        elif not request.crossfit:
+            candidates, _ = split_rows(
+                data,
+                candidate_fraction=request.parameters["candidate_fraction"],
+                seed=request.seed,
+                stratified=request.parameters["split"] == "stratified",
+            )
             seen[candidates] = True
         return cls(_veiled(data, seen), data.take(np.flatnonzero(seen)))
 
@@ -135,9 +140,9 @@ class Halves:
             return Size(0, None, False)
         return Size(candidate, round(candidate * self.n_held_out / self.candidate.n), True)
 
-    def prepare(self, rows: LoggedData, fitting: Fitting) -> tuple[Selection, Plan]:
+    def prepare(self, rows: LoggedData, request: Request) -> tuple[Selection, Plan]:
         """The search on some candidate rows, and its plan, as ``fit`` would make them."""
-        selection, plan = fitting.selection(), fitting.plan(rows, self.everyone)
+        selection, plan = request.selection(), request.plan(rows, self.everyone)
         if selection.method == "cmaes":  # finds the same policies, and takes its time
             selection = replace(selection, method="gradient")
         # The paper's tau is an average over all rows; here it is one over candidate rows.

@@ -14,7 +14,7 @@ from elfair.certificate import Assumption
 from elfair.data import LoggedData
 from elfair.errors import ConstraintError, DataError, ElfairError
 from elfair.estimators.base import ELFEstimator
-from elfair.estimators.training import Fitting
+from elfair.estimators.fit import Request
 from elfair.fairness_test.assumptions import list_assumptions
 from elfair.language import Condition
 from elfair.planning import findings
@@ -70,16 +70,16 @@ def check(
     require_foreseeable(estimator, data)
     refused: list[Finding] = []
     try:
-        fitting = estimator.fitting(data)
+        request = estimator.request(data)
     except ConstraintError:
         raise  # what was asked for makes no sense, whatever the data are
     except DataError as error:
         refused = [findings.refusal(error)]
         claims = read_constraints(estimator.constraints, estimator.delta, data)
         parameters, seed = estimator.get_params(deep=False), int(estimator.random_state)
-        fitting = Fitting(claims, parameters, seed, _no_search)
-    data = data.with_thresholds(fitting.thresholds)
-    return _Check(fitting, Halves.of(data, fitting), left_out).report(refused)
+        request = Request(claims, parameters, seed, _no_search)
+    data = data.with_thresholds(request.thresholds)
+    return _Check(request, Halves.of(data, request), left_out).report(refused)
 
 
 def _no_search(*_: object) -> NoReturn:
@@ -101,7 +101,7 @@ class _Prepared:
 class _Check:
     """One check."""
 
-    fitting: Fitting
+    request: Request
     halves: Halves
     left_out: LoggedData | None
 
@@ -112,7 +112,7 @@ class _Check:
         groups = [describe(given, halves, self.left_out, []) for given in conditions]
         found = [*refused]
         if self.claims:
-            found += findings.of_sizes(conditions, groups, halves.everyone, self.fitting.crossfit)
+            found += findings.of_sizes(conditions, groups, halves.everyone, self.request.crossfit)
         if not any(finding.severity == "error" for finding in found):
             try:
                 prepared = self._prepared()
@@ -140,8 +140,8 @@ class _Check:
             n_candidate=halves.candidate.n,
             n_held_out=halves.n_held_out,
             n_left_out=0 if self.left_out is None else self.left_out.n,
-            split=self.fitting.parameters["split"] if self.claims else "none",
-            seed=self.fitting.seed,
+            split=self.request.parameters["split"] if self.claims else "none",
+            seed=self.request.seed,
             groups=tuple(groups),
             statements=statements,
             chance=prod(together) if together and len(together) == len(statements) else None,
@@ -152,7 +152,7 @@ class _Check:
     @property
     def claims(self) -> tuple[Claim, ...]:
         """What must hold."""
-        return self.fitting.claims
+        return self.request.claims
 
     @property
     def _impact_conditions(self) -> list[Condition | None]:
@@ -167,13 +167,13 @@ class _Check:
         halves = self.halves
         if not halves.candidate.n or not self.claims:
             return None
-        selection, plan = halves.prepare(halves.candidate, self.fitting)
+        selection, plan = halves.prepare(halves.candidate, self.request)
         if isinstance(getattr(selection.task, "family", None), ModuleFamily):
             plan.compile(halves.candidate)  # what cannot be tested is said now
             return None
         rows = selection.task.rows(halves.candidate)
         line = selection.line_up(
-            rows, plan, halves.n_held_out, self.fitting.parameters["candidates"]
+            rows, plan, halves.n_held_out, self.request.parameters["candidates"]
         )
         logged = line.policy.logged(rows)
         ends = [line.thetas[0], *line.thetas[1:][-1:]]
@@ -209,14 +209,14 @@ class _Check:
     def _foreseen(self, prepared: _Prepared) -> list[Foreseen] | None:
         """None where a group is too small to be divided once more."""
         candidate = self.halves.candidate
-        fold = np.random.default_rng(self.fitting.seed).permutation(candidate.n) % FOLDS
+        fold = np.random.default_rng(self.request.seed).permutation(candidate.n) % FOLDS
         searches = []
         try:
             for k in range(FOLDS):
                 seen, unseen = (
                     candidate.take(np.flatnonzero(rows)) for rows in (fold != k, fold == k)
                 )
-                selection, plan = self.halves.prepare(seen, self.fitting)
+                selection, plan = self.halves.prepare(seen, self.request)
                 # Points and centres are those of the whole half: every fold tests the same.
                 settled = replace(plan, claims=prepared.plan.claims)
                 if plan.baselines.estimation.may_center:
@@ -237,7 +237,7 @@ class _Check:
             prepared.plan,
             [as_record(group) for group in groups],
             self.halves.everyone,
-            split=self.fitting.parameters["split"],
+            split=self.request.parameters["split"],
             openings=1,
         )
         return (*found, *prepared.selection.task.assumptions())
@@ -249,21 +249,21 @@ class _Check:
                 "warning", "nothing will be tested", "no constraint was given",
                 "name what must hold, such as \"E[impact | race == 'A'] >= 0\".",
             )  # fmt: skip
-        elif self.fitting.crossfit:
+        elif self.request.crossfit:
             yield Finding(
                 "note",
                 "nothing is foreseen of impacts",
                 "split='crossfit' tests every row, so that none may be looked at before",
                 "split='random' keeps a candidate half, which may.",
             )
-        elif is_module(self.fitting.parameters.get("scorer")):
+        elif is_module(self.request.parameters.get("scorer")):
             yield Finding(
                 "note",
                 "nothing is foreseen of a torch module",
                 "it would have to be trained several times over; rows and columns were looked at",
                 "check with scorer=None says what a linear model would reach.",
             )
-        elif self.fitting.parameters["candidate_tuning"]:
+        elif self.request.parameters["candidate_tuning"]:
             yield Finding(
                 "note",
                 "candidate_tuning was left aside",

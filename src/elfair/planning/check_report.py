@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from elfair.certificate import Assumption, Split
+from elfair.certificate import Assumption, SplitKind
 from elfair.records.json import from_json, to_json
 
 SCHEMA = "elfair.check/1"
@@ -246,7 +246,7 @@ class CheckReport:
     n_candidate: int
     n_held_out: int
     n_left_out: int
-    split: Split
+    split: SplitKind
     seed: int
     groups: tuple[GroupCheck, ...]
     statements: tuple[StatementCheck, ...]

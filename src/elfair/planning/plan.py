@@ -15,7 +15,6 @@ import numpy as np
 
 from elfair.data import LoggedData
 from elfair.data.propensities import misfit
-from elfair.data.split import partition
 from elfair.errors import DataError, InputError
 from elfair.estimators.base import ELFEstimator
 from elfair.fairness_test.diagnostics import FEW_ROWS
@@ -215,34 +214,35 @@ def plan_rows(
     """
     _check_options(share, improvement, fits)
     require_foreseeable(estimator, data)
-    fitting = estimator.fitting(data)
-    data = data.with_thresholds(fitting.thresholds)
-    if not fitting.claims:
+    request = estimator.request(data)
+    data = data.with_thresholds(request.thresholds)
+    if not request.claims:
         raise InputError(
             "there is nothing to plan for: without constraints nothing is tested, and fit returns "
             "a model from any number of rows.",
             hint="give the estimator constraints.",
         )
-    fit = misfit(data) if any(_is_about_impact(each, data) for each in fitting.claims) else None
+    fit = misfit(data) if any(_is_about_impact(each, data) for each in request.claims) else None
     if fit is not None and not fit.is_chance:
         raise fit.refusal
     if improvement is not None:
-        fitting = replace(fitting, claims=_improved(fitting.claims, data, float(improvement)))
-    candidate, _ = partition(data, **fitting.split)
-    shares = _shares(fitting.claims, data, candidate)
-    tested = 1.0 if fitting.crossfit else 1 - float(estimator.candidate_fraction)
+        request = replace(request, claims=_improved(request.claims, data, float(improvement)))
+    halves = {"split": "random"} if request.crossfit else {}
+    candidate = request.with_parameters(halves).split(data).candidate
+    shares = _shares(request.claims, data, candidate)
+    tested = 1.0 if request.crossfit else 1 - float(estimator.candidate_fraction)
     smallest = _smallest(shares, tested, candidate.n)
     # One model is enough: of a whole line, the first decides whether there is a solution.
-    single = replace(fitting, parameters={**fitting.parameters, "candidates": 1})
+    single = request.with_parameters({"candidates": 1})
     sizes = grow(single, candidate, smallest, share, fits, n_jobs)
     target = Target(estimator.power, estimator.inflation, estimator.xi)
     # Where folds learn from each other's rows, the search expects all rows' own error alone.
-    luck = 1.0 if fitting.crossfit else sqrt(1 / (1 - tested))
+    luck = 1.0 if request.crossfit else sqrt(1 / (1 - tested))
     ceiling = ceiling_of(target, luck, sizes)
-    curves = fit_curves(sizes, ceiling, candidate.n, tested, fitting.seed)
+    curves = fit_curves(sizes, ceiling, candidate.n, tested, request.seed)
     answer = find_rows(curves, sizes, share, HORIZON * data.n)
     rows, largest = answer.rows, sizes[-1].rows
-    notes = [CROSSFIT] if fitting.crossfit else []
+    notes = [CROSSFIT] if request.crossfit else []
     notes += notes_on(answer, curves, sizes, share, data.n)
     if rows is not None:
         few = [name for name, part in shares.items() if tested * part * rows < FEW_ROWS]

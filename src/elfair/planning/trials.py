@@ -19,7 +19,7 @@ from scipy.special import ndtri
 from elfair.certificate import ConstraintResult
 from elfair.data import LoggedData
 from elfair.errors import DataError
-from elfair.estimators.training import Fitting, train
+from elfair.estimators.fit import Request, fit_model
 from elfair.types import Floats
 
 #: A score further out says nothing more: the test passes always, or never.
@@ -89,7 +89,7 @@ class Size:
 
 
 def grow(
-    fitting: Fitting,
+    request: Request,
     pilot: LoggedData,
     smallest: int,
     share: float,
@@ -101,7 +101,7 @@ def grow(
 
     Parameters
     ----------
-    fitting : Fitting
+    request : Request
         What is planned; parts and their halves depend on its seed.
     pilot : LoggedData
         The rows that may be looked at.
@@ -116,13 +116,13 @@ def grow(
     """
     # The first fit of all rows speaks up about what is wrong with the data or the parameters;
     # after it an error is about a part that is too small.
-    _trial(fitting, pilot, pilot.n, fitting.seed, strict=True)
+    _trial(request, pilot, pilot.n, request.seed, strict=True)
     wanted = float(ndtri(share))
     with Parallel(n_jobs=n_jobs) as parallel:
 
         def of(rows: int) -> Size:
-            seeds = np.random.SeedSequence([fitting.seed, rows]).generate_state(fits).tolist()
-            made = (delayed(_trial)(fitting, pilot, rows, each) for each in seeds)
+            seeds = np.random.SeedSequence([request.seed, rows]).generate_state(fits).tolist()
+            made = (delayed(_trial)(request, pilot, rows, each) for each in seeds)
             return Size(rows, tuple(parallel(made)))
 
         start = max(smallest, pilot.n / STEP ** (SIZES - 1))
@@ -138,12 +138,12 @@ def grow(
 
 
 def _trial(
-    fitting: Fitting, pilot: LoggedData, rows: int, seed: int, *, strict: bool = False
+    request: Request, pilot: LoggedData, rows: int, seed: int, *, strict: bool = False
 ) -> Trial:
     """Search and test on a part of the pilot."""
     part = pilot.take(np.random.default_rng(seed).permutation(pilot.n)[:rows])
     try:
-        trained = train(part, replace(fitting, seed=seed))
+        trained = fit_model(part, replace(request, seed=seed))
     except DataError:
         if strict:
             raise

@@ -1,4 +1,4 @@
-"""Models as they are let out, and how they are recognised again."""
+"""Models: policies with their parameters, how a digest names them, and what a fit keeps."""
 
 from __future__ import annotations
 
@@ -56,24 +56,24 @@ def digests(models: Sequence[Model]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Trained:
-    """What was tested, and the record of its test.
+class Fitted:
+    """The models that were tested, and the record of their test.
 
     Parameters
     ----------
     models : tuple of Model
-        One model, or those of all folds, one of which is picked at random for each decision.
+        One model, or one for each fold; one of them is picked at random for each decision.
     shares : tuple of float
-        How often each is picked: as its fold's share of the tested rows.
+        How often each is picked: in proportion to its fold's tested rows.
     ladder : tuple of Model
-        All models of the ladder, in their order; with folds, the model of each fold.
+        All models in the order of the test; under cross-fitting, the folds' models.
     certificate : Certificate
         What the test said.
     tuned : dict
-        What `tune` chose.
+        What `candidate_tuning` chose.
     """
 
-    digest_tag: ClassVar[str] = "trained"
+    digest_tag: ClassVar[str] = "fitted"
 
     models: tuple[Model, ...]
     shares: tuple[float, ...]
@@ -95,10 +95,9 @@ class Trained:
         behavior : ndarray of shape (n, classes), optional
             What the behaviour model says of them, where it is kept.
         """
-        picked = zip(self.models, self.shares, strict=True)
         every = [
             share * model.policy.probabilities(model.theta, features, behavior)
-            for model, share in picked
+            for model, share in zip(self.models, self.shares, strict=True)
         ]
         return np.asarray(sum(every))
 

@@ -116,13 +116,13 @@ def edge_words(edge: float) -> str:
 
 
 FATES: dict[Fate, str] = {
-    "let out": "let out",
+    "released": "released",
     "passed": "passed, and a later one too",
     "failed": "failed",
     "not tested": "not tested, as it stood behind one that failed",
 }
 KINDS: dict[Fate, str] = {
-    "let out": "new",
+    "released": "new",
     "passed": "new",
     "failed": "fail cross",
     "not tested": "old",
@@ -202,6 +202,6 @@ def _models(
 
 
 def _model(fate: Fate, x: str, y: float) -> Svg:
-    if fate == "let out":
+    if fate == "released":
         return joined(element("circle", cx=x, cy=y, r=7.5, class_="ring"), dot(x, y))
     return mark(CROSS, x, y) if fate == "failed" else dot(x, y)

@@ -71,6 +71,11 @@ class Lineup(NamedTuple):
     thetas: list[Floats]
     found: Found
 
+    @property
+    def losses(self) -> list[float]:
+        """The loss of each policy on candidate rows."""
+        return [self.found.problem.loss_at(theta) for theta in self.thetas]
+
     @classmethod
     def of(cls, policy: Any, found: Found, count: int) -> Lineup:
         """The candidates of a search, and models between them: ``count`` in all, where there is
@@ -169,18 +174,20 @@ class Selection:
         n_test: int,
         count: int,
         progress: Callable[[], None] = lambda: None,
+        *,
+        n_error: int | None = None,
     ) -> Lineup:
-        """Find the policies to be tested one after the other.
+        """Find the policies to be tested in turn.
 
         Parameters
         ----------
         count : int
             How many, at most. CMA-ES, and a search for a module, find a single one.
-        data, plan, n_test, progress
+        data, plan, n_test, progress, n_error
             See `run`.
         """
         targets = [self.target, *self.target.daring] if count > 1 else [self.target]
-        return Lineup.of(*self._run(data, plan, n_test, progress, None, targets), count)
+        return Lineup.of(*self._run(data, plan, n_test, progress, n_error, targets), count)
 
     def _run(
         self,

@@ -214,9 +214,11 @@ class Plan:
         everyone: LoggedData,
         possible: NDArray[np.bool_] | None = None,
     ) -> Plan:
-        """Fix the plan; of ``everyone`` the paper's tau is read, and whether the log is what its
-        propensities say. Impacts of held-out rows have no part in the latter. ``possible`` are the
-        decisions that the new model may take, where that is known.
+        """Fix the plan; raise where propensities cannot have produced the logged decisions.
+
+        All rows give the paper's tau, and say whether the log fits its propensities; impacts of
+        held-out rows have no part in the latter. ``possible`` are the decisions that the new model
+        may take, where that is known.
         """
         for claim in claims:
             _check_decided(claim, everyone)
@@ -231,7 +233,10 @@ class Plan:
                 for mean in claim.means
                 if mean.logged
             }
-        return cls(claims, bound, baselines, averages, misfit(everyone) if weighted else None)
+        fit = misfit(everyone) if weighted else None
+        if fit is not None and not fit.is_chance:
+            raise fit.refusal
+        return cls(claims, bound, baselines, averages, fit)
 
     @cached_property
     def statistics(self) -> tuple[Statistic, ...]:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from elfair.certificate import Certificate, Provenance
-from elfair.data.propensities import does_not_fit
 from elfair.errors import InputError
 from elfair.estimators.classifier import ELFClassifier
 from elfair.estimators.regressor import ELFRegressor
@@ -96,7 +95,6 @@ def fit_study(study: StudyFile, *, ledger: Ledger | None = None) -> StudyOutcome
     """
     rows = study.read()
     estimator = study.estimator().fit(**rows.arguments)
-    _require_fit(estimator.certificate_)
     stated = study.stated(rows.data)
     before = 0
     if ledger is not None and estimator.certificate_.constraints:
@@ -108,13 +106,6 @@ def fit_study(study: StudyFile, *, ledger: Ledger | None = None) -> StudyOutcome
         earlier_tests=before,
     )
     return StudyOutcome(study, rows, estimator)
-
-
-def _require_fit(certificate: Certificate) -> None:
-    """Refuse propensities that cannot be right, as `check` does: the result is not shown."""
-    for each in certificate.violated:
-        if each.code == "propensities_fit":
-            raise does_not_fit(each.evidence)
 
 
 def encoding_of(study: StudyFile) -> dict[str, Any]:

@@ -9,8 +9,7 @@ from math import inf, isfinite, sqrt
 from elfair.bounds import Bound, Moments, get_bound
 from elfair.certificate import Certificate, ConstraintResult, PartRecord, TailRecord
 from elfair.fairness_test.diagnostics import hidden_variance, is_unseen
-from elfair.fairness_test.evidence import widened
-from elfair.fairness_test.sealed import SHARED_ROWS
+from elfair.fairness_test.evidence import SHARED_ROWS, widened
 from elfair.language import are_disjoint
 from elfair.language.intervals import Formula
 from elfair.records.text import plural

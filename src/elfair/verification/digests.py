@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
@@ -16,35 +15,12 @@ import numpy as np
 from elfair.certificate import Certificate
 from elfair.data import LoggedData
 from elfair.data.digests import columns_digest, file_digest
-from elfair.data.split import SealedHalf, cross_partition, partition
-from elfair.estimators.certify import free_probabilities, probabilities_digest, set_aside
+from elfair.data.split import Split
+from elfair.estimators.certify import GivenModel
 from elfair.fairness_test.issue import lineup_digest
-from elfair.fairness_test.sealed import opened_before
-from elfair.policies.models import Model, Trained, digests, mixture_digest
+from elfair.fairness_test.test import opened_before
+from elfair.policies.models import Fitted, Model, digests, mixture_digest
 from elfair.verification.checks import Check, MismatchError, SkippedError, make, require
-
-
-@dataclass(frozen=True)
-class Halves:
-    """Rows as they were divided.
-
-    Parameters
-    ----------
-    everyone : LoggedData
-        All rows.
-    aside : LoggedData
-        Those that were not for the test; under cross-fitting all.
-    tested : LoggedData
-        The held-out rows, in the order of the test.
-    divided : tuple of (LoggedData, SealedHalf)
-        For each model's test, the rows that its search could use, and those it was tested on; empty
-        where no model was searched for, or none tested.
-    """
-
-    everyone: LoggedData
-    aside: LoggedData
-    tested: LoggedData
-    divided: tuple[tuple[LoggedData, SealedHalf], ...] = ()
 
 
 def rows_of(data: object) -> LoggedData:
@@ -56,23 +32,16 @@ def rows_of(data: object) -> LoggedData:
     return data
 
 
-def halves_of(record: Certificate, data: object) -> Halves:
+def split_of(record: Certificate, data: object) -> Split:
     """Divide rows by the certificate's seed, shares and folds."""
     everyone = rows_of(data).with_thresholds(record.terms.thresholds)
-    share, seed = record.terms.candidate_share, record.seed
-    if record.split == "none" and record.candidate is None:
-        aside, tested = set_aside(everyone, share, seed)
-        return Halves(everyone, everyone.take(aside), everyone.take(tested))
-    if record.split == "none":
-        return Halves(everyone, everyone, everyone.take(np.arange(0)))
-    if record.split == "crossfit":
-        divided = cross_partition(everyone, folds=record.terms.folds, seed=seed)
-        tested_rows = opened_before([sealed for _, sealed in divided])
-        return Halves(everyone, everyone, tested_rows, tuple(divided))
-    candidate, sealed = partition(
-        everyone, candidate_fraction=share, seed=seed, stratified=record.split == "stratified"
+    return Split.of(
+        everyone,
+        record.split,
+        share=record.terms.candidate_share,
+        seed=record.seed,
+        folds=record.terms.folds,
     )
-    return Halves(everyone, candidate, opened_before([sealed]), ((candidate, sealed),))
 
 
 def digest_checks(
@@ -88,15 +57,16 @@ def digest_checks(
         See `elfair.verify`.
     """
     said = record.digests
-    halves = cache(lambda: halves_of(record, data))
+    split = cache(lambda: split_of(record, data))
+    tested = cache(lambda: opened_before(split()))
     line = cache(lambda: line_digests(record, data, model))
     checks: list[tuple[str, str, Callable[[], str]]] = [
         ("model", said.model, lambda: _of_model(record, line())),
         ("line of models", said.lineup, lambda: lineup_digest(line())),
         ("data", said.data, lambda: rows_of(data).fingerprint()),
-        ("candidate rows", said.candidate, lambda: halves().aside.fingerprint()),
-        ("held-out rows", said.fairness, lambda: halves().tested.fingerprint()),
-        ("split", said.split, lambda: _positions(halves())),
+        ("candidate rows", said.candidate, lambda: split().candidate.fingerprint()),
+        ("held-out rows", said.fairness, lambda: tested().fingerprint()),
+        ("split", said.split, lambda: _positions(tested())),
     ]
     return [
         make("digests", "source file", partial(_source, record, source)),
@@ -111,13 +81,13 @@ def line_digests(record: Certificate, data: Any, model: Any) -> Sequence[str]:
     if record.candidate is None:
         if data is None:
             raise SkippedError("probabilities are read beside the data, which were not given")
-        return [probabilities_digest(free_probabilities(model, rows_of(data), None))]
-    return digests(lineup_of(model))
+        return [GivenModel.read(model, rows_of(data)).digest()]
+    return digests(ladder_of(model))
 
 
-def lineup_of(model: Any) -> tuple[Model, ...]:
+def ladder_of(model: Any) -> tuple[Model, ...]:
     """The models in line of a fitted estimator."""
-    trained: Trained | None = getattr(model, "_trained", None)
+    trained: Fitted | None = getattr(model, "fitted_", None)
     require(trained is not None, f"the model must be a fitted estimator. Got {model!r:.80}")
     assert trained is not None
     return trained.ladder
@@ -140,7 +110,7 @@ def check_what_decides(record: Certificate, model: Any) -> str:
     """
     if model is None:
         raise SkippedError("there is no model to check it with")
-    trained = getattr(model, "_trained", None)
+    trained = getattr(model, "fitted_", None)
     require(trained is not None, f"the model must be a fitted estimator. Got {model!r:.80}")
     assert trained is not None
     used, tested = mixture_digest(digests(trained.models)), digests(trained.ladder)
@@ -160,8 +130,8 @@ def check_what_decides(record: Certificate, model: Any) -> str:
     return ""
 
 
-def _positions(halves: Halves) -> str:
-    return columns_digest([("position", np.asarray(halves.tested.position))])
+def _positions(tested: LoggedData) -> str:
+    return columns_digest([("position", np.asarray(tested.position))])
 
 
 def _source(record: Certificate, source: str | os.PathLike[str] | None) -> str:

@@ -5,36 +5,30 @@ Level 3: the test made again, and every number compared.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
-import numpy as np
-
-from elfair.bounds import get_bound
+from elfair.bounds import Bound, get_bound
 from elfair.certificate import Certificate
 from elfair.data import LoggedData
-from elfair.data.split import looking_again
-from elfair.estimators.certify import certified, free_probabilities
+from elfair.data.split import Split, looking_again
+from elfair.estimators.certify import GivenModel, test_of_given
+from elfair.estimators.fit import fit_model
 from elfair.estimators.parameters import check_parameters
-from elfair.estimators.training import train
-from elfair.fairness_test.issue import (
-    Circumstances,
-    declared_estimation,
-    issue_certificate,
-    this_version,
-)
-from elfair.fairness_test.ladder import Line
-from elfair.fairness_test.sealed import Outcome, Trial, learn_from, run_in_turn, run_on_folds
-from elfair.policies.models import Model, Trained, digests, mixture_digest
+from elfair.fairness_test.issue import this_version
+from elfair.fairness_test.ladder import Ladder
+from elfair.fairness_test.test import FairnessTest
+from elfair.policies.models import Fitted, Model
 from elfair.policies.scored import ScoredPolicy
 from elfair.search.families import ModuleFamily, ScoredFamily
 from elfair.search.task import Family, LinearFamily
 from elfair.statistics import Baselines, Estimation
-from elfair.statistics.plan import Plan
+from elfair.statistics.declared import declared_estimation
+from elfair.statistics.plan import Claim, Plan
 from elfair.verification.checks import Check, SkippedError, differences, make, require, require_none
-from elfair.verification.digests import Halves, check_what_decides, halves_of, lineup_of
+from elfair.verification.digests import check_what_decides, ladder_of, split_of
 from elfair.verification.premises import claims_of
 
 
@@ -84,15 +78,16 @@ def _premises(record: Certificate) -> set[str]:
     return {each.code for each in record.assumptions}
 
 
-def _refitted(record: Certificate, data: Any, model: Any) -> Trained:
+def _refitted(record: Certificate, data: Any, model: Any) -> Fitted:
     """As `fit` does, from rows that were read already."""
     parameters = model.get_params(deep=False)
     lost = [name for name, value in parameters.items() if type(value).__name__ == "NotSaved"]
     if lost:
         raise SkippedError(f"{', '.join(lost)} of the estimator was not saved with it")
-    everyone, claims = halves_of(record, data).everyone, claims_of(record.terms)
+    everyone, claims = split_of(record, data).everyone, claims_of(record.terms)
     with looking_again():
-        return train(everyone, replace(model.fitting(everyone), claims=claims, seed=record.seed))
+        request = replace(model.request(everyone), claims=claims, seed=record.seed)
+        return fit_model(everyone, request)
 
 
 #: The parts of a certificate that a test made again gives again, and what each is called.
@@ -170,14 +165,60 @@ def recomputed(record: Certificate, data: Any, model: Any) -> Certificate:
     """
     if model is None:
         raise SkippedError("there is no model to check it with")
-    halves = halves_of(record, data)
-    estimation = _estimation(record, halves.everyone, model)
+    split = split_of(record, data)
+    estimation = _estimation(record, split.everyone, model)
+    claims, bound = claims_of(record.terms), get_bound(record.bound)
+    if record.candidate is None:
+        given = GivenModel.read(model, split.everyone)
+        test = test_of_given(given, split, claims, bound, estimation)
+    else:
+        plan = partial(_plan, claims, bound, estimation, split.everyone)
+        test = _test_of_ladder(record, split, plan, ladder_of(model))
     with looking_again():
-        if record.candidate is None:
-            again = _certified_again(record, halves, estimation, model)
-        else:
-            again = _tested_again(record, halves, estimation, model)
+        again = test.run(openings=record.openings)
     return again.stating(provenance=record.provenance)
+
+
+def _plan(
+    claims: tuple[Claim, ...],
+    bound: Bound,
+    estimation: Estimation,
+    everyone: LoggedData,
+    rows: LoggedData,
+) -> Plan:
+    return Plan.make(claims, bound, Baselines(estimation, rows), everyone)
+
+
+def _test_of_ladder(
+    record: Certificate,
+    split: Split,
+    plan: Callable[[LoggedData], Plan],
+    models: Sequence[Model],
+) -> FairnessTest:
+    """The test of models that a search put forward."""
+    candidates = [fold.candidate for fold in split.folds] or [split.everyone]
+    folds = len(candidates)
+    if folds > 1:
+        require(len(models) == folds, f"{len(models)} models for {folds}")
+    ladders = []
+    for fold, rows in enumerate(candidates):
+        of_fold = models[fold::folds]
+        require(len({id(each.policy) for each in of_fold}) == 1, "models in line differ in kind")
+        family = _family(of_fold[0].policy, record)
+        thetas = [each.theta for each in of_fold]
+        ladders.append(Ladder(of_fold[0].policy, thetas, family.rows(rows)))
+    losses: list[float] = []
+    if len(split.folds) == 1:
+        losses = [each.loss for each in record.trade_off.models] if record.trade_off else []
+        require(len(losses) == len(models), f"{len(models)} models in line, not {len(losses)}")
+    return FairnessTest(
+        split,
+        tuple(plan(ladder.candidate) for ladder in ladders),
+        tuple(ladders),
+        search=record.candidate,
+        losses=losses,
+        declared=_family(models[0].policy, record).assumptions(),
+    )
 
 
 def _estimation(record: Certificate, everyone: LoggedData, model: Any) -> Estimation:
@@ -203,89 +244,6 @@ def _outcome_model(record: Certificate, model: Any) -> Any:
     if repr(known) != said:
         raise SkippedError(f"the outcome model ({said}) is not part of the model that was given")
     return known
-
-
-def _certified_again(
-    record: Certificate, halves: Halves, estimation: Estimation, model: Any
-) -> Certificate:
-    return certified(
-        free_probabilities(model, halves.everyone, None),
-        halves.everyone,
-        claims_of(record.terms),
-        get_bound(record.bound),
-        estimation,
-        share=record.terms.candidate_share,
-        seed=record.seed,
-        openings=record.openings,
-    )
-
-
-def _tested_again(
-    record: Certificate, halves: Halves, estimation: Estimation, model: Any
-) -> Certificate:
-    models = lineup_of(model)
-    claims, bound = claims_of(record.terms), get_bound(record.bound)
-    families = [_family(each.policy, record) for each in models]
-    declared = families[0].assumptions()
-
-    def plan_for(rows: LoggedData) -> Plan:
-        return Plan.make(claims, bound, Baselines(estimation, rows), halves.everyone)
-
-    if not halves.divided:
-        plan = plan_for(halves.everyone)
-        outcome = Outcome((), halves.tested, np.empty((0, 0)))
-        return issue_certificate(plan, outcome, _circumstances(record, plan, halves, models))
-    if record.split == "crossfit":
-        require(
-            len(models) == len(halves.divided), f"{len(models)} models for {record.terms.folds}"
-        )
-        trials = []
-        for each, family, (every, sealed) in zip(models, families, halves.divided, strict=True):
-            others = family.rows(every)
-            plan = plan_for(others)
-            learnt = learn_from(plan, others, each.free(others))
-            trials.append(Trial(plan, sealed, each.free, learnt))
-        plan, outcome = trials[0].plan, run_on_folds(trials)
-        of = _circumstances(record, plan, halves, models)
-        return issue_certificate(plan, outcome, of, declared)
-    ((every, sealed),) = halves.divided
-    candidate = families[0].rows(every)
-    require(len({id(each.policy) for each in models}) == 1, "models in line differ in kind")
-    plan, line = plan_for(candidate), Line(models[0].policy, [each.theta for each in models])
-    turns = run_in_turn(line.trials(plan, candidate, sealed))
-    losses = [each.loss for each in record.trade_off.models] if record.trade_off else []
-    require(len(losses) == len(models), f"{len(models)} models in line, not {len(losses)}")
-    assert record.candidate is not None
-    of = replace(
-        _circumstances(record, plan, halves, models),
-        candidate=replace(
-            record.candidate, lined_up=len(models), tested=turns.tested, place=turns.place
-        ),
-        trade_off=line.trade_off(turns, candidate, losses),
-    )
-    return issue_certificate(turns.plan, turns.outcome, of, declared)
-
-
-def _circumstances(
-    record: Certificate, plan: Plan, halves: Halves, models: Sequence[Model]
-) -> Circumstances:
-    """What the record says of a test, beside the test itself."""
-    line = digests(models)
-    crossfit = record.split == "crossfit"
-    return Circumstances(
-        asked=plan,
-        everyone=halves.everyone,
-        aside=halves.aside,
-        share=record.terms.candidate_share,
-        split=record.split,
-        seed=record.seed,
-        openings=record.openings,
-        model=mixture_digest(line) if crossfit else line[0],
-        lineup=line,
-        candidate=record.candidate,
-        folds=record.terms.folds,
-        n_aside=max(others.n for others, _ in halves.divided) if crossfit else None,
-    )
 
 
 def _family(policy: Any, record: Certificate) -> Family:

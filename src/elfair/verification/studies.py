@@ -14,10 +14,10 @@ import numpy as np
 from elfair.certificate import NOT_STATED, Certificate, ClaimRecord
 from elfair.data import LoggedData
 from elfair.errors import ElfairError, InputError
-from elfair.fairness_test.issue import declared_estimation
 from elfair.language import conjuncts
 from elfair.language.recipes import Recipe
 from elfair.records.text import plural
+from elfair.statistics.declared import declared_estimation
 from elfair.verification.checks import Check, SkippedError, differences, make, require, require_none
 
 PathLike = str | os.PathLike[str]
@@ -205,12 +205,11 @@ def _check_declared(record: Certificate, data: LoggedData, asked: Any) -> None:
     """What was declared of impacts and propensities."""
     declared = declared_estimation(
         data,
-        asked["bound"],
-        asked["estimator"],
-        asked["center"],
-        asked["impact_range"],
-        asked.get("propensity_floor"),
-        None,
+        bound=asked["bound"],
+        estimator=asked["estimator"],
+        center=asked["center"],
+        impact_range=asked["impact_range"],
+        propensity_floor=asked.get("propensity_floor"),
     )
     ranges = {each.impact: (each.low, each.high) for each in record.terms.impact_ranges}
     require(ranges == declared.ranges, f"the study has the ranges {declared.ranges}, not {ranges}")

@@ -1,0 +1,256 @@
+"""What a fit does, from top to bottom: split, plan, search, test, certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from elfair.bounds import get_bound
+from elfair.certificate import CandidateRecord, Certificate
+from elfair.data import LoggedData
+from elfair.data.split import Split
+from elfair.errors import BoundError, InputError
+from elfair.fairness_test.evidence import SHARED_ROWS
+from elfair.fairness_test.ladder import Ladder
+from elfair.fairness_test.test import FairnessTest
+from elfair.language import holds
+from elfair.policies.models import Fitted
+from elfair.search.families import ModuleFamily, search_for_module
+from elfair.search.progress import SearchProgress
+from elfair.search.selection import Lineup, Selection
+from elfair.search.targets import Target
+from elfair.search.task import Task
+from elfair.search.tuning import tune
+from elfair.statistics import Baselines, require_rows
+from elfair.statistics.declared import declared_estimation
+from elfair.statistics.plan import Claim, Plan, conditions_of
+
+#: From the parameters of an estimator, and a seed, to what a search is for.
+MakeTask = Callable[[Mapping[str, Any], int], Task]
+
+
+def fit_model(data: LoggedData, request: Request) -> Fitted:
+    """Search for a model, and test it where there is anything to test.
+
+    Parameters
+    ----------
+    data : LoggedData
+        All rows.
+    request : Request
+        What is asked for.
+    """
+    request.check_crossfit()
+    split = request.split(data)
+    _check_sizes(request.claims, split)
+    tuned = _tuned(request, split)
+    request = request.with_parameters(tuned)
+    searched = [_search(request, split, rows) for rows in _candidates(split)]
+    plans, ladders, lineups = zip(*searched, strict=True)
+    test = FairnessTest(
+        split,
+        plans,
+        ladders,
+        search=_search_record(request, lineups),
+        losses=lineups[0].losses if len(split.folds) == 1 else (),
+        declared=request.selection().task.assumptions(),
+    )
+    return _fitted(test, test.run(), tuned)
+
+
+class _Searched(NamedTuple):
+    """What a search on some candidate rows puts forward, and for which plan."""
+
+    plan: Plan
+    ladder: Ladder
+    lineup: Lineup
+
+
+def _candidates(split: Split) -> list[LoggedData]:
+    """The rows of each search; all rows where nothing is tested."""
+    return [fold.candidate for fold in split.folds] or [split.everyone]
+
+
+def _search(request: Request, split: Split, rows: LoggedData) -> _Searched:
+    """Find the models to test, on some candidate rows."""
+    selection = request.selection()
+    seen = selection.task.rows(rows)
+    plan = request.plan(seen, split.everyone)
+    n_test, n_error, count = split.n_tested, None, request.parameters["candidates"]
+    if not split.folds:
+        count = 1
+    if split.kind == "crossfit":
+        # A stretched bound is one on fewer rows. The rows that one fold tests are those that the
+        # others are searched on: what a search believes and what the test finds err together, and
+        # only the error of all rows is left.
+        n_test, n_error, count = round(split.everyone.n / SHARED_ROWS**2), split.everyone.n, 1
+    with SearchProgress("looking for a model") as progress:
+        lineup = selection.line_up(seen, plan, n_test, count, progress, n_error=n_error)
+    return _Searched(plan, Ladder(lineup.policy, lineup.thetas, seen), lineup)
+
+
+def _tuned(request: Request, split: Split) -> dict[str, Any]:
+    """What `candidate_tuning` chooses, inside the candidate rows."""
+    parameters = request.parameters
+    if not parameters["candidate_tuning"] or not split.folds:
+        return {}
+
+    def make(choice: Mapping[str, Any], rows: LoggedData) -> tuple[Selection, Plan]:
+        chosen = request.with_parameters(choice)
+        return chosen.selection(), chosen.plan(rows, split.everyone)
+
+    grid = parameters["candidate_tuning"]
+    return tune(grid, split.candidate, split.n_tested, make, request.seed)
+
+
+def _check_sizes(claims: tuple[Claim, ...], split: Split) -> None:
+    """Refuse a group that is too small for the test, before the search and before any opening.
+
+    What is not in the candidate half is in the sealed one, which stays closed.
+    """
+    data = split.everyone
+    for fold in split.folds:
+        for given in conditions_of(claims):
+            left = int(holds(given, data).sum() - holds(given, fold.candidate).sum())
+            require_rows(given, left, fold.sealed.n, data)
+
+
+def _search_record(request: Request, lineups: Sequence[Lineup]) -> CandidateRecord:
+    selection = request.selection()
+    first = [lineup.found.candidates[0] for lineup in lineups]
+    return CandidateRecord(
+        search=selection.method,
+        objective=selection.task.objective,
+        models=len(first),
+        loss=float(np.mean([candidate.loss for candidate in first])),
+        predicted_pass=float(np.exp(min(candidate.log_pass for candidate in first))),
+        meets_target=all(candidate.meets_target for candidate in first),
+        evaluations=sum(lineup.found.evaluations for lineup in lineups),
+        lined_up=1,
+        tested=1,
+        place=1,
+    )
+
+
+def _fitted(test: FairnessTest, certificate: Certificate, tuned: dict[str, Any]) -> Fitted:
+    """The models at the place on the ladder that the certificate names."""
+    assert certificate.candidate is not None
+    place, n = certificate.candidate.place - 1, test.split.n_tested
+    every = zip(*(ladder.models for ladder in test.ladders), strict=True)
+    return Fitted(
+        tuple(ladder.models[place] for ladder in test.ladders),
+        tuple(fold.sealed.n / n for fold in test.split.folds) or (1.0,),
+        tuple(model for of_folds in every for model in of_folds),
+        certificate,
+        tuned,
+    )
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a fit, whichever rows it gets.
+
+    Parameters
+    ----------
+    claims : tuple of Claim
+        What must hold; without any, all rows are for the search.
+    parameters : mapping
+        Those of the estimator.
+    seed : int
+        Seed of the split and of the search.
+    task : callable
+        From parameters and a seed to what the search is for.
+    thresholds : tuple of float
+        The t of each P[decision >= t] that claims or task ask for, where decisions are numbers.
+    """
+
+    claims: tuple[Claim, ...]
+    parameters: Mapping[str, Any]
+    seed: int
+    task: MakeTask
+    thresholds: tuple[float, ...] = ()
+
+    def with_parameters(self, choice: Mapping[str, Any]) -> Request:
+        """The same with some parameters replaced."""
+        return replace(self, parameters={**self.parameters, **choice})
+
+    @property
+    def crossfit(self) -> bool:
+        """Whether every row is tested, by a model found on the others."""
+        return bool(self.claims) and self.parameters["split"] == "crossfit"
+
+    def check_crossfit(self) -> None:
+        """Refuse what cross-fitting has no proof or no rows for.
+
+        For each fold the test is the usual one: given the other folds, its rows are independent of
+        its model. Over all folds the average stays unbiased, and is close to normal when single
+        rows hardly move the search (Bayle, Bayle, Janson and Mackey 2020 on cross-validation);
+        where they do, the stretched bound allows for it. No finite-sample proof is known.
+        """
+        if not self.crossfit:
+            return
+        bound = get_bound(self.parameters["bound"])
+        if bound.kind != "asymptotic":
+            raise BoundError(
+                f"split='crossfit' has no finite-sample proof, as bound='{bound.name}' needs one.",
+                hint="use split='random' with this bound, or bound='ttest'.",
+            )
+        if self.parameters["candidate_tuning"]:
+            raise InputError(
+                "candidate_tuning needs one candidate half; split='crossfit' has one for each "
+                "fold.",
+                hint="tune with split='random', or leave candidate_tuning out.",
+            )
+        if beyond := [each for claim in self.claims for each in claim.statistics]:
+            raise InputError(
+                f"'{beyond[0]}' needs one candidate half to choose its points on; "
+                "split='crossfit' has one for each fold.",
+                hint="use split='random'.",
+            )
+
+    def split(self, data: LoggedData) -> Split:
+        """The rows, divided."""
+        parameters, data = self.parameters, data.with_thresholds(self.thresholds)
+        if not self.claims:  # there is nothing to hold rows out for
+            return Split.of(data, "none", seed=self.seed)
+        return Split.of(
+            data,
+            parameters["split"],
+            share=parameters["candidate_fraction"],
+            seed=self.seed,
+            folds=parameters["folds"],
+        )
+
+    def selection(self) -> Selection:
+        """The search."""
+        parameters = self.parameters
+        target = Target(parameters["power"], parameters["inflation"], parameters["xi"])
+        method, made = parameters["search"], self.task(parameters, self.seed)
+        if isinstance(getattr(made, "family", None), ModuleFamily):
+            return search_for_module(method, made, target, self.seed)
+        return Selection(method, made, target, self.seed)
+
+    def plan(self, candidate: LoggedData, everyone: LoggedData) -> Plan:
+        """What is searched for and tested.
+
+        Parameters
+        ----------
+        candidate : LoggedData
+            The rows that constants are learnt from.
+        everyone : LoggedData
+            All rows, which declarations are held against.
+        """
+        parameters = self.parameters
+        estimation = declared_estimation(
+            everyone,
+            bound=parameters["bound"],
+            estimator=parameters["estimator"],
+            center=parameters["center"],
+            impact_range=parameters["impact_range"],
+            propensity_floor=parameters.get("propensity_floor"),  # the classifier's alone
+            outcome_model=parameters.get("outcome_model"),
+        )
+        bound = get_bound(parameters["bound"])
+        return Plan.make(self.claims, bound, Baselines(estimation, candidate), everyone)

@@ -1,0 +1,243 @@
+"""The fairness test (algorithms 1 and 3): the one orchestrator, and only reader of sealed rows.
+
+`fit`, `certify`, cross-fitting and verification all build a `FairnessTest` and run it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from elfair.certificate import Assumption, CandidateRecord, Certificate
+from elfair.data import LoggedData
+from elfair.data.split import SealedHalf, Split, looking_again
+from elfair.fairness_test.evidence import (
+    SHARED_ROWS,
+    Bounded,
+    Outcome,
+    badness,
+    bounded,
+    evidence_of,
+)
+from elfair.fairness_test.issue import issue_certificate
+from elfair.fairness_test.ladder import Ladder, Learnt, Rung, fate_of
+from elfair.policies.models import mixture_digest
+from elfair.statistics import Rows
+from elfair.statistics.plan import CompiledClaim, Plan, Tail
+from elfair.types import Floats, Index
+
+
+@dataclass(frozen=True)
+class FairnessTest:
+    """A whole test, fixed before any sealed row is opened.
+
+    Parameters
+    ----------
+    split : Split
+        The rows, divided.
+    plans : tuple of Plan
+        What was asked for, one plan for each fold: constants are learnt from its candidate rows.
+    ladders : tuple of Ladder
+        The models, one ladder for each fold.
+    search : CandidateRecord, optional
+        What the search says about the models; None for a model from elsewhere.
+    losses : sequence of float, optional
+        The loss of each model on the ladder; without them the certificate shows no trade-off.
+    declared : tuple of Assumption
+        What the maker of the models answers for, beside what every test rests on.
+    """
+
+    split: Split
+    plans: tuple[Plan, ...]
+    ladders: tuple[Ladder, ...]
+    search: CandidateRecord | None = None
+    losses: Sequence[float] = ()
+    declared: tuple[Assumption, ...] = ()
+
+    def run(self, *, openings: int | None = None) -> Certificate:
+        """Open the sealed rows, test the models in turn, and write the certificate.
+
+        Parameters
+        ----------
+        openings : int, optional
+            How often the rows had been opened, where the count of this process does not say it.
+        """
+        turns = self._turns()
+        opened = self.split.openings if openings is None else openings
+        chosen = [ladder.digests[turns.place - 1] for ladder in self.ladders]
+        every = list(zip(*(ladder.digests for ladder in self.ladders), strict=True))
+        search, trade_off = self.search, None
+        if search is not None:
+            search = replace(search, lined_up=len(every), tested=turns.tested, place=turns.place)
+        if search is not None and self.losses:
+            search = replace(search, loss=self.losses[turns.place - 1])
+            fates = [
+                fate_of(place + 1, turns.tested, turns.place, passed=turns.outcome.passed)
+                for place in range(len(every))
+            ]
+            trade_off = self.ladders[0].trade_off(turns.plan, fates, self.losses)
+        return issue_certificate(
+            turns.plan,
+            turns.outcome,
+            self.split,
+            asked=self.plans[0],
+            openings=opened,
+            model=mixture_digest(chosen),
+            ladder=[digest for of_folds in every for digest in of_folds],
+            candidate=search,
+            trade_off=trade_off,
+            declared=self.declared,
+        )
+
+    def _turns(self) -> Turns:
+        if not self.split.folds:  # there is nothing to test
+            nobody = self.split.everyone.take(np.arange(0))
+            return Turns(Outcome((), nobody, np.empty((0, 0))), self.plans[0], 1, 1)
+        folds = zip(self.plans, self.ladders, self.split.folds, strict=True)
+        ladders = [ladder.rungs(plan, fold.sealed) for plan, ladder, fold in folds]
+        return run_in_turn(zip(*ladders, strict=True))
+
+
+@dataclass(frozen=True)
+class Turns:
+    """What came of testing models in turn.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        Of the last model that passed; of the first, if even that one failed.
+    plan : Plan
+        What it was tested for.
+    place : int
+        Its place on the ladder, from 1.
+    tested : int
+        How many were tested.
+    """
+
+    outcome: Outcome
+    plan: Plan
+    place: int
+    tested: int
+
+
+def run_in_turn(rungs: Iterable[Sequence[Rung]]) -> Turns:
+    """Open the sealed rows once and test models in the given order until one fails.
+
+    If some models violate a claim, the first of them in this order has to pass its test before any
+    of them can be released; the probability of that is at most the claim's delta, however many
+    models there are.
+
+    Where there are several folds, each tests its own model, and the average over all rows is
+    bounded. Every g is affine in the policy, so the average is about the policy that picks one of
+    these models at random, in proportion to the folds' rows.
+
+    Parameters
+    ----------
+    rungs : iterable of sequences of Rung
+        The tests of each model, one for each fold, all on the same sealed rows, in an order that
+        held-out rows had no part in. It is read no further than the test goes.
+    """
+    opened, kept, place, tested = None, None, 0, 0
+    for of_folds in rungs:
+        if opened is None:
+            opened = _Opened([rung.sealed for rung in of_folds])
+        current = opened.test(of_folds)
+        tested += 1
+        if current.passed or kept is None:
+            kept, place = current, tested
+        if not current.passed:
+            break
+    assert kept is not None
+    return Turns(kept.outcome(), kept.plan, place, tested)
+
+
+def opened_before(split: Split) -> LoggedData:
+    """The rows of a test that was made before and is only checked, in the order of the test."""
+    if not split.folds:
+        return split.everyone.take(np.arange(0))
+    with looking_again():
+        return _Opened([fold.sealed for fold in split.folds]).data
+
+
+class _Opened:
+    """Sealed rows after they were opened: the rows of all folds, one fold after the other."""
+
+    def __init__(self, halves: Sequence[SealedHalf]) -> None:
+        self.halves = list(halves)
+        self.folds = [sealed.open() for sealed in halves]
+        self.data = LoggedData.joined(self.folds)
+        self.starts = np.cumsum([0, *(data.n for data in self.folds)])
+
+    def test(self, rungs: Sequence[Rung]) -> _Tested:
+        """Bound every claim under one model (or one model a fold)."""
+        assert [rung.sealed for rung in rungs] == self.halves
+        pairs = list(zip(rungs, self.folds, strict=True))
+        frees = [rung.policy(data) for rung, data in pairs]
+        free = frees[0] if len(frees) == 1 else np.concatenate(frees, axis=1)
+        compiled = [rung.plan.compile(data) for rung, data in pairs]
+        claims = [_joined(of_folds, self.starts) for of_folds in zip(*compiled, strict=True)]
+        learnt = rungs[0].learnt or Learnt.nothing(claims)
+        if len(rungs) > 1:  # rows that one fold tests, the others learn from
+            learnt = replace(learnt, n=0)
+        stretch = SHARED_ROWS if len(rungs) > 1 else 1.0
+        bounds = [
+            bounded(claim, self.data, free, scales, stretch)
+            for claim, scales in zip(claims, learnt.scales, strict=True)
+        ]
+        return _Tested(rungs[0].plan, self.data, free, claims, bounds, learnt, stretch)
+
+
+@dataclass(frozen=True)
+class _Tested:
+    """The bounds on every claim under one model."""
+
+    plan: Plan
+    data: LoggedData
+    free: Floats
+    claims: Sequence[CompiledClaim]
+    bounds: Sequence[Bounded]
+    learnt: Learnt
+    stretch: float
+
+    @property
+    def passed(self) -> bool:
+        return all(bound.upper <= 0 for bound in self.bounds)
+
+    def outcome(self) -> Outcome:
+        """All that the certificate keeps of the test; the worst statement first."""
+        every = zip(self.claims, self.bounds, self.learnt.sizes, strict=True)
+        n_all = self.learnt.n + self.data.n
+        results = [
+            evidence_of(claim, bound, self.data, sizes, n_all, self.stretch)
+            for claim, bound, sizes in every
+        ]
+        results.sort(key=lambda result: -badness(result))
+        return Outcome(tuple(results), self.data, self.free)
+
+
+def _joined(claims: Sequence[CompiledClaim], starts: Index) -> CompiledClaim:
+    """A claim on several folds, as a claim on their rows one after the other."""
+    if len(claims) == 1:
+        return claims[0]
+    tails = [
+        _joined_tail(of_folds, starts)
+        for of_folds in zip(*(claim.tails for claim in claims), strict=True)
+    ]
+    return replace(claims[0], tails=tuple(tails))
+
+
+def _joined_tail(tails: Sequence[Tail], starts: Index) -> Tail:
+    parts = []
+    for of_folds in zip(*(tail.parts for tail in tails), strict=True):
+        rows = [part.rows for part in of_folds]
+        joined = Rows(
+            np.concatenate([r.index + start for r, start in zip(rows, starts, strict=False)]),
+            np.concatenate([r.offset for r in rows]),
+            np.concatenate([r.slope for r in rows], axis=1),
+            min(r.low for r in rows),
+            max(r.high for r in rows),
+        )
+        parts.append(replace(of_folds[0], rows=joined))
+    return replace(tails[0], parts=tuple(parts))
