@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from elfair import CertificateWarning, ELFClassifier, LoggedData, certify
+from elfair import ELFClassifier, LoggedData, certify
 from elfair.data.propensities import misfit, require_taken
 from elfair.errors import DataError
 
@@ -51,10 +51,8 @@ def test_wrong_propensities_do_not_fit(mistake):
     propensity = {"constant": np.full(3_000, 0.5), "of decision 1": p, "halved": p / 2}[mistake]
     data = logged(x, p, decision, impact, propensity=propensity)
     assert not misfit(data).is_chance
-    with pytest.warns(CertificateWarning, match="propensities"):
-        record = certify(np.full(3_000, 0.5), data, NO_WORSE)
-    status = {a.name: a.status for a in record.assumptions}
-    assert status["propensities fit the decisions"] == "violated"
+    with pytest.raises(DataError, match="the propensities do not fit the decisions"):
+        certify(np.full(3_000, 0.5), data, NO_WORSE)
 
 
 def test_a_group_that_decided_and_is_not_in_the_propensities_is_noticed():

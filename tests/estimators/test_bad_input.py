@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from elfair import ElfairError, ELFClassifier, ELFRegressor, LoggedData
+from elfair import ElfairError, ELFClassifier, ELFRegressor, LoggedData, certify
+from elfair.data import split
 from elfair.errors import CertificateWarning, ConstraintError, DataError, InputError
 from elfair.populations import FosterCare
 
@@ -41,10 +42,10 @@ class Interrupted(BaseException):
 @pytest.mark.parametrize(
     "where",
     [
-        "elfair.estimators.training.partition",
+        "elfair.data.split.partition",
         "elfair.fairness_test.ladder.learn_from",
-        "elfair.estimators.training.run_in_turn",
-        "elfair.estimators.training.issue_certificate",
+        "elfair.fairness_test.test.run_in_turn",
+        "elfair.fairness_test.test.issue_certificate",
     ],
 )
 def test_a_fit_that_fails_midway_leaves_the_estimator_unfitted(monkeypatch, error, where):
@@ -72,17 +73,50 @@ def test_an_error_in_the_search_is_an_error_and_not_no_solution_found(monkeypatc
     assert is_unfitted(clf)
 
 
+#: Of three decisions the propensity of one does not tell the others': only weights can look wrong.
+THREE = {
+    "decision": np.where(np.arange(1500) % 5 == 0, 2, DRAW.decision),
+    "propensity": np.full(1500, 0.3),
+}
+
+
 def test_a_warning_turned_into_an_error_leaves_it_unfitted_too():
-    clf = ELFClassifier(NO_WORSE)
+    clf = ELFClassifier(NO_WORSE, classes=[0, 1, 2])
     with pytest.raises(CertificateWarning):
-        fit(clf, propensity=np.full(1500, 0.3))
+        fit(clf, **THREE)
     assert is_unfitted(clf)
 
 
-def test_wrong_propensities_warn_the_caller_of_fit():
+def test_weights_that_look_wrong_warn_the_caller_of_fit():
     with pytest.warns(CertificateWarning, match="mean weight near 1") as caught:
-        ELFClassifier(NO_WORSE).fit(X, Y, **{**LOGGED, "propensity": np.full(1500, 0.3)})
+        ELFClassifier(NO_WORSE, classes=[0, 1, 2]).fit(X, Y, **{**LOGGED, **THREE})
     assert caught[0].filename == __file__
+
+
+def test_propensities_that_cannot_be_right_are_an_error_before_the_seal_is_broken():
+    seen = sum(split._openings.values())
+    with pytest.raises(DataError, match="the propensities do not fit the decisions"):
+        fit(ELFClassifier(NO_WORSE), propensity=np.full(1500, 0.3))
+    data = LoggedData(X, Y, **{**LOGGED, "propensity": np.full(1500, 0.3)})
+    with pytest.raises(DataError, match="the propensities do not fit the decisions"):
+        certify(np.full(1500, 0.5), data, NO_WORSE)
+    assert sum(split._openings.values()) == seen
+
+
+def test_a_table_is_fitted_as_its_columns_are():
+    columns, table = fit(ELFClassifier(NO_WORSE)), LoggedData(X, Y, **LOGGED)
+    same = ELFClassifier(NO_WORSE).fit(table)
+    assert np.array_equal(same.predict_proba(X), columns.predict_proba(X))
+    assert same.n_features_in_ == X.shape[1]
+    assert not hasattr(same, "feature_names_in_")
+    named = LoggedData(pd.DataFrame(X, columns=list("abcde")), Y, **LOGGED)
+    assert list(ELFClassifier(NO_WORSE).fit(named).feature_names_in_) == list("abcde")
+    with pytest.raises(InputError, match=r"holds all columns\. Got y beside it"):
+        ELFClassifier(NO_WORSE).fit(table, Y)
+    with pytest.raises(InputError, match="the estimator has positive=0, the data 1"):
+        ELFClassifier(NO_WORSE, positive=0).fit(table)
+    with pytest.raises(InputError, match="data must be a ContinuousData, for an ELFRegressor"):
+        ELFRegressor(NO_WORSE).fit(table)
 
 
 def changed(name, row, value):

@@ -236,9 +236,15 @@ def test_finite_sample_bounds_are_wider_than_t_and_say_what_they_are(bound):
 
 
 def test_wrong_propensities_raise_a_warning_and_violate_an_assumption():
-    data = draw(propensity=np.where(np.arange(400) % 2, 0.5, 0.3))
+    rng = np.random.default_rng(0)
+    data = LoggedData(  # of three decisions, so that only the weights look wrong
+        rng.normal(size=(400, 2)),
+        decision=rng.integers(0, 3, 400),
+        propensity=np.full(400, 0.2),
+        impact=rng.random(400),
+    )
     with pytest.warns(CertificateWarning, match="mean weight near 1") as caught:
-        record = certify(mostly_one(), data, NO_WORSE)
+        record = certify(np.tile([0.1, 0.1, 0.8], (400, 1)), data, NO_WORSE)
     assert caught[0].filename == __file__
     assert {a.name: a.status for a in record.assumptions}["mean weight near 1"] == "violated"
     assert any("mean weight near 1" in warning.text for warning in record.warnings)

@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeClassifier
 
-from elfair import ElfairError, ELFClassifier, InputError, LoggedData, NoSolutionFoundError
+from elfair import ElfairError, ELFClassifier, NoSolutionFoundError
 from elfair.errors import DataError
 from elfair.language import E, E_logged, accuracy, col
 from elfair.populations import FosterCare
@@ -494,13 +494,3 @@ def test_predict_wants_the_columns_of_fit():
         ELFClassifier().fit(X, Y).predict_proba(X[:, :4])
     with pytest.raises(DataError, match="NaN"):
         clf.predict_proba(frame.assign(X4=np.nan))
-
-
-def test_rows_that_were_read_are_not_columns():
-    draw = POPULATION.sample(200, seed=3)
-    data = LoggedData(draw.features, draw.label, **draw.logged)
-    clf = ELFClassifier("accuracy >= 0.5")
-    with pytest.raises(InputError, match="fit takes columns") as caught:
-        clf.fit(data)
-    assert "fit(X, y, decision=" in caught.value.hint
-    assert is_unfitted(clf)

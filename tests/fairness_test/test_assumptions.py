@@ -110,7 +110,8 @@ def test_the_paper_tau_is_a_violation_only_where_it_is_used():
 
 
 def wrong_propensity():
-    return draw(propensity=np.full(400, 0.3))
+    """Of three decisions: two would be found out before, by the probability of the other one."""
+    return draw(classes=3, propensity=np.full(400, 0.2))
 
 
 def test_a_mean_weight_far_from_1_is_a_violation():
@@ -129,7 +130,8 @@ def test_an_unweighted_statement_about_the_same_people_does_not_hide_it():
 
 def test_one_bad_group_is_enough():
     group = np.arange(400) % 2
-    data = draw(sensitive_features={"T": group}, propensity=np.where(group == 0, 0.5, 0.25))
+    wrong = np.where(group == 0, 1 / 3, 0.15)
+    data = draw(classes=3, sensitive_features={"T": group}, propensity=wrong)
     texts = [f"E[impact | T == {t}] >= 0" for t in (0, 1)]
     with pytest.warns(CertificateWarning):
         found = assumptions(texts, data=data)["mean weight near 1"]

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from elfair.fairness_test.sealed import run_in_turn, run_on_sealed
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
 from elfair import ELFClassifier, ELFRegressor, LoggedData, certify
 from elfair.data.split import SealedHalf, partition
-from elfair.estimators import training
+from elfair.fairness_test import test
+from elfair.fairness_test.test import run_in_turn
 from elfair.populations import Dosage, FosterCare
 
 POPULATION = FosterCare(alpha=0.9, clipped=True)
@@ -26,11 +26,11 @@ KNOWN = {
 
 
 class Watched:
-    """The trials of the last fit, and what came of them."""
+    """The tests of the last fit, one for each model, and what came of them."""
 
-    def __call__(self, trials):
-        self.trials = list(trials)
-        self.turns = run_in_turn(self.trials)
+    def __call__(self, rungs):
+        self.trials = [rung for (rung,) in rungs]
+        self.turns = run_in_turn([rung] for rung in self.trials)
         return self.turns
 
     @property
@@ -41,7 +41,7 @@ class Watched:
 @pytest.fixture
 def watched(monkeypatch):
     watched = Watched()
-    monkeypatch.setattr(training, "run_in_turn", watched)
+    monkeypatch.setattr(test, "run_in_turn", watched)
     return watched
 
 
@@ -116,7 +116,7 @@ CASES = {
 def test_the_test_by_hand(name, watched):
     model = CASES[name]()
     certificate, record = model.certificate_, model.certificate_.candidate
-    outcomes = [run_on_sealed(t.plan, t.sealed, t.policy, t.learnt) for t in watched.trials]
+    outcomes = [run_in_turn([[rung]]).outcome for rung in watched.trials]
     passed = [outcome.passed for outcome in outcomes]
     first_failure = passed.index(False) if False in passed else len(passed)
     place = max(first_failure, 1)  # where none passed, all is about the first
@@ -229,7 +229,7 @@ def test_models_points_constants_and_scales_do_not_depend_on_held_out_rows(param
 
 def test_the_seal_is_broken_once_and_only_when_all_is_chosen(monkeypatch):
     events = []
-    opened, in_turn = SealedHalf.open, training.run_in_turn
+    opened, in_turn = SealedHalf.open, test.run_in_turn
 
     def open_(self):
         events.append("open")
@@ -240,7 +240,7 @@ def test_the_seal_is_broken_once_and_only_when_all_is_chosen(monkeypatch):
         return in_turn(trials)
 
     monkeypatch.setattr(SealedHalf, "open", open_)
-    monkeypatch.setattr(training, "run_in_turn", watched)
+    monkeypatch.setattr(test, "run_in_turn", watched)
     first = foster_care({}, seed=11)
     assert first.certificate_.candidate.tested > 2
     assert events == ["test", "open"]
@@ -252,7 +252,7 @@ def test_the_seal_is_broken_once_and_only_when_all_is_chosen(monkeypatch):
 def test_models_are_made_ready_for_the_test_as_if_it_had_not_begun(watched):
     """Whether all of them are before the seal is broken, as here, or each when its turn comes."""
     before = foster_care({"bound": "betting", **KNOWN})
-    training.run_in_turn = run_in_turn  # watched's fixture restores it in the end
+    test.run_in_turn = run_in_turn  # watched's fixture restores it in the end
     assert foster_care({"bound": "betting", **KNOWN}).certificate_.constraints == (
         before.certificate_.constraints
     )

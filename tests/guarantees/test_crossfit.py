@@ -35,7 +35,7 @@ def trial(alpha, n, seed):
     )
     (result,) = clf.certificate_.constraints
     truth = population.violations(lambda X: clf.fitted_.probabilities(np.asarray(X), None)[:, 1])
-    error = sqrt(2) * result.spread / sqrt(result.n)  # stretched: see elfair.fairness_test.sealed
+    error = sqrt(2) * result.spread / sqrt(result.n)  # stretched: see SHARED_ROWS
     return (result.estimate - truth[1]) / error, result.passed, truth[1] > 0
 
 

@@ -10,12 +10,13 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from elfair.fairness_test.sealed import learn_from, run_on_sealed
 
 from elfair import ELFRegressor
 from elfair.bounds import get_bound
 from elfair.data import ContinuousData
 from elfair.data.split import SealedHalf
+from elfair.fairness_test.ladder import Rung, learn_from
+from elfair.fairness_test.test import run_in_turn
 from elfair.policies import GaussianPolicy
 from elfair.policies.gaussian import normal_density
 from elfair.populations import Dosage, LinearPolicy
@@ -161,7 +162,7 @@ def test_level_at_the_edge(what, bound, estimator, linear, n, room):
         plan = Plan.make(claims, get_bound(bound), baselines, candidate)
         learnt = learn_from(plan, candidate, policy(candidate))
         sealed = SealedHalf(logged(population, n, seed))
-        passed += run_on_sealed(plan, sealed, policy, learnt).passed
+        passed += run_in_turn([[Rung(plan, sealed, policy, learnt)]]).outcome.passed
     assert passed / draws <= DELTA + room + noise(draws)
     if bound == "ttest":
         assert passed / draws >= DELTA / 3, "a bound that never passes would be valid and useless"

@@ -237,7 +237,7 @@ def test_nothing_but_verification_looks_again():
     }
     assert {name for name in callers if not name.startswith("verification")} == {
         "data/split.py",
-        "fairness_test/sealed.py",
+        "fairness_test/test.py",
     }
 
 

@@ -129,7 +129,7 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
             wanted = getattr(self, name, None)
             if wanted is not None and not np.array_equal(wanted, getattr(data, name)):
                 raise InputError(
-                    f"the estimator has {name}={wanted!r}, the data {getattr(data, name)!r}.",
+                    f"the estimator has {name}={wanted}, the data {getattr(data, name)}.",
                     hint=f"pass {name}= to {self._table.__name__} as well.",
                 )
 

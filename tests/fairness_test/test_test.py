@@ -7,12 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from elfair.fairness_test.sealed import learn_from, run_on_sealed
 
 import elfair
 from elfair import LoggedData, certify
 from elfair.bounds import get_bound
 from elfair.data.split import SealedHalf
+from elfair.fairness_test.ladder import Rung, learn_from
+from elfair.fairness_test.test import run_in_turn
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.plan import Plan, read_constraints
 
@@ -52,7 +53,7 @@ def test_only_the_fairness_test_breaks_the_seal():
         for path in SOURCE.rglob("*.py")
         if opens_something(ast.parse(path.read_text(encoding="utf-8")))
     }
-    assert callers == {"sealed.py"}
+    assert callers == {"test.py"}
 
 
 def test_nothing_reaches_around_the_seal():
@@ -73,7 +74,8 @@ def test_a_bound_of_exactly_zero_passes_and_anything_above_does_not():
             Baselines(Estimation(ranges={"impact": (0, 1)}), data),
             data,
         )
-        outcome = run_on_sealed(plan, SealedHalf(data), lambda rows: np.full((1, rows.n), 0.5))
+        rung = Rung(plan, SealedHalf(data), lambda rows: np.full((1, rows.n), 0.5))
+        outcome = run_in_turn([[rung]]).outcome
         plan_of[text] = outcome
     # Rows that are 0 by construction, since the policy is the behaviour model.
     assert plan_of[NO_WORSE].results[0].upper == 0

@@ -16,15 +16,16 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from elfair.fairness_test.sealed import Trial, learn_from, run_in_turn, run_on_sealed
 
 from elfair import ELFClassifier, LoggedData
 from elfair.bounds import get_bound
 from elfair.data.split import SealedHalf
-from elfair.fairness_test.issue import declared_estimation
+from elfair.fairness_test.ladder import Rung, learn_from
+from elfair.fairness_test.test import run_in_turn
 from elfair.populations import FosterCare
 from elfair.search import Selection, targets
 from elfair.statistics import Baselines
+from elfair.statistics.declared import declared_estimation
 from elfair.statistics.plan import Plan, read_constraints
 
 FULL = os.environ.get("ELFAIR_GUARANTEES") == "full"
@@ -114,7 +115,7 @@ def planned(bound):
     known = {"impact_range": None, "propensity_floor": None, "center": "mean"}
     if bound != "ttest":
         known = {"impact_range": (-1.0, 1.0), "propensity_floor": 0.5, "center": "range"}
-    estimation = declared_estimation(others, bound, "paired", outcome_model=None, **known)
+    estimation = declared_estimation(others, bound=bound, estimator="paired", **known)
     claims = read_constraints(NO_WORSE, DELTAS)
     return Plan.make(claims, get_bound(bound), Baselines(estimation, others), others), others
 
@@ -129,19 +130,19 @@ def prepared(bound, name):
 def trials(bound, name, rows):
     plan, sealed = planned(bound)[0], SealedHalf(rows)
     return [
-        Trial(plan, sealed, partial(free, chance), learnt)
+        Rung(plan, sealed, partial(free, chance), learnt)
         for chance, learnt in prepared(bound, name)
     ]
 
 
 def in_turn(these):
     """The place of the model that is let out, from 0; None if there is none."""
-    turns = run_in_turn(these)
+    turns = run_in_turn([rung] for rung in these)
     return turns.place - 1 if turns.outcome.passed else None
 
 
 def _each(these):
-    return [run_on_sealed(one.plan, one.sealed, one.policy, one.learnt) for one in these]
+    return [run_in_turn([[rung]]).outcome for rung in these]
 
 
 def undaunted(these):
