@@ -39,7 +39,7 @@ def test_no_digest_holds_a_path_of_elfair(kind, made, hashed):
     written = b"".join(hashed)
     assert b"elfair" not in written
     families = {model.policy.digest_tag for model in estimator.fitted_.models}
-    for tag in (estimator.digest_tag, "trained", *families):
+    for tag in (estimator.digest_tag, "fitted", *families):
         assert b"record %d:%s" % (len(tag), tag.encode()) in written
 
 
