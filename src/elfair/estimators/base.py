@@ -18,7 +18,7 @@ from elfair.data import LoggedData
 from elfair.data.columns import as_floats, check_length, check_order, one_column
 from elfair.errors import DataError, FeatureTypeError, InputError, NoSolutionFoundError
 from elfair.estimators.fit import MakeTask, Request, fit_model
-from elfair.estimators.parameters import Owner
+from elfair.estimators.parameters import Owner, check_parameters
 from elfair.fairness_test.issue import warn_reader
 from elfair.persistence import save as save_file
 from elfair.policies.base import seeded
