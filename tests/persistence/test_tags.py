@@ -57,5 +57,5 @@ def test_tags_are_no_paths_and_differ(made):
     tags = {type(each.fitted_.ladder[0].policy).digest_tag for each in estimators}
     tags |= {each.digest_tag for each in estimators} | {estimators[0].fitted_.digest_tag}
     assert tags == {
-        "softmax", "scored", "module", "gaussian", "classifier", "regressor", "trained"
+        "softmax", "scored", "module", "gaussian", "classifier", "regressor", "fitted"
     }  # fmt: skip
