@@ -35,7 +35,7 @@ def points(plain: Results, strict: Results, appendix: Results) -> str:
         [point.paper, point.here, "same" if point.same else f"**different**: {point.why_not}"]
         for point in [*_failures(plain, strict), *_costs(plain), *_alphas(appendix)]
     ]
-    return table(["the paper says", "here", ""], rows)
+    return table(["the paper says", "here", "same?"], rows)
 
 
 def _failures(plain: Results, strict: Results) -> list[Point]:

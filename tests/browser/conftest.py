@@ -1,22 +1,18 @@
-"""Fixtures for tests in a real browser: headless Chromium, as Debian's package `chromium` has it.
+"""Fixtures for tests in a real browser: Debian's Chromium, driven by Playwright.
 
-`page` is a fresh page for each test (see `chromium.Page` for all it can do)::
+`visit` opens a page and watches it from its first byte::
 
-    def test_the_report_opens(page, artefacts):
-        page.view("phone")  # 375 x 812; "desktop" (1280 x 900) unless told
-        page.emulate(scheme="dark")  # or media="print"
-        page.open(path)  # a Path is opened from disk, as file://
-        assert page.errors == []  # exceptions that no script caught
-        assert page.console == []  # "error: ...", "warning: ...", "log: ..."
-        assert page.requests == [path.as_uri()]  # everything that was asked for, the page first
-        assert page.evaluate("document.title") == "Report"  # any JavaScript
-        assert page.overflow() == 0  # nothing scrolls sideways
-        page.screenshot(artefacts / "report-phone-dark.png", full=True)
-        page.pdf(artefacts / "report.pdf")
+    def test_the_report_opens(visit, artefacts):
+        seen = visit(path, view="phone", scheme="dark")  # 375 x 812; "desktop" is 1280 x 900
+        assert seen.messages == []  # of the console, and exceptions that no script caught
+        assert seen.requests == [path.as_uri()]  # every address asked for, the page first
+        assert seen.page.title() == "Report"  # a playwright.sync_api.Page
+        assert seen.overflow() == 0  # nothing scrolls sideways
+        assert seen.barriers() == ""  # what axe finds wrong for people with disabilities
+        seen.page.screenshot(path=artefacts / "report-phone-dark.png", full_page=True)
 
-`browser` is the browser itself, one for each test process, and `artefacts` the folder in which
-pictures are kept: ELFAIR_ARTEFACTS, or build/screenshots. `site` (tests/conftest.py) is the folder
-of the documentation site.
+`artefacts` is the folder where pictures are kept: ELFAIR_ARTEFACTS, or build/screenshots. `site`
+(tests/conftest.py) is the folder of the documentation site.
 
 Without Chromium these tests are skipped, unless ELFAIR_BROWSER=required.
 """
@@ -24,37 +20,83 @@ Without Chromium these tests are skipped, unless ELFAIR_BROWSER=required.
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, sync_playwright
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from chromium import Chromium, Page, executable
-
+NAMES = ("chromium", "chromium-browser", "google-chrome")
 MISSING = (
-    "there is no Chromium: install it (on Debian: apt-get install chromium), or name its program "
-    "in ELFAIR_CHROMIUM"
+    "Chromium is not installed: run tests/browser/install.sh, or name its program in "
+    "ELFAIR_CHROMIUM"
 )
+FLAGS = (
+    "--no-sandbox",
+    "--disable-dev-shm-usage",
+    # What a page asks of another host is recorded, and goes nowhere.
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+)
+#: A phone's browser heeds <meta name="viewport">.
+VIEWS: dict[str, dict[str, Any]] = {
+    "phone": {"viewport": {"width": 375, "height": 812}, "is_mobile": True},
+    "desktop": {"viewport": {"width": 1280, "height": 900}},
+}
+
+
+@dataclass
+class Visit:
+    """A page, and all that it said and asked for."""
+
+    page: Page
+    messages: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def overflow(self) -> int:
+        """By how many pixels the page is wider than the screen; 0 if nothing scrolls sideways."""
+        root = "document.documentElement"
+        return int(self.page.evaluate(f"Math.max(0, {root}.scrollWidth - {root}.clientWidth)"))
+
+    def barriers(self) -> str:
+        """The accessibility rules that the page breaks, with their elements; "" if none."""
+        found = Axe().run(self.page)
+        return found.generate_report() if found.violations_count else ""
 
 
 @pytest.fixture(scope="session")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    program = executable()
+def browser() -> Iterator[Browser]:
+    named = filter(None, [os.environ.get("ELFAIR_CHROMIUM"), *NAMES])
+    program = next(filter(None, map(shutil.which, named)), None)
     if program is None:
         (pytest.fail if os.environ.get("ELFAIR_BROWSER") == "required" else pytest.skip)(MISSING)
-    running = Chromium(program, tmp_path_factory.mktemp("chromium"))
-    yield running
-    running.close()
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=program, args=[*FLAGS])
+        yield running
+        running.close()
 
 
 @pytest.fixture
-def page(browser: Chromium) -> Iterator[Page]:
-    fresh = browser.page()
-    yield fresh
-    fresh.close()
+def visit(browser: Browser) -> Iterator[Callable[..., Visit]]:
+    """Opens a file in a window of its own, which shares nothing with others."""
+    contexts = []
+
+    def opened(path: Path, *, view: str = "desktop", scheme: str = "light") -> Visit:
+        context = browser.new_context(color_scheme=scheme, **VIEWS[view])
+        contexts.append(context)
+        seen = Visit(context.new_page())
+        context.on("request", lambda request: seen.requests.append(request.url))
+        context.on("console", lambda said: seen.messages.append(f"{said.type}: {said.text}"))
+        context.on("weberror", lambda thrown: seen.messages.append(f"exception: {thrown.error}"))
+        seen.page.goto(path.resolve().as_uri(), wait_until="networkidle")
+        return seen
+
+    yield opened
+    for context in contexts:
+        context.close()
 
 
 @pytest.fixture(scope="session")

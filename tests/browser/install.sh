@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs Chromium for these tests from Debian's packages, if there is none yet and we may.
+# Installs Chromium for these tests from Debian's packages, unless it is installed already or permission is missing.
 for name in ${ELFAIR_CHROMIUM:+"$ELFAIR_CHROMIUM"} chromium chromium-browser google-chrome; do
     command -v "$name" >/dev/null && exit 0
 done

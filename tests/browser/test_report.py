@@ -17,15 +17,16 @@ BACKGROUND = (
 )
 #: Seen: laid out, not hidden, not beyond the edges of the page.
 SEEN = """
-(element => {
+element => {
   const box = element.getBoundingClientRect();
   return element.checkVisibility({checkOpacity: true, checkVisibilityCSS: true})
     && box.width > 0 && box.height > 0
     && box.left >= 0 && box.right <= document.documentElement.clientWidth;
-})
+}
 """
+UNFOLD = "document.querySelectorAll('details').forEach(each => { each.open = true; })"
 #: A4 less its margins, in pixels.
-PAPER = (680, 1000)
+PAPER = {"width": 680, "height": 1000}
 
 
 def fitted(alpha: float, n: int, seed: int) -> Certificate:
@@ -90,61 +91,62 @@ def path(kind, tmp_path):
     return written
 
 
-def test_it_opens_from_disk_and_asks_for_nothing(page, path):
-    page.open(path)
-    assert page.errors == []
-    assert page.console == []
-    assert page.requests == [path.as_uri()]
+def test_it_opens_from_disk_and_asks_for_nothing(visit, path):
+    seen = visit(path)
+    assert seen.messages == []
+    assert seen.requests == [path.as_uri()]
 
 
 @pytest.mark.parametrize(("view", "scheme"), [("desktop", "light"), ("phone", "dark")])
-def test_verdict_and_every_statement_can_be_seen(page, path, kind, artefacts, view, scheme):
-    page.view(view)
-    page.emulate(scheme=scheme)
-    page.open(path)
+def test_verdict_and_every_statement_can_be_seen(visit, path, kind, artefacts, view, scheme):
+    page = visit(path, view=view, scheme=scheme).page
     certificate = made(kind)
-    assert page.evaluate("document.querySelector('h1').innerText") == verdict(certificate)
-    assert page.evaluate(f"{SEEN}(document.querySelector('h1'))")
-    strips = "[...document.querySelectorAll('#statements li.strip')]"
-    shown = page.evaluate(f"{strips}.map(each => each.innerText.replace(/\\s+/g, ' '))")
+    assert page.inner_text("h1") == verdict(certificate)
+    assert page.locator("h1").evaluate(SEEN)
+    strips = page.locator("#statements li.strip")
+    shown = [" ".join(words.split()) for words in strips.all_inner_texts()]
     assert len(shown) == len(certificate.constraints)
     for words, result in zip(shown, certificate.constraints, strict=True):
         assert result.statement in words
         assert ("passed" if result.passed else "FAILED") in words
-    assert page.evaluate(f"{strips}.every({SEEN})")
-    for part in (".name", ".drawing svg", ".numbers", ".mark"):
-        all_parts = f"[...document.querySelectorAll('#statements li.strip {part}')]"
-        assert page.evaluate(f"{all_parts}.every({SEEN})"), part
+    for part in ("", ".name", ".drawing svg", ".numbers", ".mark"):
+        parts = page.locator(f"#statements li.strip {part}")
+        assert parts.evaluate_all(f"parts => parts.length > 0 && parts.every({SEEN})"), part
     dark = max(page.evaluate(BACKGROUND)) < 64
     assert dark == (scheme == "dark")
-    page.screenshot(artefacts / f"report-{kind}-{view}-{scheme}.png", full=kind != "many")
+    name = f"report-{kind}-{view}-{scheme}.png"
+    page.screenshot(path=artefacts / name, full_page=kind != "many")
 
 
 @pytest.mark.parametrize("view", ["phone", "desktop"])
-def test_nothing_scrolls_sideways_but_tables_in_their_own_place(page, path, view):
-    page.view(view)
-    page.open(path)
-    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
-    assert page.overflow() == 0
-    tables = "[...document.querySelectorAll('.scroll')]"
-    wide = page.evaluate(f"{tables}.filter(each => each.scrollWidth > each.clientWidth).length")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_there_are_no_barriers(visit, path, view, scheme):
+    seen = visit(path, view=view, scheme=scheme)
+    seen.page.evaluate(UNFOLD)
+    assert seen.barriers() == ""
+
+
+@pytest.mark.parametrize("view", ["phone", "desktop"])
+def test_nothing_scrolls_sideways_but_tables_in_their_own_place(visit, path, view):
+    seen = visit(path, view=view)
+    seen.page.evaluate(UNFOLD)
+    assert seen.overflow() == 0
+    wide = seen.page.locator(".scroll").evaluate_all(
+        "tables => tables.filter(each => each.scrollWidth > each.clientWidth).length"
+    )
     assert (wide > 0) == (view == "phone")
 
 
-def test_words_in_pictures_keep_their_size_on_a_phone(page, path):
-    page.view("phone")
-    page.open(path)
-    heights = (
-        "[...document.querySelectorAll('svg text')].map(t => t.getBoundingClientRect().height)"
-    )
-    assert page.evaluate(f"Math.min(...{heights})") >= 10
+def test_words_in_pictures_keep_their_size_on_a_phone(visit, path):
+    words = visit(path, view="phone").page.locator("svg text")
+    heights = words.evaluate_all("all => all.map(each => each.getBoundingClientRect().height)")
+    assert min(heights) >= 10
 
 
 @pytest.mark.parametrize("kind", ["solution", "no-solution"])  # each on one scale
-def test_marks_are_where_the_numbers_say(page, path, kind):
+def test_marks_are_where_the_numbers_say(visit, path, kind):
     """Left of the line where the statement holds, and right of it where it does not."""
-    page.open(path)
-    ends = page.evaluate(
+    ends = visit(path).page.evaluate(
         """[...document.querySelectorAll('#statements li.strip')].map(strip => {
           const middle = element => {
             const box = element.getBoundingClientRect();
@@ -163,34 +165,26 @@ def test_marks_are_where_the_numbers_say(page, path, kind):
     assert drawn == pytest.approx([pixels * value for value in seen], abs=1)
 
 
-def test_paper_is_light_and_shows_what_is_folded(page, path, kind, artefacts):
-    page.emulate(scheme="dark")
-    page.open(path)
-    folded = "[...document.querySelectorAll('details table')]"
-    assert page.evaluate(f"{folded}.length") > 0
-    assert page.evaluate(f"{folded}.every(each => !each.checkVisibility())")
-    width, height = PAPER
-    page.call(
-        "Emulation.setDeviceMetricsOverride",
-        width=width,
-        height=height,
-        deviceScaleFactor=1,
-        mobile=False,
-    )
-    page.emulate(scheme="dark", media="print")
+def test_paper_is_light_and_shows_what_is_folded(visit, path, kind, artefacts):
+    seen = visit(path, scheme="dark")
+    page, folded = seen.page, seen.page.locator("details table")
+    assert folded.count() > 0
+    assert folded.evaluate_all("all => all.every(each => !each.checkVisibility())")
+    page.set_viewport_size(PAPER)
+    page.emulate_media(media="print")
     assert page.evaluate(BACKGROUND) == [255, 255, 255]
-    assert page.evaluate(f"{folded}.every(each => each.checkVisibility())")
-    assert page.evaluate(f"{folded}.every(each => each.getBoundingClientRect().height > 20)")
-    assert not page.evaluate("document.querySelector('nav').checkVisibility()")
+    assert folded.evaluate_all("all => all.every(each => each.checkVisibility())")
+    assert folded.evaluate_all("all => all.every(each => each.getBoundingClientRect().height > 20)")
+    assert not page.locator("nav").evaluate("nav => nav.checkVisibility()")
     # Nothing is cut off at the edge of the paper.
-    assert page.overflow() == 0
-    assert page.evaluate(f"[...document.querySelectorAll('table')].every({SEEN})")
-    page.screenshot(artefacts / f"report-{kind}-print.png", full=kind != "many")
-    printed = page.pdf(artefacts / f"report-{kind}.pdf").read_bytes()
+    assert seen.overflow() == 0
+    assert page.locator("table").evaluate_all(f"tables => tables.every({SEEN})")
+    page.screenshot(path=artefacts / f"report-{kind}-print.png", full_page=kind != "many")
+    printed = page.pdf(path=artefacts / f"report-{kind}.pdf", print_background=True)
     assert printed.count(b"/Type /Page\n") >= 5
 
 
-def test_a_notebook_keeps_its_own_looks(page, tmp_path, artefacts):
+def test_a_notebook_keeps_its_own_looks(visit, tmp_path, artefacts):
     """A fragment between the host's words leaves these as they were."""
     host = (
         "<!doctype html><html lang='en'><title>notebook</title><style>body {{ color: #333333 }}"
@@ -202,14 +196,14 @@ def test_a_notebook_keeps_its_own_looks(page, tmp_path, artefacts):
       return ['color', 'fontSize', 'fontFamily', 'margin', 'borderCollapse', 'textAlign']
         .map(name => style[name]);
     })"""
+    path = tmp_path / "notebook.html"
     seen = []
     for fragment in ("", Report(made("no-solution"))._repr_html_()):
-        path = tmp_path / "notebook.html"
         path.write_text(host.format(fragment), encoding="utf-8")
-        page.open(path)
-        seen.append(page.evaluate(looks))
-    assert seen[0] == seen[1]
-    assert "No solution found" in page.evaluate("document.querySelector('.elfair').innerText")
-    assert page.console == []
-    assert page.overflow() == 0
-    page.screenshot(artefacts / "report-notebook.png", full=True)
+        seen.append(visit(path))
+    before, after = (each.page.evaluate(looks) for each in seen)
+    assert before == after
+    assert "No solution found" in seen[1].page.inner_text(".elfair")
+    assert seen[1].messages == []
+    assert seen[1].overflow() == 0
+    seen[1].page.screenshot(path=artefacts / "report-notebook.png", full_page=True)
