@@ -57,8 +57,8 @@ def _failures(plain: Results, strict: Results) -> list[Point]:
             f"Largest failure rate over all sizes, plain and strict: paper mode "
             f"{percent(worst[PAPER])} %, default mode {percent(worst['elfair'])} %.",
             max(worst.values()) == 0,
-            "the promise is a rate of at most delta, not none; a test that errs in delta of the "
-            "cases at the edge lets some models through that lie just beyond it.",
+            "elfair promises a rate of at most delta, not of 0; a test that errs in delta of the "
+            "cases at the edge passes some models that lie just beyond it.",
         ),
         Point(
             "Methods for static fairness always fail Black youth (group 1) ...",
@@ -66,9 +66,9 @@ def _failures(plain: Results, strict: Results) -> list[Point]:
             f"{_named(plain, always, of_one)}; often (>= 50 %) {_named(plain, often, of_one)}; "
             f"otherwise {_named(plain, rest, of_one)}.",
             not often and not rest,
-            "the label depends on the group, which the features show only weakly, so that methods "
-            "which equalise rates of decisions must give up much accuracy, and move decisions "
-            "towards group 1.",
+            "the label depends on the group, which the features show only weakly. So methods that "
+            "equalise rates of decisions must give up much accuracy, and move decisions towards "
+            "group 1.",
         ),
         Point(
             "... and often, or always, fail White youth (group 0) as well.",
@@ -76,7 +76,7 @@ def _failures(plain: Results, strict: Results) -> list[Point]:
             f"{_named(strict, [m for m in static if of_both[m] >= OFTEN], of_both)}.",
             len(zero) == len(static),
             "here accuracy alone helps group 0; the strict variant, in which accuracy alone harms "
-            "both groups, is nearer to the paper.",
+            "both groups, is closer to the paper.",
         ),
     ]
 
@@ -101,8 +101,8 @@ def _costs(plain: Results) -> list[Point]:
             f"Returned at n = {FEWER[0]} and {FEWER[1]}: paper mode {_at(paper, FEWER)}, default "
             f"mode {_at(ours, FEWER)}.",
             most <= 0.02,
-            "how many rows it takes depends on how much room the behaviour model leaves, and this "
-            "one leaves more than the paper's seems to.",
+            "the number of rows it takes depends on how much room the behaviour model leaves, and "
+            "this one seems to leave more than the paper's.",
         ),
         Point(
             "At n = 1,000 ELF is 83 % accurate ...",
@@ -115,9 +115,9 @@ def _costs(plain: Results) -> list[Point]:
             "... and the others above 90 %.",
             f"About 90 %: {_named(plain, near, accuracy)}. Less: {_named(plain, far, accuracy)}.",
             not far,
-            "nothing that can be learnt here is more accurate than 90.1 %; equal rates of "
-            "decisions cost far more accuracy than in the paper, because the label depends on the "
-            "group and features show it weakly.",
+            "no model here can be more accurate than 90.1 %; equal rates of decisions cost far "
+            "more accuracy than in the paper, because the label depends on the group and the "
+            "features show the group only weakly.",
         ),
         Point(
             "ELF returns a solution with 91 % probability at n = 4,096.",
@@ -126,15 +126,14 @@ def _costs(plain: Results) -> list[Point]:
             abs(paper[4_096].returned - 0.91) < 0.03,
             "with lambda = 2 the rate of each binding constraint tends to 84 % on a 60/40 split, "
             "however many rows there are ([why](method.md#where-the-paper-slips-and-what-is-done-"
-            "instead)); 91 % is more than that, so that something in the paper's setting must "
-            "differ.",
+            "instead)); 91 % is more than that, so something in the paper's setting must differ.",
         ),
         Point(
             "As n grows, that probability increases rapidly.",
             f"At n = {LARGEST:,}: paper mode {percent(paper[LARGEST].returned)} %, default mode "
             f"{percent(ours[LARGEST].returned)} %.",
             paper[LARGEST].returned >= 0.95,
-            "paper mode stays on the plateau above; default mode goes on to 1.",
+            "paper mode stays on the plateau above; default mode approaches 100 %.",
         ),
         Point(
             "As n grows, ELF's accuracy approaches the others'.",
@@ -145,11 +144,11 @@ def _costs(plain: Results) -> list[Point]:
         ),
         Point(
             "ELF's solutions are always at least 75 % accurate.",
-            "Largest share of trials with one that is not: paper mode "
+            "Largest share of trials with a less accurate one: paper mode "
             f"{percent(plain.run['below_floor'][PAPER])} %, default mode "
             f"{percent(plain.run['below_floor']['elfair'])} %.",
             max(plain.run["below_floor"].values()) == 0,
-            "the floor is a constraint like the others, promised at delta.",
+            "the floor is a constraint like the others, and holds at level delta.",
         ),
         Point(
             "Fairlearn, Fairness Constraints and logistic regression always return a solution; it "
@@ -165,7 +164,7 @@ def _costs(plain: Results) -> list[Point]:
             f"More often than paper mode at n = {FEWER[0]}: {len(earlier)} of {len(seldonian)}. "
             f"Models that fail some group: {_named(plain, seldonian, of_qsa)}.",
             len(earlier) >= 3 and min(of_qsa.values()) >= ALWAYS,
-            "as above: those that equalise rates of decisions harm nobody much, and are not "
+            "as above: those that equalise rates of decisions hardly harm anybody, but are not "
             "accurate.",
         ),
     ]
@@ -188,7 +187,7 @@ def _alphas(appendix: Results) -> list[Point]:
             f"Largest failure rate over alphas and sizes: paper mode {percent(worst[PAPER])} %, "
             f"default mode {percent(worst['elfair'])} %.",
             max(worst.values()) == 0,
-            "a rate of up to delta is what is promised, and only to default mode.",
+            "the promise is a rate of up to delta, and covers default mode only.",
         ),
         Point(
             "It returns solutions under all alpha > 0, given enough data ...",
@@ -211,7 +210,7 @@ def _alphas(appendix: Results) -> list[Point]:
             f"models are returned: paper mode {' to '.join(ends[PAPER])} %, default mode "
             f"{' to '.join(ends['elfair'])} %.",
             abs(max(falls) - 0.90) < 0.01 and abs(min(falls) - 0.84) < 0.02,
-            "how far depends on the room that is left, and on the largest n.",
+            "how far it falls depends on the room that is left, and on the largest n.",
         ),
     ]
 
@@ -233,19 +232,19 @@ def in_short(results: Mapping[str, Results]) -> str:
     trials = sum(cell.trials for each in results.values() for cell in each.cells)
     worst = max(_largest(each, "elfair", "any") for each in results.values())
     lines = [
-        f"On a population made after the paper's data, whose truth is known ({trials:,} trials, "
-        f"up to {len(plain.methods)} methods):\n",
+        f"On a simulated population that follows the paper's data, and whose truth is known "
+        f"({trials:,} trials, up to {len(plain.methods)} methods):\n",
         f"* With {THOUSAND:,} rows at alpha = 0.9 elfair returns a model in "
         f"{percent(ours[THOUSAND].returned)} % of trials, {accurate(ours[THOUSAND].accuracy)} % "
         f"accurate; with the paper's settings it is {percent(paper[THOUSAND].returned)} % and "
         f"{accurate(paper[THOUSAND].accuracy)} %. Logistic regression is "
         f"{accurate(logistic[THOUSAND].accuracy)} % accurate and makes group 1 worse off in "
         f"{percent(logistic[THOUSAND].failed['1'])} % of trials.",
-        f"* For what the paper's settings reach with n rows, elfair needs fewer, by a factor of "
-        f"{fewer} (95 % intervals in brackets).",
-        f"* In the worst cell of all ({len(appendix.alphas)} alphas, {len(ours)} sizes, lending "
-        f"too) it made some group worse off in {percent(worst)} % of trials; the promise is at "
-        "most 10 %.",
+        "* To do as well as the paper's settings do with n rows, elfair needs fewer, by a factor "
+        f"of {fewer} (95 % intervals in brackets).",
+        f"* In the worst of all cells ({len(appendix.alphas)} alphas, {len(ours)} sizes, lending "
+        f"included) it made some group worse off in {percent(worst)} % of trials; the promise is "
+        "at most 10 %.",
     ]
     return "\n".join(wrapped(line) + "\n" * line.endswith("\n") for line in lines)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import doctest
 import inspect
@@ -13,6 +14,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -263,6 +265,28 @@ def test_every_key_of_a_study_file_is_explained():
     keys = {key for part in tables if issubclass(part, parts.Part) for key in part.model_fields}
     assert "chosen_by" in keys
     assert told == keys | {"title"}
+
+
+def test_the_map_names_every_room_in_the_order_of_the_layers():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.+?) \|", page.split("## The map")[1].split("##")[0], re.MULTILINE)
+    shown = [re.findall(r"`(\w+)`", row) for row in rows]
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    (layers,) = [c for c in config["tool"]["importlinter"]["contracts"] if c["type"] == "layers"]
+    assert shown == [layer.split(" | ") for layer in layers["layers"]]
+
+
+def test_what_the_architecture_names_is_where_it_says():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(\w+)` \(`([\w/]+\.py)`\)", page)
+    assert len(named) > 15
+    for name, path in named:
+        tree = ast.parse((ROOT / "src" / "elfair" / path).read_text(encoding="utf-8"))
+        defined = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+        assigned = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+        assert name in defined | assigned, f"{name} is not in {path}"
+    for path in re.findall(r"`((?:src|tests|docs|benchmarks)/[\w./-]+)`", page):
+        assert (ROOT / path).exists(), path
 
 
 @pytest.mark.parametrize("name", [name for name in elfair.__all__ if name != "__version__"])
