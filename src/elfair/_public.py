@@ -40,6 +40,7 @@ from elfair.language import (
     var,
 )
 from elfair.language.fairness import (
+    Recipe,
     accuracy_parity,
     decline,
     disparate_impact,
@@ -51,7 +52,6 @@ from elfair.language.fairness import (
     predictive_equality,
     stagnation,
 )
-from elfair.language.recipes import Recipe
 from elfair.planning import RowPlan, check, plan_rows
 from elfair.planning.check_report import CheckReport
 from elfair.report import Report

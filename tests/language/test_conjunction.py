@@ -11,8 +11,6 @@ from elfair.language import (
     PR,
     TPR,
     Abs,
-    All,
-    AnyOf,
     AtMost,
     E,
     E_logged,
@@ -35,6 +33,7 @@ from elfair.language import (
     median,
     parse,
 )
+from elfair.language.expressions import All, AnyOf
 
 A, B, C = (PR(col("race") == name) for name in "ABC")
 TEXT_A, TEXT_B, TEXT_C = (f"PR[race == '{name}']" for name in "ABC")

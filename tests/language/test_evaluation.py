@@ -234,8 +234,8 @@ def failure(text: str, table: Rows = TABLE, decided: object = None) -> list[str]
         ("flag > false", "^^^^^^^^^^^^", "'>' orders numbers", "use =="),
         ("race == count", "^^^^^^^^^^^^^", "column 'race' holds text, and column 'count' holds num",
          "of one kind"),
-        ("mixed == 'A'", "^^^^^", "holds a mix of numbers and text", "turn it into"),
-        ("when == '2020-01-01'", "^^^^", "holds datetime64 values", "turn it into"),
+        ("mixed == 'A'", "^^^^^", "holds a mix of numbers and text", "convert it to"),
+        ("when == '2020-01-01'", "^^^^", "holds datetime64 values", "convert it to"),
     ],
 )  # fmt: skip
 def test_errors_on_data_point_at_the_text(text: str, place: str, message: str, hint: str) -> None:
@@ -292,5 +292,5 @@ def test_errors_of_trees_from_python_have_no_place() -> None:
 
 
 def test_what_is_no_condition() -> None:
-    with pytest.raises(TypeError, match="a condition was expected"):
+    with pytest.raises(TypeError, match="expected a condition"):
         holds(TPR(), TABLE)

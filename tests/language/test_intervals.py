@@ -278,6 +278,6 @@ def test_a_denominator_that_may_be_zero_says_nothing():
 
 
 def test_statistics_must_be_settled_first():
-    with pytest.raises(ConstraintError, match=r"'median\[i\]' is no average: .*\nHint: "):
+    with pytest.raises(ConstraintError, match=r"'median\[i\]' is not an average; .*\nHint: "):
         _ = Formula(linear_form(median("i") * P)).tails
     assert len(Formula(linear_form(accuracy() * P)).tails) == 2

@@ -61,5 +61,5 @@ def test_a_probability_needs_an_event_and_a_label_is_no_statistic():
         parse("P[decision] <= 1")
     with pytest.raises(ConstraintError, match="E takes the name of an impact"):
         parse("E[label] <= 1")
-    with pytest.raises(ConstraintError, match="a condition was expected"):
+    with pytest.raises(ConstraintError, match="expected a condition"):
         E(label)

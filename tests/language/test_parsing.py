@@ -13,7 +13,6 @@ from elfair.language import (
     PR,
     TNR,
     TPR,
-    All,
     AtMost,
     Column,
     Compare,
@@ -26,10 +25,8 @@ from elfair.language import (
     Literal,
     Mean,
     Member,
-    Not,
     Number,
     P,
-    Positive,
     Statement,
     accuracy,
     col,
@@ -42,6 +39,8 @@ from elfair.language import (
     quantile,
     var,
 )
+from elfair.language.conditions import Not, Positive
+from elfair.language.expressions import All
 from elfair.language.tree import walk
 
 A = col("race") == "A"

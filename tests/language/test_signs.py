@@ -33,9 +33,9 @@ from elfair.language import (
     maximum,
     median,
     minimum,
-    sign_of,
     var,
 )
+from elfair.language.walks import sign_of
 
 I = Column("i")  # noqa: E741
 NOT_NEGATIVE = [

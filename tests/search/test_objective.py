@@ -173,7 +173,7 @@ def test_trees_and_text_are_the_same():
         ("profit", r"made large by 'E\[profit\]'"),
         ("logloss", "did you mean 'log_loss'"),
         ("acuracy", "did you mean 'accuracy'"),
-        ("E[impact", "too early"),
+        ("E[impact", "too soon"),
         (None, "Got None"),
         (["accuracy"], "statistic or a number"),
     ],

@@ -10,8 +10,6 @@ from elfair.bounds import get_bound
 from elfair.errors import ConstraintError, DataError
 from elfair.language import (
     Abs,
-    All,
-    AnyOf,
     AtMost,
     Column,
     Compare,
@@ -28,9 +26,10 @@ from elfair.language import (
     Scaled,
     Squared,
     Sum,
-    Variance,
     parse,
 )
+from elfair.language.distribution import Variance
+from elfair.language.expressions import All, AnyOf
 from elfair.language.tree import walk
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.beyond_the_mean import settle
@@ -365,7 +364,7 @@ def test_what_the_data_lack_is_named():
         settled("median[impact] >= 0", bare, free, 100)
     with pytest.raises(ConstraintError, match=r"(?s)no impact 'gain'; impacts: impact.*\^\^\^\^"):
         settled("median[gain] >= 0", data, free, 100)
-    with pytest.raises(ConstraintError, match="'decision' cannot stand after"):
+    with pytest.raises(ConstraintError, match="'decision' cannot come after"):
         settled("median[impact | decision == 1] >= 0", data, free, 100)
 
 

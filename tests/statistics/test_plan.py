@@ -55,7 +55,7 @@ def test_one_delta_for_each_constraint_or_one_for_all(delta):
 @pytest.mark.parametrize("constraint", [None, 0.75, accuracy, True])
 def test_what_is_no_constraint_is_refused(constraint):
     for given in (constraint, [constraint]):
-        with pytest.raises(ConstraintError, match=r"a text or a statement\. Got .*\nHint: "):
+        with pytest.raises(ConstraintError, match=r"text or a statement\. Got .*\nHint: "):
             read_constraints(given, 0.1)
 
 

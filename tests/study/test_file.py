@@ -18,7 +18,7 @@ from elfair import ELFClassifier, ELFRegressor, LoggedData, no_worse
 from elfair.certificate import GroupCount
 from elfair.errors import DataError, ElfairError, InputError
 from elfair.language import Column, holds
-from elfair.language.recipes import _RECIPES
+from elfair.language.fairness import _RECIPES
 from elfair.populations import Dosage, FosterCare
 from elfair.statistics.plan import read_constraints
 from elfair.study import StudyFile

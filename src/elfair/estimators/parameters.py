@@ -18,7 +18,7 @@ import numpy as np
 from elfair.bounds import BOUNDS
 from elfair.errors import InputError, did_you_mean
 from elfair.language import Expression, Statement
-from elfair.language.recipes import Recipe
+from elfair.language.fairness import Recipe
 from elfair.policies.softmax import EXPLORATION
 from elfair.records.allowed import Allowed, is_number, number, one_of, whole
 from elfair.search.families import is_module

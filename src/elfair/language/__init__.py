@@ -33,7 +33,6 @@ from elfair.language.build import (
 )
 from elfair.language.conditions import (
     EVERYONE,
-    And,
     Column,
     Compare,
     Condition,
@@ -41,18 +40,24 @@ from elfair.language.conditions import (
     Label,
     Literal,
     Member,
-    Not,
     Operand,
-    Or,
-    Positive,
+    SquaredError,
     who,
 )
 from elfair.language.conjunction import Conjunct, Linear, conjuncts, linear_form
-from elfair.language.derived import Deficit, Derived, LowerTail, Squared, Threshold
-from elfair.language.distribution import ConditionalValueAtRisk, Quantile, Variance
-from elfair.language.evaluation import DataLike, are_disjoint, holds
+from elfair.language.distribution import (
+    ConditionalValueAtRisk,
+    Deficit,
+    Derived,
+    LowerTail,
+    Quantile,
+    Squared,
+    Threshold,
+)
+from elfair.language.evaluation import holds
 from elfair.language.expressions import (
     Abs,
+    AtMost,
     Expression,
     Max,
     Mean,
@@ -61,17 +66,16 @@ from elfair.language.expressions import (
     Product,
     Quotient,
     Scaled,
+    Statement,
     Statistic,
     Sum,
 )
 from elfair.language.parsing import parse, parse_expression
-from elfair.language.rates import SquaredError
-from elfair.language.statements import All, AnyOf, AtMost, Statement
-from elfair.language.tree import Node, Span, find, point_at
+from elfair.language.tree import find, point_at
 from elfair.language.walks import (
+    are_disjoint,
     columns_used,
     impacts_used,
-    sign_of,
     substitute,
     uses_decision,
     uses_label,
@@ -86,9 +90,6 @@ __all__ = [
     "TNR",
     "TPR",
     "Abs",
-    "All",
-    "And",
-    "AnyOf",
     "AtMost",
     "CVaR",
     "Column",
@@ -96,7 +97,6 @@ __all__ = [
     "Condition",
     "ConditionalValueAtRisk",
     "Conjunct",
-    "DataLike",
     "Decision",
     "Deficit",
     "Derived",
@@ -111,25 +111,19 @@ __all__ = [
     "Mean",
     "Member",
     "Min",
-    "Node",
-    "Not",
     "Number",
     "Operand",
-    "Or",
     "P",
-    "Positive",
     "Product",
     "Quantile",
     "Quotient",
     "Scaled",
-    "Span",
     "Squared",
     "SquaredError",
     "Statement",
     "Statistic",
     "Sum",
     "Threshold",
-    "Variance",
     "accuracy",
     "are_disjoint",
     "col",
@@ -149,7 +143,6 @@ __all__ = [
     "parse_expression",
     "point_at",
     "quantile",
-    "sign_of",
     "substitute",
     "uses_decision",
     "uses_label",

@@ -1,4 +1,4 @@
-"""The words with which constraints are written in Python; they need no parser.
+"""The words for writing constraints in Python, without text or parser.
 
 Examples
 --------
@@ -31,18 +31,18 @@ from elfair.language.conditions import (
     all_of,
     as_condition,
     parts_of,
+    spelled_out,
 )
 from elfair.language.distribution import ConditionalValueAtRisk, Quantile, Variance
 from elfair.language.expressions import Expression, Max, Mean, Min, Number, as_expression
-from elfair.language.rates import spelled_out
 from elfair.language.tree import walk
 
 
 class Reference:
-    """What `col`, `label` and `decision` give: something a condition compares.
+    """What `col`, `label` and `decision` return: something to compare in a condition.
 
-    It stands beside the tree's own operands because its ``==`` builds a condition, while theirs
-    tells whether two trees are equal.
+    It wraps an operand of the tree, because its ``==`` builds a condition while the operand's own
+    ``==`` tells whether two trees are equal.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Reference:
     def __init__(self, operand: Operand) -> None:
         self._operand = operand
 
-    # Typed Any, as a type checker wants a bool from == and would refuse the condition it gets.
+    # Typed Any: a type checker wants a bool from == and would reject a condition.
     def __eq__(self, other: object) -> Any:
         return self._compare("==", other)
 
@@ -91,7 +91,7 @@ class Reference:
 
     def __bool__(self) -> NoReturn:
         raise ConstraintError(
-            f"'{self._operand}' has no truth value before it meets data.",
+            f"'{self._operand}' has no truth value until it is evaluated on data.",
             hint="compare it, as in col('employed') == True.",
         )
 
@@ -105,7 +105,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Rate(Expression):
-    """A named rate: over all rows as it stands, within a group when called with a condition.
+    """A named rate: among all rows as it is, within a group when called with a condition.
 
     Examples
     --------
@@ -130,7 +130,7 @@ class Rate(Expression):
 
 
 def col(name: str) -> Reference:
-    """A column of the data, to be compared in a condition.
+    """A column of the data, to compare in a condition.
 
     Examples
     --------
@@ -141,8 +141,9 @@ def col(name: str) -> Reference:
 
 
 def expectation(of: str | Condition | Reference, *, given: Condition | None = None) -> Mean:
-    """The expected impact (or the rate of an event, or the mean of a decision that is a number)
-    under the new model; also called ``E``.
+    """The expected impact under the new model; also called ``E``.
+
+    It also takes an event (for its rate), and the decision where decisions are numbers.
 
     Examples
     --------
@@ -153,7 +154,7 @@ def expectation(of: str | Condition | Reference, *, given: Condition | None = No
 
 
 def logged_expectation(of: str | Condition | Reference, *, given: Condition | None = None) -> Mean:
-    """The same under the behaviour model that logged the decisions; also called ``E_logged``.
+    """The expected impact under the behaviour model; also called ``E_logged``.
 
     Examples
     --------
@@ -166,8 +167,8 @@ def logged_expectation(of: str | Condition | Reference, *, given: Condition | No
 def probability(event: Condition, *, given: Condition | None = None) -> Expression:
     """The probability of an event under the new model; also called ``P``.
 
-    Among the rows that the model decides in one way it is a quotient: of those that are decided so
-    and meet the event, by those that are decided so.
+    Given a decision, it is a quotient: the probability of event and decision together, divided by
+    the probability of the decision.
 
     Examples
     --------
@@ -187,7 +188,7 @@ def probability(event: Condition, *, given: Condition | None = None) -> Expressi
 
 
 def quantile(of: str, share: float, *, given: Condition | None = None) -> Quantile:
-    """The value that the impact falls below with probability ``share``; ``VaR`` in text, too.
+    """The value that the impact falls below with probability ``share``; in text also ``VaR``.
 
     Examples
     --------
@@ -209,7 +210,7 @@ def median(of: str, *, given: Condition | None = None) -> Quantile:
 
 
 def cvar(of: str, share: float, *, given: Condition | None = None) -> ConditionalValueAtRisk:
-    """The mean impact of the worst share of people; also called ``CVaR``.
+    """The mean impact on the worst-off share of people; also called ``CVaR``.
 
     Examples
     --------
@@ -244,7 +245,7 @@ def interquantile_range(
     if not low < high:
         raise ConstraintError(
             f"the shares of an inter-quantile range must be in order. Got {low:g} and {high:g}.",
-            hint="IQR[impact, 0.25, 0.75] is the usual one.",
+            hint="IQR[impact, 0.25, 0.75] is usual.",
         )
     return quantile(of, high, given=given) - quantile(of, low, given=given)
 
@@ -324,7 +325,7 @@ def _column(name: object) -> Column:
     if isinstance(name, str) and name:
         return Column(name)
     raise ConstraintError(
-        f"a column is named by a text that is not empty. Got {name!r} instead.",
+        f"the name of a column must be non-empty text. Got {name!r} instead.",
         hint="write col('race').",
     )
 
@@ -333,11 +334,11 @@ def _number(share: object) -> float:
     if isinstance(share, Real) and not isinstance(share, bool):
         return float(share)
     raise ConstraintError(
-        f"a share of people is a number between 0 and 1. Got {share!r} instead.",
+        f"a share of people must be a number between 0 and 1. Got {share!r} instead.",
         hint="the lowest tenth is quantile('impact', 0.1).",
     )
 
 
 def _literal(value: Any) -> Literal:
-    # A numpy scalar is the same value to the user; the tree keeps plain Python ones.
+    # To the user a numpy scalar is the same value; the tree keeps plain Python values.
     return Literal(value.item() if isinstance(value, np.generic) else value)

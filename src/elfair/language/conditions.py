@@ -1,27 +1,42 @@
-"""Conditions: what is asked of one row, such as ``race == 'A' and 18 <= age < 30``.
+"""Conditions on one row, such as ``race == 'A' and 18 <= age < 30``, and the rates named by them.
 
-These are only the shapes; `elfair.language.evaluation` answers them on a table.
+This module only represents them; `elfair.language.evaluation` evaluates them on data.
 """
 
 from __future__ import annotations
 
+import operator
 import re
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from elfair.errors import ConstraintError
-from elfair.language.tree import Node, Span, point_at
+from elfair.language.tree import Node, Span, flattened, point_at
 
 _BARE_NAME = re.compile(r"[^\W\d]\w*")  # as NAME in constraint.lark
 _RESERVED = {"and", "or", "not", "in", "label", "decision", "true", "false", "True", "False"}
 
-#: Whom it is about where there is no condition.
+#: Who meets no condition at all (None).
 EVERYONE = "everyone"
+
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+#: ``a < b`` is ``b > a``, and its opposite is ``a >= b``.
+MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 @dataclass(frozen=True)
 class Operand(Node):
-    """Base of what a condition compares."""
+    """Base of the things that a condition compares."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +72,7 @@ class Label(Operand):
 
 @dataclass(frozen=True)
 class Decision(Operand):
-    """The class that the model (or, under ``E_logged``, the behaviour model) decides on.
+    """The decision of the new model (under ``E_logged``, of the behaviour model).
 
     Examples
     --------
@@ -71,7 +86,7 @@ class Decision(Operand):
 
 @dataclass(frozen=True)
 class Positive(Operand):
-    """The positive class, which the binary rates speak of; known only beside data.
+    """The positive class, which PR, TPR and so on count; the data say which one it is.
 
     Examples
     --------
@@ -85,7 +100,7 @@ class Positive(Operand):
 
 @dataclass(frozen=True)
 class Literal(Operand):
-    """A value written out: text, a finite number, true or false.
+    """A literal value: text, a finite number, true or false.
 
     True equals 1, as it does in data: a row of a true/false column meets both.
 
@@ -107,7 +122,7 @@ class Literal(Operand):
                 "a condition compares with text, a finite number, true or false. "
                 f"Got {self.value!r} instead.",
                 self.span,
-                "write a value, such as 'A', 0.5 or true; a missing value meets no comparison.",
+                "write a value such as 'A', 0.5 or true; a missing value meets no comparison.",
             )
 
     def __str__(self) -> str:
@@ -120,11 +135,13 @@ class Literal(Operand):
 class Condition(Node):
     """Base of conditions. Python's ``&``, ``|`` and ``~`` are the text's and, or and not."""
 
+    is_event = True
+
     def __and__(self, other: object) -> Condition:
-        return And(_flat(And, (self, as_condition(other))))
+        return And(flattened(And, (self, as_condition(other))))
 
     def __or__(self, other: object) -> Condition:
-        return Or(_flat(Or, (self, as_condition(other))))
+        return Or(flattened(Or, (self, as_condition(other))))
 
     def __invert__(self) -> Condition:
         return self.part if isinstance(self, Not) else Not(self)
@@ -147,9 +164,9 @@ class Compare(Condition):
     def __post_init__(self) -> None:
         if isinstance(self.left, Literal) and isinstance(self.right, Literal):
             raise point_at(
-                f"'{self}' compares two constants; a condition asks something of a row.",
+                f"'{self}' compares two constants; a condition must depend on the row.",
                 self.span,
-                "name a column (a name that is not plain goes in backticks, not in quotes).",
+                "name a column (put unusual names in backticks, not in quotes).",
             )
 
     def __str__(self) -> str:
@@ -158,7 +175,7 @@ class Compare(Condition):
 
 @dataclass(frozen=True)
 class Member(Condition):
-    """Whether an operand is one of the values listed.
+    """Whether an operand is one of the listed values.
 
     Examples
     --------
@@ -172,7 +189,7 @@ class Member(Condition):
     def __post_init__(self) -> None:
         if isinstance(self.left, Literal) or not self.values:
             raise point_at(
-                f"'{self}' is the same for every row; a condition asks something of a row.",
+                f"'{self}' is the same for every row; a condition must depend on the row.",
                 self.span,
                 "write a column, then 'in', then at least one value: race in ['A', 'B'].",
             )
@@ -186,7 +203,7 @@ class Member(Condition):
 
 @dataclass(frozen=True)
 class And(Condition):
-    """Two or more conditions which must all hold; none of the parts is itself an `And`.
+    """Two or more conditions that must all hold; no part is itself an `And`.
 
     Examples
     --------
@@ -203,7 +220,7 @@ class And(Condition):
 
 @dataclass(frozen=True)
 class Or(Condition):
-    """Two or more conditions of which one must hold; none of the parts is itself an `Or`.
+    """Two or more conditions of which at least one must hold; no part is itself an `Or`.
 
     Examples
     --------
@@ -220,7 +237,7 @@ class Or(Condition):
 
 @dataclass(frozen=True)
 class Not(Condition):
-    """The opposite of a condition; where that is unknown, so is this.
+    """The opposite of a condition; unknown where the condition is.
 
     Examples
     --------
@@ -237,31 +254,31 @@ class Not(Condition):
 
 
 def as_condition(value: object) -> Condition:
-    """The value itself, if it is a condition; else an error that shows how to write one."""
+    """The value itself if it is a condition; otherwise an error that shows how to write one."""
     if isinstance(value, Condition):
         return value
     raise ConstraintError(
-        f"a condition was expected. Got {value!r} instead.",
+        f"expected a condition. Got {value!r} instead.",
         hint="compare something, as in col('race') == 'Black'.",
     )
 
 
 def all_of(parts: tuple[Condition, ...], span: Span | None = None) -> Condition | None:
-    """The condition that all parts hold; None, which every row meets, where there are none."""
+    """The condition that all parts hold; None, which every row meets, if there are none."""
     if len(parts) <= 1:
         return parts[0] if parts else None
-    return And(_flat(And, parts), span=span)
+    return And(flattened(And, parts), span=span)
 
 
 def parts_of(condition: Condition | None) -> tuple[Condition, ...]:
-    """What must all hold for the condition to hold; the inverse of `all_of`."""
+    """The conditions that must all hold for this one to hold; the inverse of `all_of`."""
     if condition is None:
         return ()
     return condition.parts if isinstance(condition, And) else (condition,)
 
 
 def who(condition: Condition | None) -> str:
-    """Whom a condition speaks of, as records name them.
+    """The people a condition selects, as records name them.
 
     Examples
     --------
@@ -271,13 +288,80 @@ def who(condition: Condition | None) -> str:
     return EVERYONE if condition is None else str(condition)
 
 
-def _flat(kind: type[And] | type[Or], parts: tuple[Condition, ...]) -> tuple[Condition, ...]:
-    """The parts, with those of the same kind opened up."""
-    return tuple(
-        inner for part in parts for inner in (part.parts if isinstance(part, kind) else (part,))
-    )
-
-
 def _quoted(text: str, quote: str) -> str:
     escaped = text.replace("\\", "\\\\").replace(quote, "\\" + quote)
     return f"{quote}{escaped}{quote}"
+
+
+@dataclass(frozen=True)
+class SquaredError(Node):
+    """The squared distance of a numeric decision from the label; ``mse`` averages it.
+
+    Examples
+    --------
+    >>> print(SquaredError(Decision(), Label()))
+    (decision - label)^2
+    """
+
+    left: Operand
+    right: Operand
+
+    def __str__(self) -> str:
+        return f"({self.left} - {self.right})^2"
+
+
+_CHOSEN = Compare(Decision(), "==", Positive())
+_NOT_CHOSEN = Compare(Decision(), "!=", Positive())
+_TRUE = Compare(Label(), "==", Positive())
+_FALSE = Compare(Label(), "!=", Positive())
+
+# Name -> (event, condition). PR comes last: every condition starts with its empty one.
+RATES: dict[str, tuple[Compare | SquaredError, tuple[Compare, ...]]] = {
+    "accuracy": (Compare(Decision(), "==", Label()), ()),
+    "TPR": (_CHOSEN, (_TRUE,)),
+    "FPR": (_CHOSEN, (_FALSE,)),
+    "TNR": (_NOT_CHOSEN, (_FALSE,)),
+    "FNR": (_NOT_CHOSEN, (_TRUE,)),
+    "mse": (SquaredError(Decision(), Label()), ()),
+    "PR": (_CHOSEN, ()),
+}
+
+
+Pair = TypeVar("Pair", bound=Compare | SquaredError)
+
+
+def spelled_out(
+    name: str, given: Condition | None, span: Span | None = None
+) -> tuple[Condition | SquaredError, Condition | None]:
+    """What a named rate averages, and among which rows.
+
+    Examples
+    --------
+    >>> event, condition = spelled_out("TPR", None)
+    >>> print(event, "|", condition)
+    decision == positive | label == positive
+    """
+
+    def placed(pair: Pair) -> Pair:
+        # The text does not show the operands; errors about them point at the rate's name.
+        left, right = type(pair.left)(span=span), type(pair.right)(span=span)
+        return replace(pair, left=left, right=right, span=span)
+
+    event, within = RATES[name]
+    return placed(event), all_of((*map(placed, within), *parts_of(given)))
+
+
+def short_text(event: Node, given: Condition | None) -> str | None:
+    """The text of the named rate with this event and condition, if there is one.
+
+    Examples
+    --------
+    >>> short_text(*spelled_out("FNR", None))
+    'FNR'
+    """
+    parts = parts_of(given)
+    for name, (its_event, within) in RATES.items():
+        if event == its_event and parts[: len(within)] == within:
+            rest = all_of(parts[len(within) :])
+            return name if rest is None else f"{name}[{rest}]"
+    return None

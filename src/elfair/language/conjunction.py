@@ -1,9 +1,8 @@
 """A constraint as the one-sided statements that must all hold.
 
-"An expression is at most 0" is a statement about a maximum of linear forms whenever the expression
-is convex in its averages: each form must then be at most 0, and no confidence has to be shared out
-among them. What is left over (products, quotients, an either/or, statistics beyond the mean) stays
-a term of its form.
+If an expression is convex in its averages, it is a maximum of linear forms. "The expression is at
+most 0" then means that each form is at most 0, and the forms need not share the confidence. What is
+not linear (products, quotients, an either/or, statistics beyond the mean) stays a term of its form.
 """
 
 from __future__ import annotations
@@ -16,6 +15,9 @@ from itertools import product
 from elfair.errors import ConstraintError
 from elfair.language.expressions import (
     Abs,
+    All,
+    AnyOf,
+    AtMost,
     Expression,
     Max,
     Mean,
@@ -23,19 +25,19 @@ from elfair.language.expressions import (
     Number,
     Quotient,
     Scaled,
+    Statement,
     Sum,
 )
 from elfair.language.parsing import parse
-from elfair.language.statements import All, AnyOf, AtMost, Statement
 from elfair.language.tree import Span, number_text, point_at
 from elfair.language.walks import sign_of
 
-_MOST = 1_000  # statements from one inequality
+_MOST = 1_000  # one-sided statements in one inequality
 
 
 @dataclass(frozen=True)
 class Linear:
-    """A constant plus a weighted sum of averages, and of what is not linear in averages.
+    """A constant plus a weighted sum of averages, and of terms that are not linear in averages.
 
     The terms are in a fixed order (weights above 0 first, then by text), so equal forms are equal.
 
@@ -44,8 +46,8 @@ class Linear:
     constant : float
         The constant.
     terms : tuple of (float, Expression)
-        Weights, none of them 0, and what they weigh, nothing twice: averages; or products,
-        quotients, maxima, minima, absolute values and statistics that no linear form can say.
+        Weights other than 0, and different expressions: averages; or products, quotients, maxima,
+        minima, absolute values and statistics that are not linear.
 
     Examples
     --------
@@ -64,7 +66,7 @@ class Linear:
 
     @property
     def is_linear(self) -> bool:
-        """Whether averages are all there is."""
+        """Whether all terms are averages."""
         return len(self.means) == len(self.terms)
 
     @property
@@ -87,18 +89,18 @@ class Linear:
 
 @dataclass(frozen=True)
 class Conjunct:
-    """One of the one-sided statements that a constraint asks for: ``form <= 0``.
+    """One of the one-sided statements of a constraint: ``form <= 0``.
 
     Parameters
     ----------
     parent : str
         The whole constraint, as it was given.
     text : str
-        This statement alone, for people.
+        This statement, for people.
     form : Linear
         What must be at most 0.
     source : Span, optional
-        The inequality of the text that it came from.
+        The inequality in the text that it came from.
 
     Examples
     --------
@@ -114,7 +116,7 @@ class Conjunct:
 
 
 def conjuncts(constraint: str | Statement) -> tuple[Conjunct, ...]:
-    """The one-sided statements which together say what the constraint says.
+    """The one-sided statements that together are equivalent to the constraint.
 
     Parameters
     ----------
@@ -129,7 +131,7 @@ def conjuncts(constraint: str | Statement) -> tuple[Conjunct, ...]:
     Raises
     ------
     ConstraintError
-        If the text makes no sense.
+        If the text is not a constraint.
 
     Examples
     --------
@@ -144,7 +146,7 @@ def conjuncts(constraint: str | Statement) -> tuple[Conjunct, ...]:
         statement, parent = parse(constraint), constraint
     else:
         raise ConstraintError(
-            f"a constraint is a text or a statement. Got {constraint!r} instead.",
+            f"a constraint must be text or a statement. Got {constraint!r} instead.",
             hint="in Python, write it with <= or >=, such as accuracy >= 0.75.",
         )
     found: dict[Linear, Conjunct] = {}
@@ -156,7 +158,7 @@ def conjuncts(constraint: str | Statement) -> tuple[Conjunct, ...]:
 
 
 def linear_form(node: Expression) -> Linear:
-    """An expression as a linear form; what is not linear in averages stays a term.
+    """An expression as a linear form; whatever is not linear in averages becomes a term.
 
     Examples
     --------
@@ -177,7 +179,7 @@ def linear_form(node: Expression) -> Linear:
 
 
 def _inequalities(statement: Statement) -> Iterable[Statement]:
-    """The parts that must all hold: inequalities, or either/ors of them."""
+    """The parts that must all hold: inequalities, or either/ors."""
     if isinstance(statement, All):
         for part in statement.parts:
             yield from _inequalities(part)
@@ -186,7 +188,7 @@ def _inequalities(statement: Statement) -> Iterable[Statement]:
 
 
 def _excess(statement: Statement) -> Expression:
-    """What is at most 0 exactly when the statement holds."""
+    """The expression that is at most 0 exactly when the statement holds."""
     match statement:
         case AtMost(left, right):
             return left - right
@@ -194,7 +196,7 @@ def _excess(statement: Statement) -> Expression:
             return Max(tuple(map(_excess, parts)), span=statement.span)
         case AnyOf(parts):
             return Min(tuple(map(_excess, parts)), span=statement.span)
-    raise TypeError(f"a statement was expected. Got {statement!r} instead.")
+    raise TypeError(f"expected a statement. Got {statement!r} instead.")
 
 
 def _required(statement: Statement) -> tuple[Linear, ...]:
@@ -205,13 +207,13 @@ def _required(statement: Statement) -> tuple[Linear, ...]:
         raise point_at(
             f"the numbers of '{statement}' are too large to compute with.",
             statement.span,
-            "use numbers within about 1e308, also after multiplication.",
+            "keep numbers and their products within about 1e308.",
         ) from None
     except _TooManyError as many:
         raise point_at(
-            f"'{statement}' stands for {many} inequalities; {_MOST:,} are allowed.",
+            f"'{statement}' expands to {many} inequalities; {_MOST:,} are allowed.",
             statement.span,
-            "use fewer abs, max and min in one inequality, or split it by 'and'.",
+            "use fewer abs, max and min in one inequality, or split it with 'and'.",
         ) from None
     settled = [form for form in forms if not form.terms]
     for form in settled:
@@ -221,7 +223,7 @@ def _required(statement: Statement) -> tuple[Linear, ...]:
                 statement.span,
                 "check the direction of the inequality.",
             )
-    # max(A, B) - min(A, B) <= 0.1 asks among others for A - A <= 0.1, which needs no data.
+    # max(A, B) - min(A, B) <= 0.1 includes A - A <= 0.1, which needs no data.
     open_forms = tuple(form for form in forms if form.terms)
     if open_forms:
         return open_forms
@@ -255,17 +257,17 @@ def _forms(node: Expression, scale: float) -> list[Linear]:
 
 
 def _cleared(form: Linear) -> list[Linear]:
-    """A quotient against a number, multiplied out: c A / B + r <= 0 is c A + r B <= 0 where B > 0,
-    which is tested as well unless it is certain.
+    """A quotient compared with a number, multiplied out: c A / B + r <= 0 becomes c A + r B <= 0 if
+    B > 0, which is tested as well unless it is certain.
     """
     if len(form.terms) != 1 or not isinstance(quotient := form.terms[0][1], Quotient):
         return [form]
     sign = sign_of(quotient.bottom)
     if sign < 0:
         raise point_at(
-            f"'{quotient.bottom}' is never positive, so that nothing can be divided by it.",
+            f"'{quotient.bottom}' is never positive; it cannot be a denominator.",
             quotient.span,
-            "multiply out, with the inequality turned round.",
+            "multiply out, and reverse the inequality.",
         )
     top, bottom = quotient.top, quotient.bottom
     forms = _added([_forms(top, form.terms[0][0]), _forms(bottom, form.constant)])
@@ -273,7 +275,7 @@ def _cleared(form: Linear) -> list[Linear]:
 
 
 class _TooManyError(Exception):
-    """More forms than are allowed; the argument is their number."""
+    """More forms than are allowed; the argument says how many."""
 
 
 def _added(groups: list[list[Linear]]) -> list[Linear]:
@@ -303,7 +305,7 @@ def _linear(constant: float, terms: list[tuple[float, Expression]]) -> Linear:
 
 
 def _inequality(form: Linear, statement: AtMost) -> str:
-    """The form at most 0, with each thing on the side where a person would put it."""
+    """The text of "form <= 0", with each term on the side where a person would write it."""
     above = [term for term in form.terms if term[0] > 0]
     below = [(-weight, node) for weight, node in form.terms if weight < 0]
     if not form.terms:
@@ -321,5 +323,5 @@ def _weighted(terms: Iterable[tuple[float, Expression]]) -> str:
 
 
 def _shown(value: float) -> str:
-    """A number as people read it: without the last digits, where rounding shows."""
+    """A number for people: without the last digits, which show rounding."""
     return number_text(float(f"{value:.12g}"))

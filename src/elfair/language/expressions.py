@@ -1,7 +1,7 @@
-"""Expressions: averages and other statistics, and what is computed from them.
+"""Expressions: averages and other statistics with arithmetic, and statements that compare them.
 
-Python's operators build the tree, for the parser as for the user, and keep it tidy: constants are
-folded, so that an expression is constant exactly when it is a `Number`.
+Python's operators build the tree, for the parser as well as for users. They fold constants, so an
+expression is constant exactly when it is a `Number`.
 """
 
 from __future__ import annotations
@@ -9,16 +9,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from elfair.errors import ConstraintError
-from elfair.language.conditions import Column, Condition, Decision
-from elfair.language.derived import Derived, Threshold
-from elfair.language.rates import SquaredError, short_text
-from elfair.language.tree import Node, Span, covering, number_text, point_at, walk
-
-if TYPE_CHECKING:
-    from elfair.language.statements import AtMost
+from elfair.language.conditions import Column, Condition, Decision, short_text
+from elfair.language.tree import Node, Span, covering, flattened, number_text, point_at, walk
 
 
 @dataclass(frozen=True)
@@ -26,7 +21,7 @@ class Expression(Node):
     """Base of expressions; they add, scale and compare in Python as they do in text."""
 
     def _node(self) -> Expression:
-        """The tree node this stands for: itself, except for the bare rates of `build`."""
+        """The tree node that this stands for: itself, except for the bare rates of `build`."""
         return self
 
     def __add__(self, other: object) -> Expression:
@@ -85,16 +80,12 @@ class Expression(Node):
         return Number(abs(node.value), span=node.span) if isinstance(node, Number) else Abs(node)
 
     def __le__(self, other: object) -> AtMost:
-        from elfair.language.statements import AtMost
-
         return AtMost(as_expression(self), as_expression(other))
 
     def __ge__(self, other: object) -> AtMost:
         return as_expression(other) <= self
 
     def __lt__(self, other: object) -> NoReturn:
-        from elfair.language.statements import strict_inequality
-
         raise strict_inequality(None)
 
     __gt__ = __lt__
@@ -115,7 +106,7 @@ class Number(Expression):
     def __post_init__(self) -> None:
         if not math.isfinite(self.value):
             raise point_at(
-                f"a constraint's numbers must be finite. Got {self.value} instead.",
+                f"the numbers of a constraint must be finite. Got {self.value} instead.",
                 self.span,
                 "use a number within about 1e308.",
             )
@@ -132,11 +123,11 @@ class Mean(Expression):
     ----------
     of : Column, Condition, Derived, Decision or SquaredError
         An impact's name, an event (which may use the decision), or a function of an impact. Where
-        decisions are numbers, also the decision itself, or how far it is from the label.
+        decisions are numbers, also the decision itself, or its squared distance from the label.
     given : Condition, optional
-        The rows that are averaged over; all rows where it is None.
+        The rows to average over; None means all rows.
     logged : bool
-        Whether the behaviour model decides, rather than the new one.
+        Whether the behaviour model decides, rather than the new model.
 
     Examples
     --------
@@ -144,7 +135,7 @@ class Mean(Expression):
     E_logged[impact]
     """
 
-    of: Column | Condition | Derived | Decision | SquaredError
+    of: Node
     given: Condition | None = None
     logged: bool = False
 
@@ -152,8 +143,8 @@ class Mean(Expression):
         for node in () if self.given is None else walk(self.given):
             if isinstance(node, Decision):
                 raise point_at(
-                    "'decision' cannot stand after '|' here: among the rows that a model decides "
-                    "in one way, only the new model's probability of an event can be asked for.",
+                    "'decision' cannot come after '|' here: among the rows with some decision, you "
+                    "can ask only for the new model's probability of an event.",
                     node.span,
                     "write P[label == 1 | decision == 1], or move it before the bar.",
                 )
@@ -161,7 +152,7 @@ class Mean(Expression):
     def __str__(self) -> str:
         if not self.logged and (short := short_text(self.of, self.given)) is not None:
             return short
-        plain = "P" if isinstance(self.of, Condition | Threshold) else "E"
+        plain = "P" if self.of.is_event else "E"
         bar = "" if self.given is None else f" | {self.given}"
         return f"{'E_logged' if self.logged else plain}[{self.of}{bar}]"
 
@@ -175,7 +166,7 @@ class Statistic(Expression):
     of : Column
         The impact's name.
     given : Condition, optional
-        Among which rows; all of them where it is None.
+        The rows it is about; None means all rows.
     """
 
     of: Column
@@ -184,7 +175,7 @@ class Statistic(Expression):
 
 @dataclass(frozen=True)
 class Sum(Expression):
-    """Two or more expressions added up; ``a - b`` adds ``-1 * b``.
+    """The sum of two or more expressions; ``a - b`` adds ``-1 * b``.
 
     Examples
     --------
@@ -221,7 +212,7 @@ class Scaled(Expression):
 
 @dataclass(frozen=True)
 class Product(Expression):
-    """Two statistics multiplied; a number times a statistic is `Scaled`.
+    """The product of two statistics; a number times a statistic is `Scaled`.
 
     Examples
     --------
@@ -238,7 +229,7 @@ class Product(Expression):
 
 @dataclass(frozen=True)
 class Quotient(Expression):
-    """Something divided by a statistic; a statistic divided by a number is `Scaled`.
+    """An expression divided by a statistic; a statistic divided by a number is `Scaled`.
 
     Examples
     --------
@@ -302,19 +293,18 @@ class Min(Expression):
 
 
 def as_expression(value: object) -> Expression:
-    """The value as an expression: numbers become `Number`, expressions stay as they are."""
+    """The value as an expression: a number becomes a `Number`, an expression stays as it is."""
     if isinstance(value, Expression):
         return value._node()
     if isinstance(value, Real) and not isinstance(value, bool):
         return Number(float(value))
     raise ConstraintError(
-        f"a statistic or a number was expected. Got {value!r} instead.",
+        f"expected a statistic or a number. Got {value!r} instead.",
         hint="write E('impact'), P(decision == 1), accuracy or a number.",
     )
 
 
 def _division_by_zero(span: Span | None) -> ConstraintError:
-    """The error for a denominator that is 0."""
     return point_at("division by zero.", span, "divide by a number other than 0.")
 
 
@@ -327,7 +317,7 @@ def _scaled(node: Expression, factor: float, span: Span | None) -> Expression:
 
 
 def _factored(node: Expression) -> tuple[float, Expression]:
-    """A node as a number times a node, so that products hold no numbers of their own."""
+    """A node as a number times a node, to keep numbers out of products."""
     if isinstance(node, Number):
         return node.value, Number(1.0, span=node.span)
     return (node.factor, node.part) if isinstance(node, Scaled) else (1.0, node)
@@ -338,7 +328,7 @@ def _grouped(node: Expression) -> str:
 
 
 def _factor(node: Expression) -> str:
-    """As the right side of * and /, which bind from the left."""
+    """The text as the right side of * or /, which bind from the left."""
     loose = isinstance(node, Sum | Product | Quotient)
     return f"({node})" if loose else str(node)
 
@@ -347,3 +337,107 @@ def _negative(node: Expression) -> bool:
     if isinstance(node, Number):
         return node.value < 0
     return isinstance(node, Scaled) and node.factor < 0
+
+
+@dataclass(frozen=True)
+class Statement(Node):
+    """Base of statements, which a model meets or does not; ``&`` (and) and ``|`` (or) join them."""
+
+    def __and__(self, other: object) -> Statement:
+        return all_statements((self, _as_statement(other)))
+
+    def __or__(self, other: object) -> Statement:
+        return any_statement((self, _as_statement(other)))
+
+
+@dataclass(frozen=True)
+class AtMost(Statement):
+    """The left expression is at most the right one.
+
+    Examples
+    --------
+    >>> print(AtMost(Number(0.0), Mean(Column("impact"))))
+    E[impact] >= 0
+    """
+
+    left: Expression
+    right: Expression
+
+    def __post_init__(self) -> None:
+        if not any(isinstance(node, Mean | Statistic) for node in walk(self)):
+            raise point_at(
+                f"'{self}' holds no statistic, so no model can change it.",
+                self.span,
+                "name one, as in E[impact] >= 0 or accuracy >= 0.75.",
+            )
+
+    def __str__(self) -> str:
+        if isinstance(self.left, Number):
+            return f"{self.right} >= {self.left}"
+        return f"{self.left} <= {self.right}"
+
+
+@dataclass(frozen=True)
+class All(Statement):
+    """Two or more statements that must all hold; no part is itself an `All`.
+
+    Examples
+    --------
+    >>> print((Mean(Column("gain")) >= 0) & (Mean(Column("loss")) <= 1))
+    E[gain] >= 0 and E[loss] <= 1
+    """
+
+    parts: tuple[Statement, ...]
+
+    def __str__(self) -> str:
+        return " and ".join(f"({p})" if isinstance(p, AnyOf) else str(p) for p in self.parts)
+
+
+@dataclass(frozen=True)
+class AnyOf(Statement):
+    """Two or more statements of which at least one must hold; no part is itself an `AnyOf`.
+
+    Examples
+    --------
+    >>> print((Mean(Column("gain")) >= 0) | (Mean(Column("loss")) <= 1))
+    E[gain] >= 0 or E[loss] <= 1
+    """
+
+    parts: tuple[Statement, ...]
+
+    def __str__(self) -> str:
+        return " or ".join(f"({p})" if isinstance(p, All) else str(p) for p in self.parts)
+
+
+def all_statements(parts: tuple[Statement, ...], span: Span | None = None) -> Statement:
+    """The statement that all parts hold."""
+    return _joined(All, parts, span)
+
+
+def any_statement(parts: tuple[Statement, ...], span: Span | None = None) -> Statement:
+    """The statement that some part holds."""
+    return _joined(AnyOf, parts, span)
+
+
+def _joined(
+    kind: type[All] | type[AnyOf], parts: tuple[Statement, ...], span: Span | None
+) -> Statement:
+    return parts[0] if len(parts) == 1 else kind(flattened(kind, parts), span=span)
+
+
+def _as_statement(value: object) -> Statement:
+    if isinstance(value, Statement):
+        return value
+    raise ConstraintError(
+        f"a statement can be joined only with another statement. Got {value!r} instead.",
+        hint="put each inequality in parentheses: (a <= x) & (x <= b).",
+    )
+
+
+def strict_inequality(span: Span | None) -> ConstraintError:
+    """The error for ``<`` and ``>`` between expressions."""
+    return point_at(
+        "a strict inequality cannot be distinguished from one that allows equality.",
+        span,
+        "use <= or >=.",
+    )

@@ -1,9 +1,9 @@
-"""Bounds on what is not linear in averages, by interval arithmetic on what is.
+"""Bounds on forms that are not linear in averages, by interval arithmetic.
 
-A form such as E[gain] * PR - 2 is made of *variables*: the largest parts of it that are linear in
-averages. An upper bound on the form needs some of the variables from above, some from below, some
-from both sides; each such *tail* gets an equal share of delta, and a variable that occurs twice is
-bounded once. The share of a tail that nothing needs is never spent.
+A form such as E[gain] * PR - 2 consists of *variables*: its largest parts that are linear in
+averages. An upper bound on the form needs some variables bounded from above, some from below, some
+from both sides. Each such *tail* gets an equal share of delta; a variable that occurs twice is
+bounded once, and no delta is spent on a tail that is not needed.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from elfair.language import (
     Statistic,
     linear_form,
     point_at,
-    sign_of,
 )
+from elfair.language.walks import sign_of
 from elfair.types import Floats
 
 ABOVE, BELOW = 1, -1
 
 
 def needs(form: Linear, side: int = ABOVE) -> Iterator[tuple[Linear | Statistic, int]]:
-    """What a bound on one side of a form needs to know: variables and statistics, with the side.
+    """The variables and statistics that a bound on one side of a form needs, each with its side.
 
     Examples
     --------
@@ -75,9 +75,9 @@ def _needs_of(node: Expression, side: int) -> Iterator[tuple[Linear | Statistic,
 
 
 def _corners(side: int, left: int, right: int) -> list[tuple[int, int]]:
-    """Which ends of two factors the largest (or, below, the smallest) product may be made of.
+    """The ends of two factors that can give the largest (from below, the smallest) product.
 
-    A factor that is never negative leaves only the other's end on the wanted side, and so on.
+    If a factor is never negative, only one end of the other factor matters, and so on.
     """
     return [
         (one, other)
@@ -88,7 +88,7 @@ def _corners(side: int, left: int, right: int) -> list[tuple[int, int]]:
 
 
 class _Dual(NamedTuple):
-    """A number and its derivatives by the tails."""
+    """A number and its derivatives with respect to the tails."""
 
     value: float
     slope: Floats
@@ -104,7 +104,7 @@ class _Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Formula:
-    """How bounds on variables make a bound on a form.
+    """How bounds on variables combine into a bound on a form.
 
     Parameters
     ----------
@@ -126,21 +126,21 @@ class Formula:
 
     @cached_property
     def tails(self) -> tuple[Linear, ...]:
-        """The variables to be bounded from above; one that is needed from below is negated."""
+        """The variables to bound from above; one that is needed from below is negated."""
         found: dict[Linear, None] = {}
         for variable, side in needs(self.form):
             if not isinstance(variable, Linear):
                 raise point_at(
-                    f"'{variable}' is no average: only averages can be bounded.",
+                    f"'{variable}' is not an average; only averages can be bounded.",
                     variable.span,
-                    "elfair.statistics.beyond_the_mean.settle brings it back to averages.",
+                    "elfair.statistics.beyond_the_mean.settle reduces it to averages.",
                 )
             found[variable if side == ABOVE else -variable] = None
         return tuple(found)
 
     @cached_property
     def variables(self) -> tuple[tuple[tuple[int, int], ...], ...]:
-        """For each variable, its tails: their places among `tails`, and on which side they are."""
+        """For each variable, its tails: their places in `tails`, and their sides."""
         found: dict[Linear, list[tuple[int, int]]] = {}
         for place, tail in enumerate(self.tails):
             key, side = (-tail, BELOW) if -tail in found else (tail, ABOVE)
@@ -148,7 +148,7 @@ class Formula:
         return tuple(tuple(tails) for tails in found.values())
 
     def upper(self, tails: Sequence[float]) -> tuple[float, Floats]:
-        """The form's upper bound from those of its tails, and its derivatives by them."""
+        """The form's upper bound, from those of its tails, and its derivatives by them."""
         place = {tail: k for k, tail in enumerate(self.tails)}
 
         def interval(variable: Linear) -> _Interval:
@@ -165,9 +165,9 @@ class Formula:
         return _evaluated(self.form, interval, len(tails)).high
 
     def value(self, means: Sequence[float]) -> tuple[float, Floats]:
-        """The form itself from the means of its tails, and its derivatives by them.
+        """The form's value, from the means of its tails, and its derivatives by them.
 
-        Of a variable with two tails, the first one's mean counts.
+        If a variable has two tails, the mean of the first one counts.
         """
         first = {}
         for tails in self.variables:
@@ -200,7 +200,7 @@ def _evaluated(form: Linear, variable: Callable[[Linear], _Interval], size: int)
 def _evaluated_term(
     node: Expression, variable: Callable[[Linear], _Interval], size: int
 ) -> _Interval | None:
-    """The interval of a term; None for an average, which is part of its form's own variable."""
+    """The interval of a term; None for an average, which belongs to its form's own variable."""
 
     def of(part: Expression) -> _Interval:
         return _evaluated(linear_form(part), variable, size)
@@ -231,7 +231,7 @@ def _evaluated_term(
 
 
 def _product(left: _Interval, right: _Interval, *signs: int, undefined: float = 0.0) -> _Interval:
-    """The interval of a product; nothing of something unlimited is nothing, or is not defined."""
+    """The interval of a product; 0 times infinity is 0, or ``undefined``."""
     ends = []
     for side, pick in ((BELOW, min), (ABOVE, max)):
         corners = _corners(side, *signs)
@@ -253,7 +253,7 @@ def _reciprocal(of: _Interval, size: int) -> _Interval:
 
 
 def _signed(of: _Interval, sign: int, size: int) -> _Interval:
-    """What is known not to be negative has no end below 0."""
+    """The part of the interval that the known sign allows."""
     nothing = _constant(0.0, size)
     if sign > 0:
         return _Interval(max(of.low, nothing, key=_size), max(of.high, nothing, key=_size))

@@ -1,4 +1,4 @@
-"""Constraint text -> tree. The text is read by a grammar and never evaluated as code."""
+"""From constraint text to a tree. A grammar reads the text; it is never evaluated as code."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from elfair.errors import ConstraintError
-from elfair.language.expressions import Expression
+from elfair.language.expressions import Expression, Statement
 from elfair.language.reading import Reader
-from elfair.language.statements import Statement
 from elfair.language.tree import Span, point_at
 
 if TYPE_CHECKING:
@@ -18,19 +17,19 @@ if TYPE_CHECKING:
     from lark.exceptions import UnexpectedInput
 
 _LONGEST = 20_000  # characters
-_DEEPEST = 50  # brackets inside brackets; trees are read, printed and compared by recursion
+_DEEPEST = 50  # nested brackets; reading, printing and comparing trees is recursive
 
 _QUOTED_OR_BRACKET = re.compile(
     r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`|[()\[\]]""", re.DOTALL
 )
 
-# What people write instead, by the text at which reading stops.
+# Hints for common mistakes, by the text at which parsing stops.
 _HINTS = {
     "=": "compare with ==, and bound a statistic with <= or >=.",
-    "|": "a statistic takes square brackets and one bar, E[impact | cond]; between conditions "
-    "write 'or'.",
+    "|": "write a statistic with square brackets and one bar, E[impact | cond]; join conditions "
+    "with 'or'.",
     "&": "write 'and'.",
-    "not": "'not' belongs inside a condition.",
+    "not": "use 'not' only inside a condition.",
     "AND": "write 'and' in lower case.",
     "OR": "write 'or' in lower case.",
     "'": "close the quote; inside it, put a backslash before the same quote.",
@@ -40,7 +39,7 @@ _HINTS = {
     "≥": "write >=.",
     "%": "write a share as a number: 0.05, not 5%.",
 }
-_EXAMPLE = "a constraint reads like E[impact | race == 'Black'] >= 0."
+_EXAMPLE = "write a constraint like E[impact | race == 'Black'] >= 0."
 
 
 def parse(text: str) -> Statement:
@@ -54,7 +53,7 @@ def parse(text: str) -> Statement:
     Returns
     -------
     Statement
-        Its nodes know their place in the text, so that later errors can point at it.
+        Its nodes know their place in the text, so later errors can point at it.
 
     Raises
     ------
@@ -73,11 +72,11 @@ def _read(text: str) -> Statement:
     return Reader(text).constraint(_tree(text, "a constraint", _EXAMPLE))
 
 
-_parsed = lru_cache(maxsize=256)(_read)  # a study reads the same few texts again and again
+_parsed = lru_cache(maxsize=256)(_read)  # a study reads the same few texts many times
 
 
 def parse_expression(text: str) -> Expression:
-    """Read an expression, such as an objective: a constraint without its inequality.
+    """Read an expression, such as an objective: text without an inequality.
 
     Parameters
     ----------
@@ -103,9 +102,7 @@ def parse_expression(text: str) -> Expression:
 
 def _tree(text: str, what: str, example: str) -> Any:
     if not isinstance(text, str) or not text.strip():
-        raise ConstraintError(
-            f"{what} is a text that is not empty. Got {text!r} instead.", hint=example
-        )
+        raise ConstraintError(f"{what} must be non-empty text. Got {text!r} instead.", hint=example)
     _check_size(text)
     from lark.exceptions import UnexpectedInput
 
@@ -126,7 +123,7 @@ def _grammar() -> Lark:
 def _check_size(text: str) -> None:
     if len(text) > _LONGEST:
         raise ConstraintError(
-            f"a constraint may have {_LONGEST:,} characters. Got {len(text):,}.",
+            f"a constraint may have at most {_LONGEST:,} characters. Got {len(text):,}.",
             hint="pass several constraints, or build it in Python: col('zip').isin(codes).",
         )
     depth = 0
@@ -134,9 +131,9 @@ def _check_size(text: str) -> None:
         depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(match.group(), 0)
         if depth > _DEEPEST:
             raise point_at(
-                f"brackets may be nested {_DEEPEST} deep.",
+                f"brackets may be nested at most {_DEEPEST} deep.",
                 Span(text, match.start(), match.end()),
-                "take out the brackets that change nothing.",
+                "remove the brackets that change nothing.",
             )
 
 
@@ -144,8 +141,8 @@ def _syntax_error(text: str, error: UnexpectedInput) -> ConstraintError:
     token = getattr(error, "token", None)
     if token is not None and token.type == "$END":
         end = len(text.rstrip())
-        return point_at("the text ends too early.", Span(text, end, end), _EXAMPLE)
+        return point_at("the text ends too soon.", Span(text, end, end), _EXAMPLE)
     start = error.pos_in_stream or 0
     got = text[start] if token is None else str(token)
     place = Span(text, start, start + len(got))
-    return point_at(f"did not expect {got!r} here.", place, _HINTS.get(got, _EXAMPLE))
+    return point_at(f"unexpected {got!r} here.", place, _HINTS.get(got, _EXAMPLE))

@@ -1,4 +1,4 @@
-"""The grammar's tree -> ours: here names get their meaning, and errors their words."""
+"""From the grammar's tree to elfair's: what names mean, and error messages for what is wrong."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from elfair.errors import ConstraintError, did_you_mean
 from elfair.language import build
 from elfair.language.conditions import (
+    RATES,
     Column,
     Compare,
     Condition,
@@ -20,12 +21,15 @@ from elfair.language.conditions import (
     Literal,
     Member,
     Operand,
+    spelled_out,
 )
-from elfair.language.expressions import Expression, Mean, Number, Statistic
-from elfair.language.rates import RATES, spelled_out
-from elfair.language.statements import (
+from elfair.language.expressions import (
     AtMost,
+    Expression,
+    Mean,
+    Number,
     Statement,
+    Statistic,
     all_statements,
     any_statement,
     strict_inequality,
@@ -63,14 +67,14 @@ AnyNode = TypeVar("AnyNode", bound=Node)
 class Reader:
     """Reads the grammar's trees of one text.
 
-    Those trees are typed ``Any``: the grammar, not the type checker, says which children they have.
+    The trees are typed ``Any``: the grammar, not the type checker, knows their children.
     """
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     def constraint(self, tree: Any) -> Statement:
-        """The statement that the whole text makes."""
+        """The whole text as a statement."""
         (child,) = tree.children
         if tree.data == "bare":
             raise point_at(
@@ -81,13 +85,13 @@ class Reader:
         return self._statement(child)
 
     def expression(self, tree: Any) -> Expression:
-        """The expression that the whole text is."""
+        """The whole text as an expression."""
         (child,) = tree.children
         if tree.data != "bare":
             raise point_at(
-                "an inequality stands where an expression is wanted.",
+                "expected an expression. Got an inequality instead.",
                 self._span(tree),
-                "an objective reads like E[profit]; what must hold belongs in constraints=.",
+                "write an objective like E[profit]; inequalities belong in constraints=.",
             )
         return self._expression(child)
 
@@ -108,7 +112,7 @@ class Reader:
                 raise point_at(
                     "exact equality can never be certified."
                     if relation == "=="
-                    else "'!=' cannot be certified: it allows values as near as you like.",
+                    else "'!=' cannot be certified: it allows values arbitrarily close.",
                     self._span(relation),
                     "bound the difference, as in abs(PR[race == 'A'] - PR[race == 'B']) <= 0.1.",
                 )
@@ -145,11 +149,11 @@ class Reader:
             return Mean(*spelled_out(name, None, self._span(tree)))
         if name in _AVERAGES or name in _FUNCTIONS or name in _DISTRIBUTION:
             raise point_at(
-                f"'{name}' stands alone; it says nothing of what it is of.",
+                f"'{name}' does not say what it is about.",
                 self._span(tree),
                 "write E[impact], P[decision == 1], median[impact], abs(...) or max(...).",
             )
-        raise self._unknown(tree.children[0], f"an impact is averaged by E[{name}].")
+        raise self._unknown(tree.children[0], f"the average of an impact is E[{name}].")
 
     def _statistic(self, tree: Any) -> Expression:
         head, *inside = tree.children
@@ -165,7 +169,7 @@ class Reader:
             raise point_at(
                 f"'{head}' takes one entry before the bar. Got {len(inside)}.",
                 self._span(inside[1]),
-                "several conditions are joined by 'and' or 'or'.",
+                "join conditions with 'and' or 'or'.",
             )
         if head in _AVERAGES:
             of = self._averaged(head, inside[0])
@@ -174,7 +178,7 @@ class Reader:
             return Mean(of, given, logged=head == "E_logged")
         if given is not None:
             raise point_at(
-                f"'{head}' takes a condition only. Got an entry before the bar as well.",
+                f"'{head}' takes only a condition. Got an entry before the bar as well.",
                 self._span(inside[0]),
                 f"write {head}[{given}].",
             )
@@ -202,7 +206,7 @@ class Reader:
             )
         try:
             node = make(name.name, *numbers, given=given)
-        except ConstraintError as wrong:  # built in Python, it has no place in the text
+        except ConstraintError as wrong:  # raised by `build`, which does not know the text
             place = covering(shares[0], shares[-1])
             raise point_at(str(wrong.args[0]).split("\nHint: ")[0], place, wrong.hint) from None
         return replace(node, of=name) if isinstance(node, Statistic) else node
@@ -215,7 +219,7 @@ class Reader:
             raise point_at(
                 f"P takes an event, such as decision == 1. Got '{node}' instead.",
                 node.span,
-                f"an impact is averaged by E[{node}].",
+                f"the average of an impact is E[{node}].",
             )
         raise point_at(
             f"{head} takes the name of an impact, or an event. Got '{node}' instead.",
@@ -289,7 +293,7 @@ class Reader:
         for item in map(self._operand, rest[1:] if negated else rest):
             if not isinstance(item, Literal):
                 raise point_at(
-                    f"the list after 'in' holds values. Got '{item}' instead.",
+                    f"the list after 'in' must hold values. Got '{item}' instead.",
                     item.span,
                     f"put text in quotes: '{item}'.",
                 )
@@ -314,7 +318,7 @@ class Reader:
         return Decision(span=span) if token == "decision" else Column(str(token), span=span)
 
     def _span(self, item: Any) -> Span:
-        place = getattr(item, "meta", item)  # a tree has its place in .meta, a token in itself
+        place = getattr(item, "meta", item)  # the place of a tree is in .meta, of a token in itself
         return Span(self._text, place.start_pos, place.end_pos)
 
     def _at(self, tree: Any, node: AnyNode) -> AnyNode:
@@ -322,7 +326,7 @@ class Reader:
 
 
 def _number(text: str) -> int | float:
-    # Whole numbers stay exact, as a row id may be beyond the whole numbers of float64.
+    # Integers stay exact: a row id may be beyond the integers of float64.
     return int(text) if text.isdecimal() and float(text) < 1e300 else float(text)
 
 

@@ -1,14 +1,14 @@
-"""What every node of a constraint has in common: a place in the text it was read from."""
+"""What all nodes of a constraint share: a place in the text they were read from."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
-from typing import NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 from elfair.errors import ConstraintError
 
-_SHOWN_WIDTH = 100  # characters of a long line that an error shows around its place
+_SHOWN_WIDTH = 100  # characters of a long line that an error shows around the problem
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class Span:
 
 
 def point_at(message: str, span: Span | None, hint: str | None = None) -> ConstraintError:
-    """An error that shows where in the constraint text the trouble is.
+    """An error that shows where in the constraint text the problem is.
 
-    Without a span (the constraint was built in Python) the message stands alone.
+    Without a span (for a constraint built in Python) the message stands alone.
 
     Examples
     --------
@@ -72,13 +72,16 @@ class Node:
 
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
-    # Makes numpy scalars hand `np.float64(0.9) * E("impact")` over to the node.
+    #: Whether its average is a probability.
+    is_event: ClassVar[bool] = False
+
+    # Makes numpy scalars leave `np.float64(0.9) * E("impact")` to the node.
     __array_ufunc__ = None
 
     def __bool__(self) -> NoReturn:
-        # Otherwise `a <= x <= b` and `c1 and c2` in Python would keep only their last part.
+        # Otherwise Python would keep only the last part of `a <= x <= b` and of `c1 and c2`.
         raise point_at(
-            f"'{self}' has no truth value before it meets data.",
+            f"'{self}' has no truth value until it is evaluated on data.",
             None,
             "in Python, join with & (and |, ~ for conditions), and write a chain as two parts: "
             "(a <= x) & (x <= b).",
@@ -88,8 +91,14 @@ class Node:
 Found = TypeVar("Found", bound=Node)
 
 
+def flattened(kind: type[Any], parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The parts; one of the same kind (an `And` in an `And`) is replaced by its own parts."""
+    opened = (part.parts if isinstance(part, kind) else (part,) for part in parts)
+    return tuple(inner for group in opened for inner in group)
+
+
 def children(node: Node) -> Iterator[Node]:
-    """The nodes that a node is made of."""
+    """The direct parts of a node."""
     for each in fields(node):
         value = getattr(node, each.name)
         for child in value if isinstance(value, tuple) else (value,):
@@ -112,7 +121,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def find(node: Node, kind: type[Found]) -> tuple[Found, ...]:
-    """All nodes of one kind in a tree, each once.
+    """All nodes of one kind in a tree, without repetition.
 
     Examples
     --------
@@ -124,7 +133,7 @@ def find(node: Node, kind: type[Found]) -> tuple[Found, ...]:
 
 
 def covering(*nodes: Node) -> Span | None:
-    """The shortest span that holds all the nodes', where they all have one."""
+    """The shortest span that covers all nodes; None unless they all have one."""
     spans = [node.span for node in nodes if node.span is not None]
     if not spans or len(spans) < len(nodes):
         return None

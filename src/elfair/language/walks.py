@@ -1,20 +1,36 @@
-"""What a condition, expression or statement refers to.
+"""What a tree alone can tell, without any data.
 
-An expression with some of its parts replaced.
-
-Which expressions can be told not to be negative, whatever the data are.
+What it refers to; whether an expression is never negative; whether two conditions exclude each
+other. And an expression with some of its parts replaced.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import reduce
 from operator import add
 
+import numpy as np
+
 from elfair.language import build
-from elfair.language.conditions import Column, Condition, Decision, Label
-from elfair.language.derived import Derived, LowerTail
-from elfair.language.distribution import Variance
+from elfair.language.conditions import (
+    MIRRORED,
+    OPERATORS,
+    OPPOSITE,
+    And,
+    Column,
+    Compare,
+    Condition,
+    Decision,
+    Label,
+    Literal,
+    Member,
+    Not,
+    Operand,
+    Or,
+    Positive,
+)
+from elfair.language.distribution import Derived, LowerTail, Variance
 from elfair.language.expressions import (
     Abs,
     Expression,
@@ -32,7 +48,7 @@ from elfair.language.tree import Node, children, walk
 
 
 def uses_label(node: Node) -> bool:
-    """Whether the true class is needed.
+    """Whether it refers to the label.
 
     Examples
     --------
@@ -44,7 +60,7 @@ def uses_label(node: Node) -> bool:
 
 
 def uses_decision(node: Node) -> bool:
-    """Whether an event of the decision is in it.
+    """Whether it refers to the decision.
 
     Examples
     --------
@@ -70,7 +86,7 @@ def columns_used(node: Node) -> set[str]:
 
 
 def impacts_used(node: Node) -> set[str]:
-    """The impacts that are averaged.
+    """The impacts that it averages.
 
     Examples
     --------
@@ -84,7 +100,7 @@ def impacts_used(node: Node) -> set[str]:
 
 
 def substitute(node: Expression, replaced: Mapping[Expression, Expression]) -> Expression:
-    """The expression with parts replaced, as tidy as if it had been written that way.
+    """The expression with parts replaced, simplified as if it had been written that way.
 
     Examples
     --------
@@ -117,7 +133,7 @@ def substitute(node: Expression, replaced: Mapping[Expression, Expression]) -> E
 
 
 def sign_of(node: Expression) -> int:
-    """1 if the expression is never negative, -1 if it is never positive, 0 if neither is certain.
+    """1 if the expression is never negative, -1 if it is never positive, 0 if that is not certain.
 
     Examples
     --------
@@ -148,3 +164,115 @@ def sign_of(node: Expression) -> int:
                 return one
             return -one if all(sign == -one for sign in every) else 0
     return 0
+
+
+def are_disjoint(first: Condition | None, second: Condition | None) -> bool:
+    """Whether no row of any data can meet both conditions.
+
+    True is certain; False means "not certain". Everyone meets None.
+
+    Examples
+    --------
+    >>> from elfair.language import col
+    >>> are_disjoint(col("race") == "A", col("race") == "B")
+    True
+    >>> are_disjoint((col("age") < 30) & (col("sex") == 1), col("age") >= 30)
+    True
+    >>> are_disjoint(col("race") == "A", col("sex") == 1)
+    False
+    """
+    if first is None or second is None:
+        return False
+    for one, other in ((first, second), (second, first)):
+        if isinstance(one, Or):
+            return all(are_disjoint(part, other) for part in one.parts)
+    if isinstance(first, And) or isinstance(second, And):
+        # The parts of either side may decide: an `or` inside the other side needs all of it.
+        return any(
+            are_disjoint(part, other)
+            for one, other in ((first, second), (second, first))
+            if isinstance(one, And)
+            for part in one.parts
+        )
+    left, right = _atom(first), _atom(second)
+    if left is None or right is None or left[0] != right[0]:
+        return False
+    return _exclude(left[1:], right[1:]) or _exclude(right[1:], left[1:])
+
+
+_Atom = tuple[Operand, str, tuple[Operand, ...]]
+
+
+def _atom(condition: Condition) -> _Atom | None:
+    """A comparison of one operand with constants: operand, sign, constants (== any of them)."""
+    if isinstance(condition, Not):
+        inner = _atom(condition.part)
+        if inner is None:
+            return None
+        operand, sign, values = inner
+        return operand, OPPOSITE[sign], values
+    if isinstance(condition, Member):
+        return condition.left, "==", tuple(condition.values)
+    if isinstance(condition, Compare):
+        if isinstance(condition.right, Literal | Positive):
+            return condition.left, condition.op, (condition.right,)
+        if isinstance(condition.left, Literal | Positive):
+            return condition.right, MIRRORED[condition.op], (condition.left,)
+    return None
+
+
+def _exclude(one: tuple[str, tuple[Operand, ...]], other: tuple[str, tuple[Operand, ...]]) -> bool:
+    """Whether every value that meets the first comparison fails the second."""
+    (sign, values), (test, constants) = one, other
+    if sign == "==":
+        return not any(_meets(value, test, constants) for value in values)
+    # Two half-lines that point away from each other.
+    if sign in ("<", "<=") and test in (">", ">="):
+        high, low = values[0], constants[0]
+        if not _numbers((high, low)) or _is_huge(high) or _is_huge(low):
+            return False
+        if sign == "<=" and test == ">=":
+            return _orders(high, "<", low) and not _alike(high, low)
+        return _orders(high, "<=", low)
+    return False
+
+
+def _meets(value: Operand, test: str, constants: tuple[Operand, ...]) -> bool:
+    """Whether a column can hold something that equals the value and meets the test."""
+    if any(isinstance(c, Positive) != isinstance(value, Positive) for c in constants):
+        return True  # the positive class can be any value
+    if any(map(_is_huge, (value, *constants))):
+        return True
+    if test == "!=":
+        return value not in constants
+    if test == "==":
+        return any(_alike(value, constant) for constant in constants)
+    if not _numbers((value, *constants)):
+        return True
+    return _orders(value, test, constants[0]) or ("=" in test and _alike(value, constants[0]))
+
+
+def _alike(first: Operand, second: Operand) -> bool:
+    """Whether some column cannot tell the two apart: 32-bit columns round what they compare."""
+    if _numbers((first, second)):
+        return bool(np.float32(_number(first)) == np.float32(_number(second)))
+    return first == second
+
+
+def _is_huge(operand: Operand) -> bool:
+    """Whether integers and 64-bit floats disagree about what equals it."""
+    return _numbers((operand,)) and abs(_number(operand)) >= 2**53
+
+
+def _orders(first: Operand, sign: str, second: Operand) -> bool:
+    return bool(OPERATORS[sign](_number(first), _number(second)))
+
+
+def _number(operand: Operand) -> float:
+    assert isinstance(operand, Literal)
+    assert not isinstance(operand.value, str)
+    return operand.value
+
+
+def _numbers(operands: Iterable[Operand]) -> bool:
+    return all(isinstance(o, Literal) and not isinstance(o.value, str) for o in operands)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from elfair.errors import InputError
 from elfair.language import Expression, Statement
-from elfair.language.recipes import Recipe
+from elfair.language.fairness import Recipe
 
 #: The earliest that a zip file can say.
 _TIME = (1980, 1, 1, 0, 0, 0)

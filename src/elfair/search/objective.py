@@ -45,8 +45,8 @@ from elfair.language import (
     point_at,
     substitute,
 )
+from elfair.language.conditions import RATES
 from elfair.language.expressions import as_expression
-from elfair.language.rates import RATES
 from elfair.search.loss import OBJECTIVES
 from elfair.statistics import Rows
 from elfair.statistics.beyond_the_mean import in_order

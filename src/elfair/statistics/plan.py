@@ -27,8 +27,8 @@ from elfair.language import (
     find,
     point_at,
 )
+from elfair.language.fairness import Recipe
 from elfair.language.intervals import Formula
-from elfair.language.recipes import Recipe
 from elfair.statistics import Baselines, Part, compile_form, impact_of, is_decided, logged_average
 from elfair.types import Floats
 

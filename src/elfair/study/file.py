@@ -14,7 +14,7 @@ from pydantic import Field, PrivateAttr, ValidationError
 
 from elfair.errors import InputError
 from elfair.language import columns_used, parse, parse_expression
-from elfair.language.recipes import Recipe
+from elfair.language.fairness import Recipe
 from elfair.records.files import decoded, unreadable
 from elfair.records.toml import malformed, of_shape, together
 from elfair.search.loss import OBJECTIVES

@@ -8,7 +8,7 @@ from typing import Any
 
 from elfair.errors import ElfairError, InputError, did_you_mean, listed
 from elfair.language import columns_used, fairness, impacts_used, parse, uses_label
-from elfair.language.recipes import Recipe
+from elfair.language.fairness import Recipe
 from elfair.language.tree import Node
 from elfair.records.toml import repeated
 from elfair.search.goals import goal_of

@@ -15,7 +15,7 @@ from elfair.certificate import NOT_STATED, Certificate, ClaimRecord
 from elfair.data import LoggedData
 from elfair.errors import ElfairError, InputError
 from elfair.language import conjuncts
-from elfair.language.recipes import Recipe
+from elfair.language.fairness import Recipe
 from elfair.records.text import plural
 from elfair.statistics.declared import declared_estimation
 from elfair.verification.checks import Check, SkippedError, differences, make, require, require_none
