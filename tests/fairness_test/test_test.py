@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import elfair
-from elfair import LoggedData, certify
+from elfair import ELFClassifier, LoggedData, certify
 from elfair.bounds import get_bound
+from elfair.bounds.student import StudentT
 from elfair.data.split import SealedHalf
 from elfair.fairness_test.ladder import Rung, learn_from
 from elfair.fairness_test.test import run_in_turn
@@ -188,3 +190,19 @@ def test_few_rows_beyond_a_point_are_a_warning_under_the_t_bound_only():
     assert not any(warning.code == "few_beyond_point" for warning in finite.warnings)
     many = certify(np.full(800, 0.5), data, "median[impact] >= 0.1")
     assert not any(warning.code == "few_beyond_point" for warning in many.warnings)
+
+
+def test_a_bound_is_six_calls_away_from_fit(monkeypatch):
+    """The way through the house stays short enough to be read."""
+    ways = []
+    upper = StudentT.upper
+
+    def watched(self, *arguments, **options):
+        names = [frame.function for frame in inspect.stack() if frame.function != "<listcomp>"]
+        ways.append(names[1 : names.index("fit") + 1][::-1])
+        return upper(self, *arguments, **options)
+
+    monkeypatch.setattr(StudentT, "upper", watched)
+    data = draw(400, 7)
+    ELFClassifier(NO_WORSE, objective="E[impact]", candidates=1).fit(data)
+    assert ways[-1] == ["fit", "_fit", "fit_model", "run", "run_in_turn", "bounded"]

@@ -157,7 +157,15 @@ def bounded(
         By how much the width of each bound is stretched.
     """
     groups = _groups(compiled.parts, data, free)
-    tails = _tested(compiled, data, free, scales, stretch, _hidden(compiled, data, groups))
+    hidden = _hidden(compiled, data, groups)
+    tails, start = [], 0
+    for tail in compiled.tails:
+        end = start + len(tail.parts)
+        values = [part.rows.exact_values(free) for part in tail.parts]
+        samples = tail.samples(values, scales[start:end])
+        upper = float(tail.bound.upper(samples, tail.delta, disjoint=tail.disjoint))
+        tails.append(_tested(tail, values, samples, upper, data, hidden, stretch))
+        start = end
     upper = tails[0].upper
     if compiled.formula is not None:
         upper, _ = compiled.formula.upper([tail.upper for tail in tails])
@@ -263,36 +271,30 @@ class _Tested:
 
 
 def _tested(
-    compiled: CompiledClaim,
+    tail: Tail,
+    values: list[Floats],
+    samples: list[Sample],
+    upper: float,
     data: LoggedData,
-    free: Floats,
-    scales: Sequence[float | None],
-    stretch: float,
     hidden: Hidden,
-) -> list[_Tested]:
-    tested, start = [], 0
-    for tail in compiled.tails:
-        end = start + len(tail.parts)
-        values = [part.rows.exact_values(free) for part in tail.parts]
-        samples = tail.samples(values, scales[start:end])
-        estimate = float(sum(row.mean() for row in values))
-        upper = float(tail.bound.upper(samples, tail.delta, disjoint=tail.disjoint))
-        if is_silent(tail):
-            upper = inf
-        # What rows do not show varies as much as weights are known to, around impacts like theirs.
-        missing = [
-            hidden[part.condition] * _impact_square(part, data, tail.centred) / row.size
-            for part, row in zip(tail.parts, values, strict=True)
-            if part.condition in hidden
-        ]
-        unseen = sum(missing, 0.0)
-        if unseen:
-            error = standard_error(samples, disjoint=tail.disjoint)
-            upper = widened(estimate, upper, error, unseen)
-        upper = estimate + stretch * (upper - estimate)
-        tested.append(_Tested(tail, values, samples, estimate, upper, unseen))
-        start = end
-    return tested
+    stretch: float,
+) -> _Tested:
+    """A tail and its bound, which allows for what the rows do not show."""
+    estimate = float(sum(row.mean() for row in values))
+    if is_silent(tail):
+        upper = inf
+    # What rows do not show varies as much as weights are known to, around impacts like theirs.
+    missing = [
+        hidden[part.condition] * _impact_square(part, data, tail.centred) / row.size
+        for part, row in zip(tail.parts, values, strict=True)
+        if part.condition in hidden
+    ]
+    unseen = sum(missing, 0.0)
+    if unseen:
+        error = standard_error(samples, disjoint=tail.disjoint)
+        upper = widened(estimate, upper, error, unseen)
+    upper = estimate + stretch * (upper - estimate)
+    return _Tested(tail, values, samples, estimate, upper, unseen)
 
 
 def is_silent(tail: Tail) -> bool:

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -64,7 +65,7 @@ class FairnessTest:
         openings : int, optional
             How often the rows had been opened, where the count of this process does not say it.
         """
-        turns = self._turns()
+        turns = run_in_turn(self.rungs()) if self.split.folds else self.nothing()
         opened = self.split.openings if openings is None else openings
         chosen = [ladder.digests[turns.place - 1] for ladder in self.ladders]
         every = list(zip(*(ladder.digests for ladder in self.ladders), strict=True))
@@ -91,13 +92,15 @@ class FairnessTest:
             declared=self.declared,
         )
 
-    def _turns(self) -> Turns:
-        if not self.split.folds:  # there is nothing to test
-            nobody = self.split.everyone.take(np.arange(0))
-            return Turns(Outcome((), nobody, np.empty((0, 0))), self.plans[0], 1, 1)
+    def rungs(self) -> Iterator[Sequence[Rung]]:
+        """The tests of each model, one for each fold, from most to least cautious."""
         folds = zip(self.plans, self.ladders, self.split.folds, strict=True)
-        ladders = [ladder.rungs(plan, fold.sealed) for plan, ladder, fold in folds]
-        return run_in_turn(zip(*ladders, strict=True))
+        return zip(*(ladder.rungs(plan, fold.sealed) for plan, ladder, fold in folds), strict=True)
+
+    def nothing(self) -> Turns:
+        """What came of it where there is nothing to test."""
+        nobody = self.split.everyone.take(np.arange(0))
+        return Turns(Outcome((), nobody, np.empty((0, 0))), self.plans[0], 1, 1)
 
 
 @dataclass(frozen=True)
@@ -141,16 +144,22 @@ def run_in_turn(rungs: Iterable[Sequence[Rung]]) -> Turns:
     """
     opened, kept, place, tested = None, None, 0, 0
     for of_folds in rungs:
-        if opened is None:
-            opened = _Opened([rung.sealed for rung in of_folds])
-        current = opened.test(of_folds)
-        tested += 1
-        if current.passed or kept is None:
-            kept, place = current, tested
-        if not current.passed:
+        opened = opened or _Opened([rung.sealed for rung in of_folds])
+        claims, free, learnt = opened.claims(of_folds)
+        stretch = SHARED_ROWS if len(of_folds) > 1 else 1.0
+        bounds = [
+            bounded(claim, opened.data, free, scales, stretch)
+            for claim, scales in zip(claims, learnt.scales, strict=True)
+        ]
+        passed, tested = all(bound.upper <= 0 for bound in bounds), tested + 1
+        if passed or kept is None:
+            seen = partial(_outcome, opened.data, free, claims, bounds, learnt, stretch)
+            kept, place = (of_folds[0].plan, seen), tested
+        if not passed:
             break
     assert kept is not None
-    return Turns(kept.outcome(), kept.plan, place, tested)
+    plan, seen = kept
+    return Turns(seen(), plan, place, tested)
 
 
 def opened_before(split: Split) -> LoggedData:
@@ -170,8 +179,10 @@ class _Opened:
         self.data = LoggedData.joined(self.folds)
         self.starts = np.cumsum([0, *(data.n for data in self.folds)])
 
-    def test(self, rungs: Sequence[Rung]) -> _Tested:
-        """Bound every claim under one model (or one model a fold)."""
+    def claims(self, rungs: Sequence[Rung]) -> tuple[list[CompiledClaim], Floats, Learnt]:
+        """Every claim on these rows, the free numbers of one model (or of one a fold) on them, and
+        what other rows say.
+        """
         assert [rung.sealed for rung in rungs] == self.halves
         pairs = list(zip(rungs, self.folds, strict=True))
         frees = [rung.policy(data) for rung, data in pairs]
@@ -181,40 +192,24 @@ class _Opened:
         learnt = rungs[0].learnt or Learnt.nothing(claims)
         if len(rungs) > 1:  # rows that one fold tests, the others learn from
             learnt = replace(learnt, n=0)
-        stretch = SHARED_ROWS if len(rungs) > 1 else 1.0
-        bounds = [
-            bounded(claim, self.data, free, scales, stretch)
-            for claim, scales in zip(claims, learnt.scales, strict=True)
-        ]
-        return _Tested(rungs[0].plan, self.data, free, claims, bounds, learnt, stretch)
+        return claims, free, learnt
 
 
-@dataclass(frozen=True)
-class _Tested:
-    """The bounds on every claim under one model."""
-
-    plan: Plan
-    data: LoggedData
-    free: Floats
-    claims: Sequence[CompiledClaim]
-    bounds: Sequence[Bounded]
-    learnt: Learnt
-    stretch: float
-
-    @property
-    def passed(self) -> bool:
-        return all(bound.upper <= 0 for bound in self.bounds)
-
-    def outcome(self) -> Outcome:
-        """All that the certificate keeps of the test; the worst statement first."""
-        every = zip(self.claims, self.bounds, self.learnt.sizes, strict=True)
-        n_all = self.learnt.n + self.data.n
-        results = [
-            evidence_of(claim, bound, self.data, sizes, n_all, self.stretch)
-            for claim, bound, sizes in every
-        ]
-        results.sort(key=lambda result: -badness(result))
-        return Outcome(tuple(results), self.data, self.free)
+def _outcome(
+    data: LoggedData,
+    free: Floats,
+    claims: Sequence[CompiledClaim],
+    bounds: Sequence[Bounded],
+    learnt: Learnt,
+    stretch: float,
+) -> Outcome:
+    """All that the certificate keeps of one model's test; the worst statement first."""
+    results = [
+        evidence_of(claim, bound, data, sizes, learnt.n + data.n, stretch)
+        for claim, bound, sizes in zip(claims, bounds, learnt.sizes, strict=True)
+    ]
+    results.sort(key=lambda result: -badness(result))
+    return Outcome(tuple(results), data, free)
 
 
 def _joined(claims: Sequence[CompiledClaim], starts: Index) -> CompiledClaim:
