@@ -1,6 +1,6 @@
-"""What MkDocs is told beyond mkdocs.yml: pages of the repository's root, and generated reference.
+"""MkDocs hooks: add the pages of the repository's root, and fill in the generated reference.
 
-The site shows the files that are read in the repository, with the same links between them.
+The site shows the repository's own Markdown files, with the same links between them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
 
 from reference import filled_in  # noqa: E402
 
-#: Where files of the repository's root are on the site.
+#: Where the site has the files of the repository's root.
 ROOT_FILES = {
     "README.md": "overview.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -31,7 +31,7 @@ LINK = re.compile(r"\]\((\.\./|docs/)?([\w.-]+)")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Bring in the pages of the root."""
+    """Add the pages of the root."""
     for name, place in ROOT_FILES.items():
         text = (HERE.parent / name).read_text(encoding="utf-8")
         files.append(File.generated(config, place, content=text))
@@ -39,7 +39,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Lead links to where the site has their targets, and fill in what is made from the code."""
+    """Point links to their targets on the site, and fill in the generated reference."""
     from_root = page.file.src_uri in ROOT_FILES.values()
 
     def led(link: re.Match[str]) -> str:
@@ -52,5 +52,5 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def _plain_pipes(row: re.Match[str]) -> str:
-    """In code inside a table GitHub wants pipes to be escaped; Python-Markdown shows the escape."""
+    """Unescape pipes in code: GitHub needs the backslash in tables, Python-Markdown shows it."""
     return CODE.sub(lambda code: code[0].replace("\\|", "|"), row[0])

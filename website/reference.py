@@ -1,6 +1,6 @@
-"""Reference text made from the code itself, so that it is never out of date.
+"""Reference text generated from the code, so it is never out of date.
 
-A page asks for it by a comment, which a reader of the repository does not see::
+A page asks for it with a comment, which readers of the repository do not see::
 
     <!-- commands: elfair.cli:main -->
     <!-- keys: elfair.experiments.study:Study -->
@@ -22,7 +22,7 @@ MARK = re.compile(r"^<!-- (\w+): ([\w.]+):(\w+) -->$", re.MULTILINE)
 
 
 def filled_in(page: str) -> str:
-    """A page's text, with what its comments ask for in their place."""
+    """Replace each comment of a page by the reference text it asks for."""
 
     def made(mark: re.Match[str]) -> str:
         writer, module, name = mark.groups()
@@ -32,7 +32,7 @@ def filled_in(page: str) -> str:
 
 
 def commands(root: click.Command) -> Iterator[str]:
-    """A command and all below it: its words, its usage, its arguments and options."""
+    """A command and its subcommands: help text, usage, arguments and options."""
     return _commands(click.Context(root, info_name="elfair"))
 
 
@@ -59,7 +59,7 @@ def _commands(context: click.Context) -> Iterator[str]:
 
 
 def keys(model: type[BaseModel]) -> Iterator[str]:
-    """The keys of a TOML file, a section for each of its tables, as its model describes them."""
+    """The keys of a TOML file, with a section for each table, as its model describes them."""
     return _keys(model, "The file itself", model.__doc__ or "")
 
 

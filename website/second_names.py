@@ -8,10 +8,10 @@ import griffe
 
 
 class SecondNames(griffe.Extension):
-    """Puts the function in the place of an assignment that only names it once more."""
+    """Replace an assignment that only renames a function by the function itself."""
 
     def on_module_members(self, *, mod: griffe.Module, **_: Any) -> None:
-        """Look through a module that was just read."""
+        """Look for renamed functions in a module that griffe just read."""
         for name, member in list(mod.members.items()):
             assigned = isinstance(member, griffe.Attribute)
             named = mod.members.get(str(member.value)) if assigned else None
