@@ -22,8 +22,11 @@ import pytest
 from click.testing import CliRunner
 
 import elfair
+from elfair.bounds import BOUNDS
 from elfair.certificate.assumptions import TEXTS
 from elfair.cli import main
+from elfair.language.rates import RATES
+from elfair.populations import POPULATIONS
 from elfair.study import parts
 
 ROOT = Path(__file__).parents[1]
@@ -265,6 +268,23 @@ def test_every_key_of_a_study_file_is_explained():
     keys = {key for part in tables if issubclass(part, parts.Part) for key in part.model_fields}
     assert "chosen_by" in keys
     assert told == keys | {"title"}
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ("method.md", BOUNDS),
+        ("method.md", ("is", "paired", "dr")),
+        ("constraints.md", (*RATES, "quantile", "median", "CVaR", "var", "IQR")),
+        ("fairness-constraints.md", parts.RECIPES),
+        ("experiments.md", POPULATIONS),
+    ],
+    ids=["bounds", "estimators", "statistics", "recipes", "populations"],
+)
+def test_everything_that_can_be_chosen_is_on_its_page(page, names):
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    shown = set(re.findall(r"[\w-]+", " ".join(re.findall(r"`([^`\n]+)`", FENCE.sub("", text)))))
+    assert [name for name in names if name not in shown] == []
 
 
 def test_the_map_names_every_room_in_the_order_of_the_layers():
