@@ -25,7 +25,7 @@ import elfair
 from elfair.bounds import BOUNDS
 from elfair.certificate.assumptions import TEXTS
 from elfair.cli import main
-from elfair.language.rates import RATES
+from elfair.language.conditions import RATES
 from elfair.populations import POPULATIONS
 from elfair.study import parts
 
