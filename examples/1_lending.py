@@ -42,13 +42,13 @@ print("\n".join(line for line in draft.splitlines() if line.endswith("# guess"))
 study = StudyFile.loads(draft, folder=folder)
 rows = study.read()
 report = elfair.check(study.estimator(), rows.data, left_out=rows.without_impact)
-print(report.text().split("\n\n")[1])
+print(report)
 
 # %%
 study = StudyFile.loads(draft.replace(', "Collection letters"', ""), folder=folder)
 rows = study.read()
 report = elfair.check(study.estimator(), rows.data, left_out=rows.without_impact)
-print(report.text().splitlines()[0])
+print(report)
 
 # %% [markdown]
 # ## Are there enough rows?

@@ -121,7 +121,7 @@ def test_what_is_out_of_reach_is_not_returned(log):
     for seed in range(4):
         table = log(1000, seed, FosterCare(alpha=0.2))
         (statement,) = check(ELFClassifier(text), LoggedData(**table)).statements
-        assert statement.reach == "out of reach at any number of rows"
+        assert statement.reach == "out_of_reach"
         assert statement.alone.chance < 0.01
         assert not ELFClassifier(text).fit(table.pop("X"), table.pop("y"), **table).solution_found_
 
@@ -133,8 +133,8 @@ def test_what_more_rows_could_reach_is_not_called_out_of_reach_for_ever(log):
         table = log(400, seed, FosterCare(alpha=0.2))
         (statement,) = check(ELFClassifier(f"{NO_WORSE[1]} + 0.09"), LoggedData(**table)).statements
         found.append(statement.reach)
-    assert "out of reach at this number of rows" in found
-    assert "out of reach at any number of rows" not in found
+    assert "too_few_rows" in found
+    assert "out_of_reach" not in found
 
 
 def test_a_model_that_is_sure_to_pass_is_foreseen_to(log):
@@ -152,7 +152,7 @@ def test_lending_is_checked(log):
     population = Lending()
     report = check(ELFClassifier(population.constraints), LoggedData(**log(2000, 0, population)))
     assert report.ok
-    assert [finding.what for finding in report.findings] == ["people cannot be told apart"]
+    assert [finding.code for finding in report.findings] == ["identical_rows"]
     assert all(statement.alone is not None for statement in report.statements)
 
 
@@ -176,25 +176,25 @@ def test_numbers_are_checked():
 
 
 @pytest.mark.parametrize(
-    ("settings", "note"),
+    ("settings", "code", "about"),
     [
-        ({"split": "crossfit"}, "nothing is foreseen of impacts"),
-        ({"candidate_tuning": {"power": [0.8, 0.95]}}, "candidate_tuning was left aside"),
-        ({"split": "stratified"}, "assumption violated: halves independent"),
-        ({"estimator": "is"}, "assumption violated: tau is known"),
+        ({"split": "crossfit"}, "crossfit_not_forecast", ""),
+        ({"candidate_tuning": {"power": [0.8, 0.95]}}, "tuning_not_forecast", ""),
+        ({"split": "stratified"}, "assumption_violated", "halves independent"),
+        ({"estimator": "is"}, "assumption_violated", "tau is known"),
     ],
     ids=str,
 )
-def test_settings_that_matter_are_named(log, settings, note):
+def test_settings_that_matter_are_named(log, settings, code, about):
     report = check(ELFClassifier(CONSTRAINTS, **settings), LoggedData(**log(300)))
-    assert note in [finding.what for finding in report.findings]
+    assert (code, about) in [(finding.code, finding.about) for finding in report.findings]
 
 
 def test_without_constraints_nothing_is_tested(log):
     report = check(ELFClassifier(), LoggedData(**log(100)))
     assert report.ok
     assert (report.n_candidate, report.n_held_out, report.split) == (100, 0, "none")
-    assert report.findings[0].what == "nothing will be tested"
+    assert report.findings[0].code == "no_constraints"
 
 
 def test_the_papers_mode_is_foreseen_without_its_search(log):
@@ -230,7 +230,7 @@ def test_the_estimator_is_left_as_it_was(log):
 def test_the_record_and_its_text(log):
     report = check(ELFClassifier(CONSTRAINTS), LoggedData(**log(400)))
     assert CheckReport.from_json(report.to_json()) == report
-    shown = report.text()
+    shown = report.text(details=True)
     assert shown.startswith("Ready to fit: ")
     for statement in report.statements:
         assert statement.statement in shown
@@ -240,9 +240,35 @@ def test_the_record_and_its_text(log):
         assert assumption.statement in shown
         assert assumption.status == "assumed"
     assert f"{report.groups[1].weights[0].ess:,.0f}" in shown
-    assert str(report) == shown
+    assert str(report) == report.text()
     assert repr(report).startswith(f"CheckReport(ok=True, n=400, chance={report.chance}, 0 errors")
     assert len(repr(report)) < 120
+
+
+def test_the_text_is_short_unless_details_are_asked_for(log):
+    report = check(ELFClassifier(CONSTRAINTS), LoggedData(**log(400)))
+    lines = report.text().splitlines()
+    assert len(lines) <= 10
+    assert lines[0] == "Ready to fit: no problems found."
+    assert f"released with probability {report.chance:.2f}" in lines[1]
+    chances = [float(line.split()[0]) for line in lines[2:5]]
+    assert chances == sorted(chances)  # the least likely first
+    one = report.groups[2]
+    assert f"T == 1: {one.candidate} + {one.held_out}" in lines[5]
+    assert len(report.text(details=True).splitlines()) > 30
+
+
+def test_many_statements_groups_and_findings_stay_short(log):
+    table = log(2000, seed=1)
+    group = np.arange(2000) % 40
+    table["sensitive_features"] = {"T": group}
+    texts = [f"E[impact | T == {t}] >= -9" for t in range(12)]
+    report = check(ELFClassifier(texts), LoggedData(**table))
+    assert len([finding for finding in report.findings if finding.severity == "warning"]) > 3
+    shown = report.text()
+    assert len(shown.splitlines()) <= 20
+    assert "and 7 more, all of them more likely to pass" in shown
+    assert "; 8 more." in shown
 
 
 def test_it_is_fast(log):

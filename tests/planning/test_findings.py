@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
 from elfair import ELFClassifier, LoggedData, check, col
+from elfair.planning.codes import SEVERITIES, TEXTS, FindingCode
 from elfair.planning.findings import of_missing_impact
 from elfair.populations import FosterCare
 
@@ -14,7 +17,7 @@ NO_WORSE = [f"E[impact | T == {t}] >= E_logged[impact | T == {t}]" for t in (0, 
 
 def findings(table, constraints=NO_WORSE, left_out=None, **settings):
     report = check(ELFClassifier(constraints, **settings), LoggedData(**table), left_out=left_out)
-    return report, {finding.what: finding for finding in report.findings}
+    return report, {finding.code: finding for finding in report.findings}
 
 
 def test_a_good_log_has_no_findings(log):
@@ -22,23 +25,23 @@ def test_a_good_log_has_no_findings(log):
         report, found = findings(log(600, seed))
         assert report.ok
         assert not found
-        assert "nothing to remark" in report.text()
+        assert "no problems found" in report.text()
 
 
 def test_a_group_with_no_rows_is_an_error(log):
     report, found = findings(log(), "E[impact | T == 2] >= 0")
     assert not report.ok
-    nobody = found["nobody is in group T == 2"]
-    assert nobody.severity == "error"
-    assert nobody.evidence == "none of 400 rows meets it. 'T' holds 0, 1"
-    assert report.statements[0].reach == "not foreseen"
+    nobody = found["empty_group"]
+    assert (nobody.severity, nobody.about) == ("error", "T == 2")
+    assert nobody.evidence == "it holds in none of 400 rows. 'T' holds 0, 1"
+    assert report.statements[0].reach == "no_forecast"
     assert report.text().startswith("NOT ready to fit: 1 error")
 
 
 def test_a_condition_with_quotes_is_not_quoted_once_more(log):
     sex = np.where(np.arange(400) < 380, "f", "m")
     report, found = findings(log(sensitive_features={"sex": sex}), ["E[impact | sex == 'm'] >= 9"])
-    assert "group sex == 'm' is small" in found
+    assert found["small_group"].what == "group sex == 'm' is small"
     assert "''" not in report.text()
 
 
@@ -47,7 +50,8 @@ def test_a_small_group_is_a_warning(log):
     group[:40] = 1
     report, found = findings(log(sensitive_features={"T": group}))
     assert report.ok
-    assert "below 30" in found["group T == 1 is small"].evidence
+    assert found["small_group"].about == "T == 1"
+    assert "below 30" in found["small_group"].evidence
 
 
 def test_propensities_of_the_wrong_class_are_an_error(log):
@@ -55,17 +59,18 @@ def test_propensities_of_the_wrong_class_are_an_error(log):
     wrong = np.where(table["decision"] == 1, table["propensity"], 1 - table["propensity"])
     report, found = findings(table | {"propensity": wrong})
     assert not report.ok
-    assert any(what.startswith("the propensities do not fit") for what in found)
+    assert found["propensities_misfit"].severity == "error"
 
 
 def test_a_tiny_propensity_is_a_warning(log):
     table = log(1000)
     table["propensity"] = table["propensity"].copy()
     table["propensity"][5] = 0.001
-    _, found = findings(table)
+    report, _ = findings(table)
     group = table["sensitive_features"]["T"][5]
-    finding = found[f"group T == {group} got decisions that were next to impossible"]
-    assert "as much as 1,000" in finding.evidence
+    everyone, one = (each for each in report.findings if each.code == "tiny_propensities")
+    assert (everyone.about, one.about) == ("everyone", f"T == {group}")
+    assert "as much as 1,000" in one.evidence
 
 
 def test_certain_decisions_are_a_note(log):
@@ -81,7 +86,7 @@ def test_certain_decisions_are_a_note(log):
     table["decision"] = (np.random.default_rng(0).random(600) < chance).astype(int)
     del table["propensity"]
     _, found = findings(table | {"behavior": Old()})
-    assert found["some decisions were certain"].severity == "note"
+    assert found["certain_decisions"].severity == "note"
 
 
 def test_a_decision_that_was_never_taken_is_an_error(log):
@@ -89,32 +94,33 @@ def test_a_decision_that_was_never_taken_is_an_error(log):
     table |= {"decision": np.ones(400, dtype=int), "propensity": np.full(400, 0.5)}
     report, found = findings(table)
     assert not report.ok
-    assert "decision 0 was never taken" in found["fit would refuse these data"].evidence
+    assert "decision 0 was never taken" in found["refused"].evidence
 
 
 def test_a_finite_sample_bound_without_a_range_is_an_error(log):
     report, found = findings(log(), bound="betting")
     assert not report.ok
-    assert "impact_range" in found["fit would refuse these data"].hint
+    assert "impact_range" in found["refused"].hint
 
 
 def test_labels_that_are_needed_and_not_there_are_an_error(log):
     report, found = findings(log(y=None, classes=[0, 1]))
     assert not report.ok
-    assert "needs labels" in found["fit would refuse these data"].evidence
+    assert "needs labels" in found["refused"].evidence
 
 
 def test_a_constant_impact_is_an_error(log):
     report, found = findings(log(impact=np.ones(400)))
     assert not report.ok
-    assert found["impact 'impact' is the same for everyone"].severity == "error"
+    assert found["constant_impact"].severity == "error"
 
 
 def test_an_impact_that_one_group_lacks_is_a_warning(log):
     table = log()
     table["impact"] = np.where(table["sensitive_features"]["T"] == 1, 0.0, table["impact"])
     _, found = findings(table)
-    assert found["impact 'impact' is the same for all of T == 1"].severity == "warning"
+    constant = found["constant_impact_in_group"]
+    assert (constant.severity, constant.about) == ("warning", "T == 1")
 
 
 def test_the_t_bound_needs_rows_that_vary(log):
@@ -122,12 +128,12 @@ def test_the_t_bound_needs_rows_that_vary(log):
     table["impact"] = np.where(table["sensitive_features"]["T"] == 1, 2.0, table["impact"])
     text = "E[impact | T == 1] >= E_logged[impact | T == 1]"
     report, found = findings(table, text)
-    assert "needs rows that vary" in found[f"no bound is foreseen: {text}"].evidence
+    assert "needs rows that vary" in found["no_bound"].evidence
     (statement,) = report.statements
     assert statement.alone.upper == np.inf
     assert report.chance == 0
     clf = ELFClassifier(text).fit(**table)
-    assert clf.certificate_.constraints[0].upper == np.inf  # as it was foreseen
+    assert clf.certificate_.constraints[0].upper == np.inf  # as forecast
     assert "its rows do not vary" in clf.explain()
 
 
@@ -135,43 +141,46 @@ def test_a_range_that_is_too_narrow_is_told_by_candidate_rows(log):
     table = log()
     table["impact"] = np.where(np.arange(400) % 7 == 0, 50.0, table["impact"])
     _, found = findings(table, bound="betting", impact_range=(-9.0, 9.0))
-    evidence = found["fit would refuse these data"].evidence
+    evidence = found["refused"].evidence
     assert "of 240 candidate rows (it goes from " in evidence
     assert "to 50)" in evidence
     assert "nan" not in evidence
 
 
-def test_of_a_torch_module_nothing_is_foreseen_and_that_is_said(log):
+def test_a_torch_module_has_no_forecast_and_check_says_so(log):
     torch = pytest.importorskip("torch")
     report, found = findings(log(), scorer=torch.nn.Linear(5, 2))
-    assert found["nothing is foreseen of a torch module"].severity == "note"
-    assert {statement.reach for statement in report.statements} == {"not foreseen"}
+    assert found["module_not_forecast"].severity == "note"
+    assert {statement.reach for statement in report.statements} == {"no_forecast"}
 
 
 @pytest.mark.parametrize(
     ("name", "what"),
-    [("y", "the label"), ("decision", "the decision"), ("impact", "impact 'impact'")],
+    [("y", "label"), ("decision", "decision"), ("impact", "impact 'impact'")],
 )
 def test_leaks_are_warnings(log, name, what):
     table = log(600)
     leak = table[name] + np.random.default_rng(0).normal(0, 1e-3, 600)
     table["X"] = np.column_stack([table["X"], leak])
-    _, found = findings(table)
-    assert found[f"feature 'x5' gives {what} away"].severity == "warning"
+    report, found = findings(table)
+    assert (found["leak"].severity, found["leak"].about) == ("warning", "x5")
+    assert any(what in each.evidence for each in report.findings if each.code == "leak")
 
 
 def test_a_sensitive_feature_among_the_features_is_a_note(log):
     table = log()
     table["X"] = np.column_stack([table["X"], table["sensitive_features"]["T"]])
     _, found = findings(table)
-    assert found["the new model sees the sensitive attribute 'T'"].severity == "note"
+    assert found["sensitive_feature_seen"].severity == "note"
+    assert found["sensitive_feature_seen"].about == "T"
 
 
 def test_a_constant_feature_is_a_note(log):
     table = log()
     table["X"] = np.column_stack([table["X"], np.full(400, 7.0)])
     _, found = findings(table)
-    assert "7 in all rows" in found["feature 'x5' is the same everywhere"].evidence
+    assert found["constant_feature"].about == "x5"
+    assert "7 in all rows" in found["constant_feature"].evidence
 
 
 def test_repeated_people_are_a_warning(log):
@@ -182,28 +191,27 @@ def test_repeated_people_are_a_warning(log):
     }
     double["sensitive_features"] = {"T": table["sensitive_features"]["T"][twice]}
     _, found = findings(double)
-    assert found["rows are repeated"].evidence.startswith("200 of 400 rows")
+    assert found["repeated_rows"].evidence.startswith("200 of 400 rows")
     _, found = findings(double | {"row_id": np.arange(400)})
-    assert "rows are repeated" not in found
+    assert "repeated_rows" not in found
 
 
 def test_labels_of_the_accepted_alone_are_a_warning(log):
     table = log()
     table["y"] = np.where(table["decision"] == 1, table["y"], 0)
     _, found = findings(table)
-    what = "the label is the same for everyone who was decided about as '0'"
-    assert found[what].severity == "warning"
+    assert found["label_only_for_some"].severity == "warning"
+    assert found["label_only_for_some"].about == "0"
     _, found = findings(log(y=log()["decision"]))
-    assert "the label is the decision" in found
+    assert "label_is_decision" in found
 
 
 def test_missing_groups_and_unnamed_people_are_notes(log):
     group = np.array(["a", "b", None, "c"] * 100, dtype=object)
     text = "E[impact | T == 'a'] >= E_logged[impact | T == 'a']"
     _, found = findings(log(sensitive_features={"T": group}), text)
-    assert "100 of 400" in found["'T' is not known of everyone"].evidence
-    what = "no statement about an impact speaks of some people"
-    assert "300 of 400" in found[what].evidence
+    assert "100 of 400" in found["group_unknown"].evidence
+    assert "300 of 400" in found["people_not_covered"].evidence
 
 
 def test_impacts_missing_at_random_are_a_note(log, people):
@@ -212,7 +220,7 @@ def test_impacts_missing_at_random_are_a_note(log, people):
     kept = {n: v[~gone] for n, v in table.items() if n != "sensitive_features"}
     kept["sensitive_features"] = {"T": table["sensitive_features"]["T"][~gone]}
     report, found = findings(kept, left_out=people(table, gone))
-    assert set(found) == {"rows without impact were left out"}
+    assert set(found) == {"impact_missing"}
     assert report.n_left_out == gone.sum()
     inside = table["sensitive_features"]["T"] == 1
     assert report.groups[2].left_out == (gone & inside).sum()
@@ -226,9 +234,10 @@ def test_impacts_missing_for_a_reason_are_a_warning(log, people, by):
     gone = np.random.default_rng(99).random(2000) < np.where(high, 0.2, 0.05)
     kept = {n: v[~gone] for n, v in table.items() if n != "sensitive_features"}
     kept["sensitive_features"] = {"T": group[~gone]}
-    _, found = findings(kept, left_out=people(table, gone))
-    where = "group T == 1 and the others" if by == "group" else "decisions"
-    assert found[f"missing impact differs between {where}"].severity == "warning"
+    report, found = findings(kept, left_out=people(table, gone))
+    reasons = {f.about for f in report.findings if f.code == "impact_missing_unevenly"}
+    assert ("T == 1" if by == "group" else "the decision") in reasons
+    assert found["impact_missing_unevenly"].severity == "warning"
 
 
 def test_impacts_missing_at_random_are_seldom_said_not_to_be(log, people):
@@ -243,3 +252,9 @@ def test_impacts_missing_at_random_are_seldom_said_not_to_be(log, people):
         found = of_missing_impact(LoggedData(**kept), people(table, gone), conditions)
         alarms += any(finding.severity == "warning" for finding in found)
     assert alarms < 4
+
+
+def test_every_code_has_a_text_and_only_refusals_bring_their_own_hint():
+    assert set(TEXTS) == set(get_args(FindingCode))
+    assert [code for code, (*_, hint) in TEXTS.items() if not hint] == ["refused"]
+    assert {severity for severity, *_ in TEXTS.values()} == set(SEVERITIES)

@@ -53,12 +53,13 @@ def init(source: str, query: str | None, output: Path) -> None:
 
 @click.command(short_help="Look at data before anything is spent.")
 @_study
+@click.option("--details", is_flag=True, help="Show everything, by statement and by group.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-def check(study: Path, as_json: bool) -> None:
-    """Check data and assumptions before anything is spent.
+def check(study: Path, details: bool, as_json: bool) -> None:
+    """Check data and settings, and forecast the test, before a fit.
 
-    Sizes and weights by group, missing impact, what each constraint could at best achieve. Impacts
-    of held-out rows are not looked at.
+    Shows problems, the chance that a model is released, and rows by group. Impacts and labels of
+    held-out rows are not used.
     """
     from elfair.planning import check as look
     from elfair.study import StudyFile
@@ -66,7 +67,7 @@ def check(study: Path, as_json: bool) -> None:
     loaded = StudyFile.load(study)
     rows = loaded.read()
     report = look(loaded.estimator(), rows.data, left_out=rows.without_impact)
-    click.echo(visible(report.to_json() if as_json else report.text()))
+    click.echo(visible(report.to_json() if as_json else report.text(details=details)))
     if not report.ok:
         click.get_current_context().exit(2)
 

@@ -18,18 +18,22 @@ from elfair.estimators.fit import Request
 from elfair.fairness_test.assumptions import list_assumptions
 from elfair.language import Condition
 from elfair.planning import findings
-from elfair.planning.candidates import Halves, as_record, describe, require_foreseeable
-from elfair.planning.check_report import SCHEMA, CheckReport, Finding, GroupCheck, StatementCheck
-from elfair.planning.findings import of_columns
-from elfair.planning.forecast import FOLDS, Foreseen, foresee
+from elfair.planning.check_report import SCHEMA, CheckReport
+from elfair.planning.codes import SEVERITIES, Finding
+from elfair.planning.forecast import FOLDS, Foreseen, StatementCheck, foresee
+from elfair.planning.visible import (
+    GroupCheck,
+    VisibleRows,
+    as_record,
+    describe,
+    require_plannable,
+)
 from elfair.search import Selection
 from elfair.search.families import ModuleFamily, is_module
 from elfair.statistics import impact_of
 from elfair.statistics.beyond_the_mean import settle
 from elfair.statistics.plan import Claim, Plan, conditions_of, read_constraints
 from elfair.types import Floats
-
-_ORDER = ("error", "warning", "note")
 
 
 def check(
@@ -67,7 +71,7 @@ def check(
     >>> report.ok, [statement.reach for statement in report.statements]
     (True, ['likely', 'likely', 'likely'])
     """
-    require_foreseeable(estimator, data)
+    require_plannable(estimator, data)
     refused: list[Finding] = []
     try:
         request = estimator.request(data)
@@ -79,7 +83,7 @@ def check(
         parameters, seed = estimator.get_params(deep=False), int(estimator.random_state)
         request = Request(claims, parameters, seed, _no_search)
     data = data.with_thresholds(request.thresholds)
-    return _Check(request, Halves.of(data, request), left_out).report(refused)
+    return _Check(request, VisibleRows.of(data, request), left_out).report(refused)
 
 
 def _no_search(*_: object) -> NoReturn:
@@ -102,17 +106,17 @@ class _Check:
     """One check."""
 
     request: Request
-    halves: Halves
+    visible: VisibleRows
     left_out: LoggedData | None
 
     def report(self, refused: list[Finding]) -> CheckReport:
         """Everything, with what ``fit`` would refuse."""
-        halves, prepared = self.halves, None
+        visible, prepared = self.visible, None
         conditions = list(dict.fromkeys([None, *conditions_of(self.claims)]))
-        groups = [describe(given, halves, self.left_out, []) for given in conditions]
+        groups = [describe(given, visible, self.left_out, []) for given in conditions]
         found = [*refused]
         if self.claims:
-            found += findings.of_sizes(conditions, groups, halves.everyone, self.request.crossfit)
+            found += findings.of_sizes(conditions, groups, visible.everyone, self.request.crossfit)
         if not any(finding.severity == "error" for finding in found):
             try:
                 prepared = self._prepared()
@@ -120,14 +124,14 @@ class _Check:
                 found.append(findings.refusal(error))
         if prepared is not None:
             models = prepared.models
-            groups = [describe(given, halves, self.left_out, models) for given in conditions]
+            groups = [describe(given, visible, self.left_out, models) for given in conditions]
         statements = self._statements(prepared)
         assumptions = self._assumptions(prepared, groups)
         found += [
-            *findings.of_propensities(halves.everyone, groups),
-            *findings.of_missing_impact(halves.everyone, self.left_out, conditions),
-            *of_columns(halves.everyone, halves.candidate),
-            *findings.of_people(halves.everyone, self._impact_conditions),
+            *findings.of_propensities(visible.everyone, groups),
+            *findings.of_missing_impact(visible.everyone, self.left_out, conditions),
+            *findings.of_columns(visible.everyone, visible.candidate),
+            *findings.of_people(visible.everyone, self._impact_conditions),
             *findings.of_statements(statements),
             *findings.of_assumptions(assumptions),
             *self._settings(),
@@ -136,16 +140,16 @@ class _Check:
         return CheckReport(
             schema=SCHEMA,
             elfair_version=__version__,
-            n=halves.everyone.n,
-            n_candidate=halves.candidate.n,
-            n_held_out=halves.n_held_out,
+            n=visible.everyone.n,
+            n_candidate=visible.candidate.n,
+            n_held_out=visible.n_held_out,
             n_left_out=0 if self.left_out is None else self.left_out.n,
             split=self.request.parameters["split"] if self.claims else "none",
             seed=self.request.seed,
             groups=tuple(groups),
             statements=statements,
             chance=prod(together) if together and len(together) == len(statements) else None,
-            findings=tuple(sorted(found, key=lambda finding: _ORDER.index(finding.severity))),
+            findings=tuple(sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))),
             assumptions=tuple(a for a in assumptions if a.status == "assumed"),
         )
 
@@ -157,28 +161,28 @@ class _Check:
     @property
     def _impact_conditions(self) -> list[Condition | None]:
         """Whom statements about an impact under the new model speak of."""
-        data = self.halves.everyone
+        data = self.visible.everyone
         means = [mean for claim in self.claims for mean in claim.means if not mean.logged]
         found = [mean.given for mean in means if impact_of(mean, data) is not None]
         return [*found, *(each.given for claim in self.claims for each in claim.statistics)]
 
     def _prepared(self) -> _Prepared | None:
         """The line-up that ``fit`` would test, where it can be foreseen."""
-        halves = self.halves
-        if not halves.candidate.n or not self.claims:
+        visible = self.visible
+        if not visible.candidate.n or not self.claims:
             return None
-        selection, plan = halves.prepare(halves.candidate, self.request)
+        selection, plan = visible.prepare(visible.candidate, self.request)
         if isinstance(getattr(selection.task, "family", None), ModuleFamily):
-            plan.compile(halves.candidate)  # what cannot be tested is said now
+            plan.compile(visible.candidate)  # what cannot be tested is said now
             return None
-        rows = selection.task.rows(halves.candidate)
+        rows = selection.task.rows(visible.candidate)
         line = selection.line_up(
-            rows, plan, halves.n_held_out, self.request.parameters["candidates"]
+            rows, plan, visible.n_held_out, self.request.parameters["candidates"]
         )
         logged = line.policy.logged(rows)
         ends = [line.thetas[0], *line.thetas[1:][-1:]]
         free = [line.policy.free(theta, logged) for theta in ends]
-        settled = settle(plan, rows, free[0], halves.n_held_out)
+        settled = settle(plan, rows, free[0], visible.n_held_out)
         weighted = any(part.weighted for claim in settled.compile(rows) for part in claim.parts)
         return _Prepared(selection, settled, rows, free if weighted else [])
 
@@ -196,19 +200,19 @@ class _Check:
                 rows=self._rows(claim),
                 alone=None if seen is None else seen.alone,
                 together=None if seen is None else seen.together,
-                reach="not foreseen" if seen is None else seen.reach,
+                reach="no_forecast" if seen is None else seen.reach,
             )
             for claim, seen in zip(claims, foreseen, strict=True)
         )
 
     def _rows(self, claim: Claim) -> int | None:
-        sizes = [self.halves.size(given).held_out for given in claim.conditions]
+        sizes = [self.visible.size(given).held_out for given in claim.conditions]
         known = [size for size in sizes if size is not None]
         return min(known) if known and len(known) == len(sizes) else None
 
     def _foreseen(self, prepared: _Prepared) -> list[Foreseen] | None:
         """None where a group is too small to be divided once more."""
-        candidate = self.halves.candidate
+        candidate = self.visible.candidate
         fold = np.random.default_rng(self.request.seed).permutation(candidate.n) % FOLDS
         searches = []
         try:
@@ -216,7 +220,7 @@ class _Check:
                 seen, unseen = (
                     candidate.take(np.flatnonzero(rows)) for rows in (fold != k, fold == k)
                 )
-                selection, plan = self.halves.prepare(seen, self.request)
+                selection, plan = self.visible.prepare(seen, self.request)
                 # Points and centres are those of the whole half: every fold tests the same.
                 settled = replace(plan, claims=prepared.plan.claims)
                 if plan.baselines.estimation.may_center:
@@ -224,7 +228,7 @@ class _Check:
                     settled = settled.centred_at("mean" if center == "mean" else "range")
                 searches.append((selection, settled, selection.task.rows(seen), unseen))
             whole = (prepared.selection, prepared.plan, prepared.rows)
-            return foresee(searches, whole, self.halves.n_held_out)
+            return foresee(searches, whole, self.visible.n_held_out)
         except DataError:
             return None
 
@@ -236,37 +240,27 @@ class _Check:
         found = list_assumptions(
             prepared.plan,
             [as_record(group) for group in groups],
-            self.halves.everyone,
+            self.visible.everyone,
             split=self.request.parameters["split"],
             openings=1,
         )
         return (*found, *prepared.selection.task.assumptions())
 
     def _settings(self) -> Iterator[Finding]:
-        """What the settings keep from being foreseen."""
+        """What the settings keep out of the forecast."""
+        parameters = self.request.parameters
         if not self.claims:
-            yield Finding(
-                "warning", "nothing will be tested", "no constraint was given",
-                "name what must hold, such as \"E[impact | race == 'A'] >= 0\".",
-            )  # fmt: skip
+            yield Finding.of("no_constraints", "there is no constraint")
         elif self.request.crossfit:
-            yield Finding(
-                "note",
-                "nothing is foreseen of impacts",
-                "split='crossfit' tests every row, so that none may be looked at before",
-                "split='random' keeps a candidate half, which may.",
+            yield Finding.of(
+                "crossfit_not_forecast", "every row is tested, so none may be used before the test"
             )
-        elif is_module(self.request.parameters.get("scorer")):
-            yield Finding(
-                "note",
-                "nothing is foreseen of a torch module",
-                "it would have to be trained several times over; rows and columns were looked at",
-                "check with scorer=None says what a linear model would reach.",
+        elif is_module(parameters.get("scorer")):
+            yield Finding.of(
+                "module_not_forecast",
+                "it would have to be trained many times; rows and columns were checked",
             )
-        elif self.request.parameters["candidate_tuning"]:
-            yield Finding(
-                "note",
-                "candidate_tuning was left aside",
-                "what is foreseen is that of the settings as they are",
-                "fit tunes inside the candidate half; it may do a little better.",
+        elif parameters["candidate_tuning"]:
+            yield Finding.of(
+                "tuning_not_forecast", "the forecast is for the settings without tuning"
             )

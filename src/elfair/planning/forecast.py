@@ -24,22 +24,84 @@ fit returned a model in 2: a test at the edge passes with probability delta, and
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite, sqrt
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr
 
 from elfair.data import LoggedData
 from elfair.fairness_test.evidence import is_silent
-from elfair.planning.check_report import Forecast, Reach
 from elfair.search import Selection
 from elfair.search.forecast import forecast
 from elfair.search.prediction import Levels, Prediction, Requirement
 from elfair.search.targets import Target, Terms
 from elfair.statistics.plan import Plan
 from elfair.types import Floats
+
+Reach = Literal["likely", "uncertain", "too_few_rows", "out_of_reach", "no_forecast"]
+#: How people read each reach.
+SHOWN_REACH: dict[Reach, str] = {
+    "likely": "likely",
+    "uncertain": "uncertain",
+    "too_few_rows": "out of reach at this number of rows",
+    "out_of_reach": "out of reach at any number of rows",
+    "no_forecast": "no forecast",
+}
+
+
+@dataclass(frozen=True)
+class StatementForecast:
+    """The forecast of a statement's test, from candidate rows that the model was not found on.
+
+    Parameters
+    ----------
+    estimate : float
+        The estimate of g.
+    upper : float
+        The upper bound on g to expect on the held-out rows.
+    chance : float
+        The probability that the bound is at most 0, so the statement passes.
+    """
+
+    estimate: float
+    upper: float
+    chance: float
+
+
+@dataclass(frozen=True)
+class StatementCheck:
+    """What candidate rows say about the test of one one-sided statement g <= 0.
+
+    Parameters
+    ----------
+    constraint : str
+        The constraint as the user wrote it.
+    statement : str
+        The one-sided statement that is part of it.
+    delta : float
+        The probability with which a violated statement may pass.
+    rows : int or None
+        Held-out rows that will test it; None if that is not known.
+    alone : StatementForecast or None
+        The best that any model could achieve if only this statement mattered.
+    together : StatementForecast or None
+        The forecast for the model that the search would test first, which has to pass all
+        statements and to do well by the objective.
+    reach : {"likely", "uncertain", "too_few_rows", "out_of_reach", "no_forecast"}
+        What follows from ``alone``.
+    """
+
+    constraint: str
+    statement: str
+    delta: float
+    rows: int | None
+    alone: StatementForecast | None
+    together: StatementForecast | None
+    reach: Reach
+
 
 #: The bound, and what is believed of g, as sums of what is predicted.
 BOUND, MEAN = Terms(1.0), Terms(0.0, mean=1.0)
@@ -164,8 +226,8 @@ ERRORS = 1.645
 class Foreseen(NamedTuple):
     """What is foreseen of one statement; see `StatementCheck`."""
 
-    alone: Forecast
-    together: Forecast
+    alone: StatementForecast
+    together: StatementForecast
     reach: Reach
 
 
@@ -193,15 +255,15 @@ def foresee(
     for j, claim in enumerate(whole[1].claims):
         of_kinds = [_joined([fold[kind][j] for fold in judged], shares) for kind in range(3)]
         if any(map(is_silent, compiled[j].tails)):  # as the test says it
-            of_kinds = [Forecast(each.estimate, np.inf, 0.0) for each in of_kinds]
+            of_kinds = [StatementForecast(each.estimate, np.inf, 0.0) for each in of_kinds]
         *_, together = of_kinds
         # Where several models are as good as certain to pass, the lowest bound is the best.
         alone = max(of_kinds, key=lambda forecast: (round(forecast.chance, 2), -forecast.upper))
         reach: Reach = "likely" if alone.chance >= LIKELY else "uncertain"
         if alone.chance < claim.delta:  # a model that changes nothing passes as often
-            reach = "out of reach at this number of rows"
+            reach = "too_few_rows"
             if isfinite(alone.upper) and _never(whole, n_test, j):
-                reach = "out of reach at any number of rows"
+                reach = "out_of_reach"
         found.append(Foreseen(alone, together, reach))
     return found
 
@@ -232,15 +294,15 @@ def _judged(
     return [lowest, likeliest, together]
 
 
-def _joined(folds: Sequence[Levels], shares: Floats) -> Forecast:
+def _joined(folds: Sequence[Levels], shares: Floats) -> StatementForecast:
     """What the folds say together: the models of all of them, picked at random."""
     upper = float(shares @ [levels.upper for levels in folds])
     mean = float(shares @ [levels.mean for levels in folds])
     error = sqrt(float(shares @ [levels.error**2 for levels in folds]))
     if not np.isfinite(upper):
-        return Forecast(mean, np.inf, 0.0)
+        return StatementForecast(mean, np.inf, 0.0)
     chance = float(ndtr(-upper / error)) if error > 0 else float(upper <= 0)
-    return Forecast(mean, upper, chance)
+    return StatementForecast(mean, upper, chance)
 
 
 def _never(whole: tuple[Selection, Plan, LoggedData], n_test: int, claim: int) -> bool:

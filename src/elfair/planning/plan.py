@@ -19,10 +19,10 @@ from elfair.errors import DataError, InputError
 from elfair.estimators.base import ELFEstimator
 from elfair.fairness_test.diagnostics import FEW_ROWS
 from elfair.language import EVERYONE, holds, uses_label, who
-from elfair.planning.candidates import require_foreseeable
 from elfair.planning.curve import Curves, ceiling_of, fit_curves
 from elfair.planning.row_plan import CurvePoint, RowPlan, Verdict
 from elfair.planning.trials import FEWEST_ROWS, STEP, Size, binding, grow
+from elfair.planning.visible import require_plannable
 from elfair.records.text import floored, raised
 from elfair.search.targets import Target
 from elfair.statistics import impact_of
@@ -213,7 +213,7 @@ def plan_rows(
     ['T == 0', 'T == 1']
     """
     _check_options(share, improvement, fits)
-    require_foreseeable(estimator, data)
+    require_plannable(estimator, data)
     request = estimator.request(data)
     data = data.with_thresholds(request.thresholds)
     if not request.claims:

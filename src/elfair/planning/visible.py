@@ -1,9 +1,4 @@
-"""What must be given to look ahead of a fit without touching what it will test.
-
-The rows as a check may see them: held-out impacts and labels are not there.
-
-What is known of the people of one condition before the test.
-"""
+"""The rows as check and plan see them: without the impacts and labels of held-out rows."""
 
 from __future__ import annotations
 
@@ -11,7 +6,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,15 +20,14 @@ from elfair.estimators.fit import Request
 from elfair.estimators.regressor import ELFRegressor
 from elfair.fairness_test.evidence import NO_WEIGHTS, weights_of
 from elfair.language import Condition, holds, uses_label, who
-from elfair.planning.check_report import DecisionShare, GroupCheck, Overlap, WeightForecast
 from elfair.search import Selection
 from elfair.statistics import logged_average
 from elfair.statistics.plan import Plan
 from elfair.types import Booleans, Floats
 
 
-def require_foreseeable(estimator: Any, data: Any) -> None:
-    """Refuse what ``fit`` would do something else with, or what could not be repeated.
+def require_plannable(estimator: Any, data: Any) -> None:
+    """Refuse anything that ``fit`` would treat differently, or that could not be repeated.
 
     Parameters
     ----------
@@ -57,9 +51,9 @@ def require_foreseeable(estimator: Any, data: Any) -> None:
         )
     if isinstance(estimator.random_state, bool) or not isinstance(estimator.random_state, Integral):
         raise InputError(
-            "random_state must be a whole number: the candidate half, which alone may be looked "
-            f"at, depends on it. Got {estimator.random_state!r} instead.",
-            hint="decide on a seed before the first look at the data.",
+            "random_state must be a whole number: it decides which rows are candidate rows, and "
+            f"only those may be used here. Got {estimator.random_state!r} instead.",
+            hint="choose a seed before you look at the data.",
         )
     positive = getattr(estimator, "positive", None)
     if positive is not None and positive != data.positive:
@@ -69,17 +63,17 @@ def require_foreseeable(estimator: Any, data: Any) -> None:
         )
 
 
-class Size(NamedTuple):
-    """How many rows of each half meet a condition.
+class GroupSize(NamedTuple):
+    """How many candidate and held-out rows meet a condition.
 
     Parameters
     ----------
     candidate : int
         Candidate rows.
     held_out : int or None
-        Held-out rows; None where that is not known.
+        Held-out rows; None if that is not known.
     expected : bool
-        Whether that is what candidate rows let expect.
+        Whether ``held_out`` is estimated from candidate rows.
     """
 
     candidate: int
@@ -88,14 +82,13 @@ class Size(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Halves:
-    """Candidate rows, and all rows without what must not be looked at.
+class VisibleRows:
+    """Candidate rows, and all rows with what must not be seen removed.
 
     Parameters
     ----------
     everyone : LoggedData
-        All rows; of those that will be tested the impacts are NaN, and the labels are one and the
-        same.
+        All rows; the impacts of held-out rows are NaN, and their labels are all the same.
     candidate : LoggedData
         The rows of the search.
     """
@@ -104,9 +97,9 @@ class Halves:
     candidate: LoggedData
 
     @classmethod
-    def of(cls, data: LoggedData, request: Request) -> Halves:
-        """The halves that ``fit`` will make; where nothing is tested, all rows are candidates, and
-        where rows are tested by turns, none is.
+    def of(cls, data: LoggedData, request: Request) -> VisibleRows:
+        """Hide what ``fit`` will hold out. If nothing is tested, all rows are candidate rows; under
+        cross-request, which tests every row, none is.
         """
         seen = np.zeros(data.n, dtype=np.bool_)
         if not request.claims:
@@ -119,76 +112,179 @@ class Halves:
                 stratified=request.parameters["split"] == "stratified",
             )
             seen[candidates] = True
-        return cls(_veiled(data, seen), data.take(np.flatnonzero(seen)))
+        return cls(_hide(data, seen), data.take(np.flatnonzero(seen)))
 
     @property
     def n_held_out(self) -> int:
         """How many rows will be tested."""
         return int(self.everyone.n - self.candidate.n)
 
-    def known(self, given: Condition | None) -> LoggedData:
-        """The rows of which it is known whether they meet a condition."""
+    def deciding(self, given: Condition | None) -> LoggedData:
+        """The rows that are known to meet a condition or not."""
         return self.candidate if given is not None and uses_label(given) else self.everyone
 
-    def size(self, given: Condition | None) -> Size:
+    def size(self, given: Condition | None) -> GroupSize:
         """How many rows meet a condition."""
         candidate = int(holds(given, self.candidate).sum())
-        known = self.known(given)
+        known = self.deciding(given)
         if known is self.everyone:
-            return Size(candidate, int(holds(given, known).sum()) - candidate, False)
+            return GroupSize(candidate, int(holds(given, known).sum()) - candidate, False)
         if not self.candidate.n:
-            return Size(0, None, False)
-        return Size(candidate, round(candidate * self.n_held_out / self.candidate.n), True)
+            return GroupSize(0, None, False)
+        return GroupSize(candidate, round(candidate * self.n_held_out / self.candidate.n), True)
 
     def prepare(self, rows: LoggedData, request: Request) -> tuple[Selection, Plan]:
-        """The search on some candidate rows, and its plan, as ``fit`` would make them."""
+        """The search on some candidate rows and its plan, as ``fit`` would make them."""
         selection, plan = request.selection(), request.plan(rows, self.everyone)
-        if selection.method == "cmaes":  # finds the same policies, and takes its time
+        if selection.method == "cmaes":  # it finds the same policies, slowly
             selection = replace(selection, method="gradient")
         # The paper's tau is an average over all rows; here it is one over candidate rows.
         averages = {mean: logged_average(mean, self.candidate) for mean in plan.logged_averages}
         return selection, replace(plan, logged_averages=averages)
 
 
-def _veiled(data: LoggedData, seen: Booleans) -> LoggedData:
-    """The rows without the impacts and labels of those that are not to be seen."""
-    veiled = copy.copy(data)
-    veiled.impacts = {name: np.where(seen, of, np.nan) for name, of in data.impacts.items()}
+def _hide(data: LoggedData, seen: Booleans) -> LoggedData:
+    """Remove the impacts and labels of the rows that must not be seen."""
+    hidden = copy.copy(data)
+    hidden.impacts = {name: np.where(seen, of, np.nan) for name, of in data.impacts.items()}
     for name in ("label", "label_index"):
         column = getattr(data, name)
         if column is not None:
-            hidden = column.copy()
-            hidden[~seen] = 0 if name == "label_index" or not data.classes.size else data.classes[0]
-            setattr(veiled, name, hidden)
-    return veiled
+            blank = column.copy()
+            blank[~seen] = 0 if name == "label_index" or not data.classes.size else data.classes[0]
+            setattr(hidden, name, blank)
+    return hidden
 
 
 #: The bins of propensities.
 EDGES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
+@dataclass(frozen=True)
+class DecisionShare:
+    """How often a decision was taken.
+
+    Parameters
+    ----------
+    decision : str
+        The decision.
+    share : float
+        Its share of the rows.
+    """
+
+    decision: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How probable the logged decisions were.
+
+    Parameters
+    ----------
+    smallest, low, lower_quartile, median : float
+        The smallest propensity, and its 5 %, 25 % and 50 % quantiles.
+    largest_weight : float
+        1 / smallest: no model gives a logged row a larger weight.
+    edges : tuple of float
+        The edges of the bins: above the previous edge, up to this one.
+    counts : tuple of int
+        Rows in each bin, one fewer than edges.
+    """
+
+    smallest: float
+    low: float
+    lower_quartile: float
+    median: float
+    largest_weight: float
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class WeightForecast:
+    """The importance weights of a group under a model that the search would test.
+
+    Parameters
+    ----------
+    model : {"first", "last"}
+        Its place on the ladder.
+    mean, mean_error : float
+        The mean weight on candidate rows, which is 1 if the propensities are right, and its
+        standard error.
+    largest : float
+        The largest weight of a candidate row.
+    ess : float
+        The effective sample size to expect on the held-out rows.
+    """
+
+    model: Literal["first", "last"]
+    mean: float
+    mean_error: float
+    largest: float
+    ess: float
+
+
+@dataclass(frozen=True)
+class GroupCheck:
+    """The rows that meet one condition.
+
+    Parameters
+    ----------
+    condition : str
+        The condition; "everyone" if there is none.
+    candidate : int
+        How many candidate rows meet it.
+    held_out : int or None
+        How many held-out rows meet it; None if only their labels could tell.
+    expected : bool
+        Whether ``held_out`` is what candidate rows let you expect, because the condition is about
+        the label.
+    share : float
+        The share of all rows (of candidate rows, if the condition is about the label).
+    left_out : int
+        How many rows that meet it were left out because their impact is missing.
+    decisions : tuple of DecisionShare
+        What was decided about them; empty if decisions are numbers.
+    overlap : Overlap or None
+        How probable these decisions were; None if there are no propensities, or densities instead.
+    weights : tuple of WeightForecast
+        Under the first and the last model of the ladder; empty if no weights enter.
+    """
+
+    condition: str
+    candidate: int
+    held_out: int | None
+    expected: bool
+    share: float
+    left_out: int
+    decisions: tuple[DecisionShare, ...]
+    overlap: Overlap | None
+    weights: tuple[WeightForecast, ...]
+
+
 def describe(
     given: Condition | None,
-    halves: Halves,
+    visible: VisibleRows,
     left_out: LoggedData | None,
     models: Sequence[Floats],
 ) -> GroupCheck:
-    """The people of one condition.
+    """What is known about the rows that meet one condition.
 
     Parameters
     ----------
     given : Condition or None
         The condition; None means everyone.
-    halves : Halves
+    visible : VisibleRows
         The rows.
     left_out : LoggedData, optional
-        The rows whose impact is missing.
+        The rows that were left out because their impact is missing.
     models : sequence of ndarray of shape (channels, n)
-        The first and the last model of the line-up on candidate rows; empty where none is known.
+        The first and the last model of the ladder, on candidate rows; empty if none is known.
     """
-    size, rows = halves.size(given), halves.known(given)
+    size, rows = visible.size(given), visible.deciding(given)
     inside = np.flatnonzero(holds(given, rows))
-    candidates = np.flatnonzero(holds(given, halves.candidate))
+    candidates = np.flatnonzero(holds(given, visible.candidate))
     n_test = size.held_out or 0
     return GroupCheck(
         condition=who(given),
@@ -209,7 +305,7 @@ def describe(
             )
             for place, free in enumerate(models)
             if candidates.size > 1
-            for seen in [weights_of(candidates, halves.candidate, free)]
+            for seen in [weights_of(candidates, visible.candidate, free)]
         ),
     )
 
