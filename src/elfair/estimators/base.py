@@ -21,7 +21,7 @@ from elfair.estimators.fit import MakeTask, Request, fit_model
 from elfair.estimators.parameters import Owner, check_parameters
 from elfair.fairness_test.issue import warn_reader
 from elfair.persistence import save as save_file
-from elfair.policies.base import seeded
+from elfair.policies.base import Decisions, seeded
 from elfair.policies.models import Fitted
 from elfair.report import Report
 from elfair.statistics.plan import Claim
@@ -183,6 +183,26 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         """The result as a report: ``report().write_html("report.html")``."""
         check_is_fitted(self)
         return Report(self.certificate_)
+
+    @abstractmethod
+    def decide(self, X: Any, *, random_state: Any = None) -> Decisions:
+        """Decisions as `predict` draws them, with their propensities or densities, to be logged."""
+
+    def predict(self, X: Any, *, random_state: Any = None) -> Array:
+        """Decisions drawn from the certified policy, with fresh entropy each time.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n, d)
+            Features.
+        random_state : int, RandomState or None, default None
+            Give an integer only to reproduce a draw.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        return self.decide(X, random_state=random_state).decision
 
     def _check_columns(self, X: Any, *, reset: bool) -> None:
         """Remember the number and names of the features, or hold others against them."""

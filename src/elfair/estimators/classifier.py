@@ -311,22 +311,6 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
             behavior = behavior_probabilities(self._behavior_model, X, self.classes_)
         return self.fitted_.probabilities(features, behavior)
 
-    def predict(self, X: Any, *, random_state: Any = None) -> Array:
-        """Decisions drawn from the certified policy, with fresh entropy each time.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n, d)
-            Features.
-        random_state : int, RandomState or None, default None
-            Give an integer only to reproduce a draw.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        return self.decide(X, random_state=random_state).decision
-
     def decide(self, X: Any, *, random_state: Any = None) -> Decisions:
         """Decisions as `predict` draws them, with their propensities, to be logged.
 

@@ -261,23 +261,6 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         square = shares @ ((means - mean) ** 2 + spreads[:, None] ** 2)
         return mean, np.sqrt(square)
 
-    def predict(self, X: Any, *, random_state: Any = None) -> Floats:
-        """Decisions drawn from the certified policy, with fresh entropy each time.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n, d)
-            Features.
-        random_state : int, RandomState or None, default None
-            Give an integer only to reproduce a draw.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        drawn: Floats = self.decide(X, random_state=random_state).decision
-        return drawn
-
     def decide(self, X: Any, *, random_state: Any = None) -> Decisions:
         """Decisions as `predict` draws them, with their densities, to be logged.
 
