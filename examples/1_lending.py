@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Lending: from a CSV to a report
 #
-# The tutorial's way in Python: a table with awkward names becomes a study, the study is checked and
-# planned, a model is found and tested, and its report is written. Cells begin with `# %%`: open the
-# file as a notebook (Jupytext, VS Code, Spyder), or run it as a script:
+# The tutorial in Python: draft a study for a table with awkward names, check and plan it, find and
+# test a model, and write its report. Cells begin with `# %%`: open the file as a notebook (Jupytext,
+# VS Code, Spyder), or run it as a script:
 #
 #     python examples/1_lending.py
 
@@ -17,14 +17,14 @@ from pathlib import Path
 import elfair
 from elfair.study import StudyFile, draft_study, fit_study
 
-sys.path.append("examples")  # for a notebook that is opened in the repository's root
+sys.path.append("examples")  # for a notebook opened in the repository's root
 import loans
 
 folder = Path(tempfile.mkdtemp())
 loans.main(folder)
 
 # %% [markdown]
-# ## A study file is drafted, and corrected
+# ## Draft a study file, and correct it
 #
 # 2 % of the people could not be found after two years. We leave them out; the certificate will
 # count them, by group.
@@ -35,8 +35,8 @@ draft = draft.replace('missing_impact = "refuse"', 'missing_impact = "drop"')
 print("\n".join(line for line in draft.splitlines() if line.endswith("# guess")))
 
 # %% [markdown]
-# One guess is wrong. Collection letters were sent after the decision. `check` notices: no feature
-# that was known before can say so much about who got a loan, given the propensities.
+# One guess is wrong. Collection letters were sent after the decision. `check` notices: given the
+# propensities, no feature known before the decision can say so much about who got a loan.
 
 # %%
 study = StudyFile.loads(draft, folder=folder)
@@ -66,8 +66,8 @@ for path in outcome.write(folder / "results"):
     print(path.name, f"{path.stat().st_size / 1000:.0f} kB")
 
 # %% [markdown]
-# In a notebook, `outcome.certificate` shows itself as a report. Whoever has table and model can
-# compute all of it again:
+# In a notebook, `outcome.certificate` shows itself as a report. Anyone who has the table and the
+# model can compute all of it again:
 
 # %%
 verification = elfair.verify(outcome.certificate, data=rows.data, model=outcome.estimator)

@@ -1,9 +1,9 @@
 # %% [markdown]
-# # A model from elsewhere: is it fit to be used?
+# # A model from elsewhere: may you use it?
 #
 # Somebody trained a logistic regression to predict who repays. It is accurate. Does it make a group
-# worse off than the lender's old model? `certify` runs the fairness test alone, on people who had
-# no part in the training.
+# worse off than the lender's old model? `certify` runs the fairness test alone, on people who were
+# not in the training data.
 #
 #     python examples/2_certify_a_model.py
 
@@ -29,7 +29,7 @@ constraints = [
 data = LoggedData(log.features, log.label, **log.logged)
 
 # %% [markdown]
-# `predict` takes the likelier class: a model that never hesitates. Its probabilities are 0 and 1.
+# `predict` takes the more likely class, so its probabilities are 0 and 1.
 
 # %%
 decides = model.predict(log.features).astype(float)
@@ -37,10 +37,10 @@ harsh = certify(decides, data, constraints)
 print(harsh.explain().split("\n\nThe probability")[0])
 
 # %% [markdown]
-# It lends to everybody who will rather repay than not. That is accurate, and it lowers scores: a
-# default costs twice what repayment brings. So lend only where repayment is likelier. But these
-# rows have been looked at, and the new threshold is chosen after that: it needs new rows, or there
-# is no promise. (On the same rows, the certificate would say that they were opened twice.)
+# It lends to everyone more likely than not to repay. That is accurate, and it lowers scores: a
+# default costs twice what repayment brings. So lend only if repayment is more likely still. But you
+# have looked at these rows, and chose the new threshold after that: it needs new rows, or there is
+# no promise. (On the same rows, the certificate would say that they were opened twice.)
 
 # %%
 new = lending.sample(12_000, seed=3)
@@ -54,7 +54,8 @@ print(certificate.explain().splitlines()[0])
 # %% [markdown]
 # ## For the reviewer
 #
-# The record, the report, and what it takes to compute it again: the rows and the probabilities.
+# Hand over the record, the report, and what it takes to compute them again: the rows and the
+# probabilities.
 
 # %%
 page = elfair.Report(certificate).html()

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # The second round: decide, log, wait, fit again
 #
-# The first model is fitted to what an old model left behind. Its own decisions are drawn, with
-# probabilities that are written down, and become the table of the second round.
+# Fit the first model to the log of an old model. Draw its decisions, write their probabilities down,
+# and use them as the table of the second round.
 #
 #     python examples/3_second_round.py
 
@@ -19,7 +19,7 @@ import elfair
 from elfair.study import StudyFile, fit_study, read_table
 from elfair.study.writing import append_decisions, decisions, write_table
 
-sys.path.append("examples")  # for a notebook that is opened in the repository's root
+sys.path.append("examples")  # for a notebook opened in the repository's root
 import loans
 
 folder = Path(tempfile.mkdtemp())
@@ -28,9 +28,9 @@ loans.main(folder)
 # %% [markdown]
 # ## Round one
 #
-# Beside "no group worse off", a constraint that keeps some chance in decisions about people with
-# high scores. Without it the model would be all but certain about them, and its log would say
-# nothing about what happens otherwise.
+# Besides "no group worse off", one constraint keeps some chance in decisions about people with high
+# scores. Without it the model would be all but certain about them, and its log would say nothing
+# about the other decision.
 
 # %%
 STUDY = """
@@ -63,8 +63,8 @@ print("Round one:", first.certificate.explain().splitlines()[0])
 # %% [markdown]
 # ## Two years of decisions
 #
-# Each day the model decides about that day's applicants, and the log grows. (`elfair decide` does
-# the same from the command line.)
+# Each day the model decides on that day's applicants, and the log grows. (`elfair decide` does the
+# same from the command line.)
 
 # %%
 model = elfair.load(folder / "first" / "model.elfair")
@@ -76,9 +76,9 @@ log = read_table(folder / "decisions.csv").table
 print(f"Logged: {log.num_rows:,} decisions, columns {log.column_names[-4:]}")
 
 # %% [markdown]
-# ## What came of them
+# ## Their impact
 #
-# Two years after the last decision the changes of the scores are known, and join the log.
+# Two years after the last decision the score changes are known, and join the log.
 
 # %%
 came = loans.outcomes(2026, log["Granted?"].to_pylist())
@@ -89,8 +89,8 @@ write_table(log, folder / "round-two.csv")
 # %% [markdown]
 # ## Round two
 #
-# The same study, on the new table. "No worse" now means: than under the first model, which is the
-# one that decided.
+# The same study, on the new table. "No worse" now means no worse than under the first model, because
+# that model took the decisions.
 
 # %%
 STUDY = STUDY.replace("Round one", "Round two").replace("loans.csv", "round-two.csv")
@@ -102,5 +102,5 @@ second.write(folder / "second")
 print("Round two:", second.certificate.explain().splitlines()[0])
 
 # %% [markdown]
-# "No solution found" is a good answer in a second round, too: then nothing better than the first
-# model was shown, and the first model stays.
+# "No solution found" is a good answer in a second round, too: then no better model could be shown,
+# and the first model stays.

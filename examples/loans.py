@@ -1,8 +1,8 @@
 """Write the tables of the tutorial: loans.csv, past decisions, and applicants.csv, new people.
 
 The people are simulated: `elfair.populations.Lending`, a population after Liu et al. (2018), in
-which a loan helps who repays it and harms who does not. Names of columns are as awkward as in a
-real export, a few people could not be followed up, and one column is a trap.
+which a loan helps people who repay it and harms people who do not. Column names are as awkward as
+in a real export, a few people could not be followed up, and one column is a trap.
 
     python examples/loans.py tutorial
 """
@@ -26,7 +26,7 @@ ALL_GET_LOANS = Lending(behavior=BehaviorModel(40.0, (0.0,)))  # the same people
 
 
 def people(n: int, seed: int) -> dict[str, Any]:
-    """What is known of each person before a decision."""
+    """What is known about each person before a decision."""
     draw, rng = Lending().sample(n, seed), np.random.default_rng(seed)
     score = 575 + 100 * draw.features[:, 0]
     # People with high scores own their homes more often; housing says nothing beyond the score.

@@ -1,8 +1,8 @@
 """Which tutorial to show, when the one that helps men most leaves women with nothing.
 
 In a trial, 1,796 people were shown one of three tutorials at random and took a quiz later. There
-are no labels: nobody knows what the right tutorial would have been. What there is to say is what to
-make large, and who must not be worse off than under the random assignment:
+are no labels: nobody knows what the right tutorial would have been. You say what to maximise, and
+who must not be worse off than under the random assignment:
 
     ELFClassifier(
         "E[impact | gender == 1] >= E_logged[impact | gender == 1]",
