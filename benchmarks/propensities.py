@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.special import expit
+from scipy import special
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
@@ -41,7 +41,7 @@ class World:
         """N people with their decisions."""
         x, u, group = rng.normal(size=n), rng.normal(size=n), rng.integers(0, 2, n)
         score = self.x * x + self.square * (x**2 - 1) + self.impression * u
-        p = expit(np.clip(score + self.group * (group - 0.5), -3, 3))
+        p = special.expit(np.clip(score + self.group * (group - 0.5), -3, 3))
         decision = (rng.random(n) < p).astype(int)
         impact = EFFECT[group] * decision + 0.3 * x**2 + 0.3 * u + rng.normal(0, 0.5, n)
         return {"x": x[:, None], "group": group, "p": p, "decision": decision, "impact": impact}

@@ -2,8 +2,8 @@
 # # Lending: from a CSV to a report
 #
 # The tutorial in Python: draft a study for a table with awkward names, check and plan it, find and
-# test a model, and write its report. Cells begin with `# %%`: open the file as a notebook (Jupytext,
-# VS Code, Spyder), or run it as a script:
+# test a model, and write its report. Cells begin with `# %%`: open the file as a notebook
+# (Jupytext, VS Code, Spyder), or run it as a script:
 #
 #     python examples/1_lending.py
 

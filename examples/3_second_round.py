@@ -1,8 +1,8 @@
 # %% [markdown]
 # # The second round: decide, log, wait, fit again
 #
-# Fit the first model to the log of an old model. Draw its decisions, write their probabilities down,
-# and use them as the table of the second round.
+# Fit the first model to the log of an old model. Draw its decisions, write their probabilities
+# down, and use them as the table of the second round.
 #
 #     python examples/3_second_round.py
 
@@ -89,8 +89,8 @@ write_table(log, folder / "round-two.csv")
 # %% [markdown]
 # ## Round two
 #
-# The same study, on the new table. "No worse" now means no worse than under the first model, because
-# that model took the decisions.
+# The same study, on the new table. "No worse" now means no worse than under the first model,
+# because that model took the decisions.
 
 # %%
 STUDY = STUDY.replace("Round one", "Round two").replace("loans.csv", "round-two.csv")
