@@ -58,7 +58,7 @@ def test_a_file_with_the_same_rows_is_told_from_other_rows(folder, tmp_path):
     (tmp_path / "again.csv").write_bytes((folder / "loans.csv").read_bytes().rstrip(b"\n"))
     found = verify_files(folder / "results" / "certificate.json", data=tmp_path / "again.csv")
     assert failed({check.name: check for check in found.checks}) == {"source file"}
-    assert "the rows are the same, and only the file is not" in found.text().splitlines()[-1]
+    assert "the rows are the same, but the file is not" in found.text().splitlines()[-1]
     assert not found.passed
 
 

@@ -268,12 +268,12 @@ FORGERIES = {
     "kind of split": (
         "stratified", lambda c: replace(c, split="random", trade_off=c.trade_off), "1, 2, 3",
     ),
-    "place in line": ("three classes", another_place, "1, 3"),
+    "place on the ladder": ("three classes", another_place, "1, 3"),
     "models tested": (
         "no solution", lambda c: replace(c, candidate=replace(c.candidate, tested=0)), "2, 3",
     ),
     "digest of the model": ("default", lambda c: digest(c, model="0" * 64), "1"),
-    "digest of the line": ("default", lambda c: digest(c, lineup="0" * 64), "1"),
+    "digest of the ladder": ("default", lambda c: digest(c, lineup="0" * 64), "1"),
     "digest of the split": ("default", lambda c: digest(c, split="0" * 64), "1"),
     "digest of held-out rows": ("default", lambda c: digest(c, fairness="0" * 64), "1"),
     "counts of a histogram": ("default", counts, "3"),
@@ -291,8 +291,8 @@ FORGERIES = {
     ),
     "chance to pass above 1": ("default", lambda c: candidate(c, predicted_pass=1.5), "2"),
     "number of policies below 0": ("default", lambda c: candidate(c, evaluations=-1), "2"),
-    "loss that is no number": ("crossfit", lambda c: candidate(c, loss=float("nan")), "2"),
-    "infinite loss in line": (
+    "loss that is not a number": ("crossfit", lambda c: candidate(c, loss=float("nan")), "2"),
+    "infinite loss on the ladder": (
         "default",
         lambda c: replace(
             c,
@@ -300,7 +300,7 @@ FORGERIES = {
                 c.trade_off, models=nth(c.trade_off.models, 0, loss=float("inf"))
             ),
         ),
-        "2",
+        "2, 3",
     ),
     "classes": ("static", lambda c: replace(c, classes=("yes", "no")), "3"),
     "columns": ("default", lambda c: replace(c, roles=replace(c.roles, label=False)), "3"),
@@ -369,7 +369,7 @@ def test_another_model_in_the_place_of_the_tested_one_is_seen(case):
     line = model.fitted_.ladder
     other.fitted_ = replace(model.fitted_, ladder=(*line[1:], line[0]))
     failed = [c for c in verify(certificate, data=data, model=other).checks if c.status == "failed"]
-    assert {"model", "line of models", "trade-off"} <= {c.name for c in failed}
+    assert {"model", "ladder", "trade-off"} <= {c.name for c in failed}
 
 
 def test_other_rows_are_seen_whatever_is_changed(case):

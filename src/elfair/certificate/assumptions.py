@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from elfair.certificate.results import Provenance
 
 Status = Literal["checked", "assumed", "violated"]
 #: How people read each status.
@@ -228,3 +231,10 @@ def opened_once(openings: int) -> Assumption:
         "checked" if openings == 1 else "violated",
         f"opened {openings} time{'' if openings == 1 else 's'}",
     )
+
+
+def left_out_alike(provenance: Provenance) -> Assumption:
+    """That rows which were left out are like the others."""
+    total = sum(each.n for each in provenance.left_out)
+    evidence = f"{total} of {provenance.rows_read} rows were left out"
+    return Assumption.of("left_out_alike", "assumed", evidence)

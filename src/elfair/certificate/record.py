@@ -11,6 +11,7 @@ from typing import Literal
 from elfair.certificate.assumptions import (
     Assumption,
     WarningRecord,
+    left_out_alike,
     opened_once,
     violation,
 )
@@ -291,11 +292,3 @@ class Certificate:
             assumptions=tuple(assumptions),
             warnings=tuple(warnings),
         )
-
-
-def left_out_alike(provenance: Provenance) -> Assumption:
-    """That rows which were left out are like the others."""
-    total = sum(each.n for each in provenance.left_out)
-    return Assumption.of(
-        "left_out_alike", "assumed", f"{total} of {provenance.rows_read} rows were left out"
-    )

@@ -6,6 +6,7 @@ What was seen of each statement, with the moments from which its bound can be co
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 from typing import Literal
 
 from elfair.certificate.assumptions import WarningRecord
@@ -277,6 +278,11 @@ class TailRecord:
     unseen: float
     disjoint: bool
     parts: tuple[PartRecord, ...]
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of a row (of the sum, where several conditions take part)."""
+        return sqrt(sum(part.variance for part in self.parts))
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,17 @@
-"""What a certificate rests on: each assumption checked, assumed, or violated."""
+"""What a test rests on: each assumption checked, assumed, or violated.
+
+There is one list. It follows from a few facts, which a test in progress knows and which its
+certificate states, so verification makes the same list again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
 
-from elfair.certificate import Assumption, GroupRecord, Status, opened_once
+from elfair.certificate import Assumption, GroupRecord, Kind, SplitKind, Status
+from elfair.certificate.assumptions import AssumptionCode, opened_once
 from elfair.data import LoggedData
 from elfair.fairness_test.diagnostics import SEEN_SHARE
 from elfair.fairness_test.evidence import SHARED_ROWS
@@ -19,105 +26,103 @@ WEIGHT_ERRORS = 4.0
 LARGEST_ERROR = 0.25
 
 
-def list_assumptions(
-    plan: Plan,
-    groups: Sequence[GroupRecord],
-    data: LoggedData,
-    *,
-    split: str,
-    openings: int,
-) -> tuple[Assumption, ...]:
-    """The assumptions of a test, in the order in which a reader should worry about them.
+@dataclass(frozen=True)
+class Facts:
+    """What the assumptions of a test follow from.
 
     Parameters
     ----------
-    plan : Plan
-        What was tested.
-    groups : sequence of GroupRecord
-        What was seen of whom it speaks of, statement by statement.
-    data : LoggedData
-        The rows that were tested.
-    split : str
-        How they were set apart.
+    kind : {"finite-sample", "asymptotic"} or None
+        The kind of bound; None if nothing was tested.
+    split : {"random", "stratified", "crossfit", "none"}
+        How the rows were divided.
     openings : int
-        How often they had been opened in this process.
+        How often the held-out rows were opened.
+    groups : sequence of GroupRecord
+        The held-out rows that each statement is about.
+    behavior_known : bool
+        Whether the behaviour model's probability of every decision is known.
+    logged_averages : bool
+        Whether averages of the data stand for the behaviour model's true impact.
+    label, costs : bool
+        Whether a statement is about the label, or about the declared costs of decisions.
+    row_id : bool
+        Whether rows have identifiers, which are unique.
+    ranges : mapping of str to (float, float)
+        The declared range of each impact that has one.
+    floor : float or None
+        The declared smallest propensity.
+    shown : mapping of str to str
+        The evidence that only rows and models can show, by the code of the assumption.
     """
-    if not plan.claims:
-        return ()  # nothing was promised
-    weighted = any(group.mean_weight is not None for group in groups)
-    means = [mean for claim in plan.claims for mean in claim.means]
-    known = data.behavior is not None
-    label = any(uses_label(mean) or asks_for_cost(mean, data) for mean in means)
-    found = [opened_once(openings), of_split(split)]
-    if split == "crossfit":
-        found.append(STABLE)
-    if plan.logged_averages:
-        found.append(TAU)
-    if weighted:
-        found += [of_weights(groups, split, known), *_fit(plan), _support(known), *OF_WEIGHTS]
-        if data.behavior_spread is not None:
-            found.append(_spread(data))
-    if label:
-        found.append(LABEL)
-    if any(asks_for_cost(mean, data) for mean in means):
-        found.append(_costs(data))
-    found.append(of_people(data.row_id is not None))
-    found += ALWAYS
-    estimation = plan.baselines.estimation
-    if weighted and estimation.ranges:
-        found.append(of_ranges(estimation.ranges))
-    if weighted and estimation.largest_weight < float("inf"):
-        found.append(of_floor(1 / estimation.largest_weight))
-    if plan.bound.kind == "asymptotic":
-        found.append(of_normality(groups, known))
-    return tuple(found)
+
+    kind: Kind | None
+    split: SplitKind
+    openings: int
+    groups: Sequence[GroupRecord]
+    behavior_known: bool
+    logged_averages: bool
+    label: bool
+    costs: bool
+    row_id: bool
+    ranges: Mapping[str, tuple[float, float]]
+    floor: float | None
+    shown: Mapping[AssumptionCode, str]
+
+    @property
+    def weighted(self) -> bool:
+        """Whether importance weights enter any statement."""
+        return any(group.mean_weight is not None for group in self.groups)
 
 
-def _costs(data: LoggedData) -> Assumption:
-    assert data.cost is not None
-    costs = [
-        f"{cost:g} for label {label} and decision {decision}"
-        for label, line in zip(data.classes, data.cost, strict=True)
-        for decision, cost in zip(data.classes, line, strict=True)
-    ]
-    return Assumption.of("cost_matrix", "assumed", "; ".join(costs))
+def list_assumptions(facts: Facts) -> tuple[Assumption, ...]:
+    """The assumptions of a test, in the order in which a reader should worry about them."""
+    return tuple(_listed(facts)) if facts.kind is not None else ()
 
 
-def of_ranges(ranges: Mapping[str, tuple[float, float]]) -> Assumption:
-    """That impacts stay inside their declared ranges."""
-    shown = ", ".join(f"{name} in [{a:g}, {b:g}]" for name, (a, b) in ranges.items())
-    return Assumption.of("impact_range", "assumed", f"{shown}; the data do not contradict it")
+def _listed(facts: Facts) -> Iterator[Assumption]:
+    yield opened_once(facts.openings)
+    yield _halves(facts.split)
+    if facts.split == "crossfit":
+        evidence = "the width of each bound allows for twice the variance"
+        yield Assumption.of("stable_search", "assumed", evidence)
+    if facts.logged_averages:
+        evidence = "it is an estimate, and the bound ignores its error; estimator='paired' has none"
+        yield Assumption.of("tau_known", "violated", evidence)
+    if facts.weighted:
+        yield _mean_weight(facts)
+        if facts.behavior_known:
+            yield Assumption.of(
+                "propensities_fit", "checked", facts.shown.get("propensities_fit", "")
+            )
+        yield _support(facts.behavior_known)
+        yield Assumption.of("unconfounded", "assumed")
+        yield Assumption.of("same_effect", "assumed")
+        yield Assumption.of("no_interference", "assumed")
+        if "behavior_spread" in facts.shown:
+            yield Assumption.of("behavior_spread", "assumed", facts.shown["behavior_spread"])
+    if facts.label or facts.costs:  # a cost depends on the label
+        yield Assumption.of("label_known", "assumed")
+    if facts.costs:
+        yield Assumption.of("cost_matrix", "assumed", facts.shown.get("cost_matrix", ""))
+    yield Assumption.of("rows_independent", "assumed", "row ids are unique" if facts.row_id else "")
+    yield Assumption.of("same_population", "assumed")
+    yield Assumption.of("nothing_else", "assumed")
+    yield Assumption.of("decisions_sampled", "assumed")
+    if facts.weighted and facts.ranges:
+        known = ", ".join(f"{name} in [{a:g}, {b:g}]" for name, (a, b) in facts.ranges.items())
+        yield Assumption.of("impact_range", "assumed", f"{known}; the data do not contradict it")
+    if facts.weighted and facts.floor is not None:
+        evidence = f"{facts.floor:g}; the data do not contradict it"
+        yield Assumption.of("propensity_floor", "assumed", evidence)
+    if facts.kind == "asymptotic":
+        yield _normal_average(facts)
+    if "scorer_not_fitted" in facts.shown:
+        yield Assumption.of("scorer_not_fitted", "assumed", facts.shown["scorer_not_fitted"])
 
 
-def of_floor(floor: float) -> Assumption:
-    """That no decision was rarer than declared."""
-    return Assumption.of("propensity_floor", "assumed", f"{floor:g}; the data do not contradict it")
-
-
-def of_normality(groups: Sequence[GroupRecord], known: bool) -> Assumption:
-    """That averages are close to normal.
-
-    Where all behaviour probabilities are known, so is how much a weight varies: if too much for
-    the average of so many rows, the new model takes decisions almost absent from the log.
-    """
-    rare = [g for g in groups if (g.mean_weight_error or 0.0) > LARGEST_ERROR]
-    status: Status = "assumed"
-    evidence = f"the smallest group has {min((g.n for g in groups), default=0)} rows"
-    if rare and known:
-        status = "violated"
-        worst = max(rare, key=lambda group: group.mean_weight_error or 0.0)
-        evidence = (
-            f"the new model takes decisions almost absent from the log: the mean weight of "
-            f"{worst.condition} is known only to within {worst.mean_weight_error:.2g}"
-        )
-    return Assumption.of(
-        "normal_average", status, f"{evidence}; a finite-sample bound does not need this"
-    )
-
-
-def of_split(split: str) -> Assumption:
-    """That the tested rows had no part in the model."""
-    by_split: dict[str, tuple[Status, str]] = {
+def _halves(split: SplitKind) -> Assumption:
+    by_split: dict[SplitKind, tuple[Status, str]] = {
         "random": ("checked", "a simple random split by seed and row"),
         "stratified": (
             "violated",
@@ -125,84 +130,120 @@ def of_split(split: str) -> Assumption:
             "condition spans several strata",
         ),
         "crossfit": ("checked", "each fold was tested with a model found on the other folds"),
-        "none": (
-            "assumed",
-            "the model was made elsewhere; nothing shows from which rows",
-        ),
+        "none": ("assumed", "the model was made elsewhere; nothing shows from which rows"),
     }
-    status, evidence = by_split[split]
-    return Assumption.of("halves_independent", status, evidence)
+    return Assumption.of("halves_independent", *by_split[split])
 
 
-def of_weights(groups: Sequence[GroupRecord], split: str, known: bool) -> Assumption:
+def _mean_weight(facts: Facts) -> Assumption:
     """E[w | group] = 1 when the propensities are right: the cheapest test of them.
 
-    Where not all behaviour probabilities are known, a mean a little below 1 may be a rare decision
-    that happens not to be among the rows. Folds whose models have seen
-    each other's rows err together.
+    Where not all behaviour probabilities are known, a mean a little below 1 may come from a rare
+    decision that happens not to be among the rows. Folds whose models have seen each other's rows
+    err together.
     """
-    errors = WEIGHT_ERRORS * (SHARED_ROWS if split == "crossfit" else 1.0)
-    shown: list[str] = []
-    status: Status = "checked"
+    errors = WEIGHT_ERRORS * (SHARED_ROWS if facts.split == "crossfit" else 1.0)
     # A condition may come with weights in one statement and without in another.
-    weighted = {g.condition: g for g in groups if g.mean_weight is not None}
-    for group in weighted.values():
-        assert group.mean_weight is not None
-        assert group.mean_weight_error is not None
-        shown.append(f"{group.condition}: {group.mean_weight:.3f} +- {group.mean_weight_error:.3f}")
+    weights = {
+        group.condition: (group.mean_weight, group.mean_weight_error)
+        for group in facts.groups
+        if group.mean_weight is not None and group.mean_weight_error is not None
+    }
+
+    def is_off(mean: float, error: float) -> bool:
+        both_sides = facts.behavior_known or mean < SEEN_SHARE
+        off = abs(mean - 1) if both_sides else mean - 1
         # A policy equal to the behaviour model has weights of exactly 1, up to rounding.
-        off = group.mean_weight - 1
-        below = known or group.mean_weight < SEEN_SHARE
-        off = abs(off) if below else off
-        if off > errors * group.mean_weight_error + 1e-9:
-            status = "violated"
-    return Assumption.of("mean_weight", status, "; ".join(shown))
+        return off > errors * error + 1e-9
 
-
-def _fit(plan: Plan) -> list[Assumption]:
-    """Decisions are drawn with their propensities: shares and features show it, whatever the new
-    model is.
-    """
-    if plan.misfit is None:
-        return []
-    return [Assumption.of("propensities_fit", "checked", plan.misfit.evidence)]
+    wrong = any(is_off(mean, error) for mean, error in weights.values())
+    shown = [f"{name}: {mean:.3f} +- {error:.3f}" for name, (mean, error) in weights.items()]
+    return Assumption.of("mean_weight", "violated" if wrong else "checked", "; ".join(shown))
 
 
 def _support(known: bool) -> Assumption:
-    evidence = "the behaviour model's probability of every decision is known" if known else ""
-    return Assumption.of("support", "checked" if known else "assumed", evidence)
+    if not known:
+        return Assumption.of("support", "assumed")
+    evidence = "the behaviour model's probability of every decision is known"
+    return Assumption.of("support", "checked", evidence)
 
 
-def _spread(data: LoggedData) -> Assumption:
-    smallest = 0.0 if data.behavior_spread is None else float(data.behavior_spread.min())
-    return Assumption.of(
-        "behavior_spread",
-        "assumed",
-        f"the smallest spread is {smallest:g}; the new model spreads less",
+def _normal_average(facts: Facts) -> Assumption:
+    """That averages are close to normal.
+
+    Where all behaviour probabilities are known, so is how much a weight varies: if too much for
+    the average of so many rows, the new model takes decisions almost absent from the log.
+    """
+    worst = max(facts.groups, key=lambda group: group.mean_weight_error or 0.0, default=None)
+    error = (worst.mean_weight_error if worst is not None else None) or 0.0
+    status: Status = "assumed"
+    evidence = f"the smallest group has {min((g.n for g in facts.groups), default=0)} rows"
+    if worst is not None and facts.behavior_known and error > LARGEST_ERROR:
+        status = "violated"
+        evidence = (
+            "the new model takes decisions almost absent from the log: the mean weight of "
+            f"{worst.condition} is known only to within {error:.2g}"
+        )
+    evidence += "; a finite-sample bound does not need this"
+    return Assumption.of("normal_average", status, evidence)
+
+
+def facts_of_test(
+    plan: Plan,
+    groups: Sequence[GroupRecord],
+    data: LoggedData,
+    *,
+    split: SplitKind,
+    openings: int,
+    of_models: Sequence[Assumption] = (),
+) -> Facts:
+    """The facts of a test that was just made, or is about to be.
+
+    Parameters
+    ----------
+    plan : Plan
+        What is tested.
+    groups : sequence of GroupRecord
+        The held-out rows that each statement is about.
+    data : LoggedData
+        The rows.
+    split, openings
+        See `Facts`.
+    of_models : sequence of Assumption
+        What the models rest on, beside what every test rests on.
+    """
+    means = [mean for claim in plan.claims for mean in claim.means]
+    costs = any(asks_for_cost(mean, data) for mean in means)
+    estimation = plan.baselines.estimation
+    shown = {each.code: each.evidence for each in of_models}
+    if plan.misfit is not None:
+        shown["propensities_fit"] = plan.misfit.evidence
+    if data.behavior_spread is not None:
+        least = float(data.behavior_spread.min())
+        shown["behavior_spread"] = f"the smallest spread is {least:g}; the new model spreads less"
+    if costs:
+        shown["cost_matrix"] = _costs(data)
+    weight = estimation.largest_weight
+    return Facts(
+        kind=plan.bound.kind if plan.claims else None,
+        split=split,
+        openings=openings,
+        groups=groups,
+        behavior_known=data.behavior is not None,
+        logged_averages=bool(plan.logged_averages),
+        label=any(map(uses_label, means)),
+        costs=costs,
+        row_id=data.row_id is not None,
+        ranges=estimation.ranges,
+        floor=1 / weight if isfinite(weight) else None,
+        shown=shown,
     )
 
 
-def of_people(known: bool) -> Assumption:
-    """That rows are independent, by whether each has an identifier."""
-    return Assumption.of("rows_independent", "assumed", "row ids are unique" if known else "")
-
-
-TAU = Assumption.of(
-    "tau_known",
-    "violated",
-    "it is an estimate, and the bound ignores its error; estimator='paired' has none",
-)
-STABLE = Assumption.of(
-    "stable_search", "assumed", "the width of each bound allows for twice the variance"
-)
-OF_WEIGHTS = (
-    Assumption.of("unconfounded", "assumed"),
-    Assumption.of("same_effect", "assumed"),
-    Assumption.of("no_interference", "assumed"),
-)
-LABEL = Assumption.of("label_known", "assumed")
-ALWAYS = (
-    Assumption.of("same_population", "assumed"),
-    Assumption.of("nothing_else", "assumed"),
-    Assumption.of("decisions_sampled", "assumed"),
-)
+def _costs(data: LoggedData) -> str:
+    assert data.cost is not None
+    return "; ".join(
+        f"{cost:g} for label {label} and decision {decision}"
+        for label, line in zip(data.classes, data.cost, strict=True)
+        for decision, cost in zip(data.classes, line, strict=True)
+    )

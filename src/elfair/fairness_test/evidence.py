@@ -15,14 +15,16 @@ from elfair.bounds import Sample
 from elfair.bounds.student import standard_error
 from elfair.certificate import ConstraintResult, GroupRecord, PartRecord, TailRecord
 from elfair.data import LoggedData
-from elfair.fairness_test.diagnostics import hidden_variance, is_unseen, remarks
+from elfair.fairness_test.diagnostics import (
+    hidden_variances,
+    statement_warnings,
+    unseen_groups,
+)
+from elfair.language.intervals import Formula
 from elfair.statistics import Part
 from elfair.statistics.decisions import decisions_of
 from elfair.statistics.plan import CompiledClaim, Tail
 from elfair.types import Floats
-
-#: For each condition, the variance of weights that its rows do not show; none where they show it.
-Hidden = dict[str, float]
 
 #: By how much folds that learn from each other's rows stretch the width of a bound. Where g hardly
 #: depends on the policy, each fold's model points where the other folds were lucky, and the errors
@@ -93,12 +95,9 @@ def evidence_of(
     """
     claim = compiled.claim
     tails, groups, unseen, upper = bound
-    estimate, spread = tails[0].estimate, tails[0].spread
-    if compiled.formula is not None:
-        estimate, slopes = compiled.formula.value([tail.estimate for tail in tails])
-        spread = sqrt(sum((a * tail.spread) ** 2 for a, tail in zip(slopes, tails, strict=True)))
-    weighted = [group for group in groups if group.mean_weight is not None]
-    warnings = remarks(compiled, groups, unseen, candidate_sizes, data)
+    records = tuple(tail.record() for tail in tails)
+    estimate, spread = claim_estimate(compiled.formula, records)
+    ess, mean_weight, max_weight = weight_summary(groups)
     return ConstraintResult(
         constraint=claim.conjunct.parent,
         statement=claim.conjunct.text,
@@ -108,18 +107,14 @@ def evidence_of(
         upper=upper,
         spread=spread,
         kind=compiled.tails[0].bound.kind,
-        tails=tuple(tail.record() for tail in tails),
+        tails=records,
         n=np.unique(np.concatenate([part.rows.index for part in compiled.parts])).size,
-        ess=min((group.ess or 0.0 for group in weighted), default=None),
-        mean_weight=max(
-            (group.mean_weight or 0.0 for group in weighted),
-            key=lambda weight: abs(weight - 1),
-            default=None,
-        ),
-        max_weight=max((group.max_weight or 0.0 for group in weighted), default=None),
+        ess=ess,
+        mean_weight=mean_weight,
+        max_weight=max_weight,
         groups=tuple(groups),
         rows_needed=None if unseen else _rows_needed(compiled, tails, estimate, n_all, stretch),
-        warnings=warnings,
+        warnings=statement_warnings(compiled, groups, candidate_sizes, data),
     )
 
 
@@ -157,7 +152,8 @@ def bounded(
         By how much the width of each bound is stretched.
     """
     groups = _groups(compiled.parts, data, free)
-    hidden = _hidden(compiled, data, groups)
+    kind, known = compiled.tails[0].bound.kind, data.behavior is not None
+    hidden = hidden_variances(groups, kind, known)
     tails, start = [], 0
     for tail in compiled.tails:
         end = start + len(tail.parts)
@@ -166,49 +162,77 @@ def bounded(
         upper = float(tail.bound.upper(samples, tail.delta, disjoint=tail.disjoint))
         tails.append(_tested(tail, values, samples, upper, data, hidden, stretch))
         start = end
-    upper = tails[0].upper
-    if compiled.formula is not None:
-        upper, _ = compiled.formula.upper([tail.upper for tail in tails])
-    unseen = _unseen(compiled, data, groups)
-    # Where there are any, the spread is that of what an outcome model says: no evidence.
-    return Bounded(tails, groups, unseen, inf if unseen else upper)
+    unseen = unseen_groups(groups, kind, known)
+    upper = claim_upper(compiled.formula, [tail.upper for tail in tails], unseen)
+    return Bounded(tails, groups, unseen, upper)
 
 
-def widened(estimate: float, upper: float, error: float, unseen: float) -> float:
-    """A bound by so many standard errors, where the estimate varies by more than they say.
+def claim_upper(
+    formula: Formula | None, uppers: Sequence[float], unseen: Sequence[GroupRecord]
+) -> float:
+    """The bound on a claim, from the bounds on its linear forms.
+
+    Parameters
+    ----------
+    formula : Formula or None
+        How the linear forms make the claim; None if there is one.
+    uppers : sequence of float
+        Their bounds.
+    unseen : sequence of GroupRecord
+        The groups whose rows say nothing about the new model. If there are any, the spread is that
+        of what an outcome model says, which is no evidence.
+    """
+    if unseen:
+        return inf
+    return uppers[0] if formula is None else formula.upper(uppers)[0]
+
+
+def claim_estimate(formula: Formula | None, tails: Sequence[TailRecord]) -> tuple[float, float]:
+    """The estimate of a claim and the spread of a row, from those of its linear forms."""
+    if formula is None:
+        return tails[0].estimate, tails[0].spread
+    estimate, slopes = formula.value([tail.estimate for tail in tails])
+    spreads = [a * tail.spread for a, tail in zip(slopes, tails, strict=True)]
+    return estimate, sqrt(sum(spread**2 for spread in spreads))
+
+
+def weight_summary(
+    groups: Sequence[GroupRecord],
+) -> tuple[float | None, float | None, float | None]:
+    """The smallest effective sample size, the mean weight furthest from 1, the largest weight."""
+    ess = [group.ess for group in groups if group.ess is not None]
+    means = [group.mean_weight for group in groups if group.mean_weight is not None]
+    largest = [group.max_weight for group in groups if group.max_weight is not None]
+    return (
+        min(ess, default=None),
+        max(means, key=lambda weight: abs(weight - 1), default=None),
+        max(largest, default=None),
+    )
+
+
+def widened(
+    estimate: float, upper: float, error: float, unseen: float, stretch: float = 1.0
+) -> float:
+    """A bound for an estimate that varies more than its standard error says.
 
     Parameters
     ----------
     estimate, upper, error : float
-        The estimate, the bound, and the standard error by which it was computed.
+        The estimate, the bound, and the standard error from which the bound was computed.
     unseen : float
-        The variance that is missing in it.
+        The variance that the standard error lacks.
+    stretch : float, default 1
+        By how much the width of the bound is stretched besides.
 
     Examples
     --------
     >>> round(widened(0.0, 0.2, 0.1, 0.03), 12)
     0.4
     """
-    if unseen == 0:
-        return upper
-    return estimate + (upper - estimate) * sqrt(1 + unseen / error**2) if error else inf
-
-
-def _hidden(compiled: CompiledClaim, data: LoggedData, groups: list[GroupRecord]) -> Hidden:
-    """The variance of weights that rows of each condition do not show."""
-    if compiled.tails[0].bound.kind != "asymptotic" or data.behavior is None:
-        return {}
-    found = {group.condition: hidden_variance(group) for group in groups}
-    return {condition: variance for condition, variance in found.items() if variance}
-
-
-def _unseen(
-    compiled: CompiledClaim, data: LoggedData, groups: list[GroupRecord]
-) -> list[GroupRecord]:
-    """The groups whose weights show that rows cannot speak for the new model at all."""
-    if compiled.tails[0].bound.kind != "asymptotic" or data.behavior is not None:
-        return []
-    return [group for group in groups if is_unseen(group)]
+    if unseen:
+        width = (upper - estimate) * sqrt(1 + unseen / error**2) if error else inf
+        upper = estimate + width
+    return estimate + stretch * (upper - estimate)
 
 
 def _impact_square(part: Part, data: LoggedData, centred: bool) -> float:
@@ -230,10 +254,6 @@ class _Tested:
     estimate: float
     upper: float
     unseen: float
-
-    @property
-    def spread(self) -> float:
-        return sqrt(sum(float(row.var(ddof=1)) for row in self.values))
 
     def record(self) -> TailRecord:
         parts = [
@@ -276,7 +296,7 @@ def _tested(
     samples: list[Sample],
     upper: float,
     data: LoggedData,
-    hidden: Hidden,
+    hidden: dict[str, float],
     stretch: float,
 ) -> _Tested:
     """A tail and its bound, which allows for what the rows do not show."""
@@ -290,10 +310,8 @@ def _tested(
         if part.condition in hidden
     ]
     unseen = sum(missing, 0.0)
-    if unseen:
-        error = standard_error(samples, disjoint=tail.disjoint)
-        upper = widened(estimate, upper, error, unseen)
-    upper = estimate + stretch * (upper - estimate)
+    error = standard_error(samples, disjoint=tail.disjoint) if unseen else 0.0
+    upper = widened(estimate, upper, error, unseen, stretch)
     return _Tested(tail, values, samples, estimate, upper, unseen)
 
 

@@ -37,7 +37,7 @@ from elfair.data.columns import is_missing
 from elfair.data.digests import columns_digest
 from elfair.data.split import Split
 from elfair.errors import CertificateWarning
-from elfair.fairness_test.assumptions import list_assumptions
+from elfair.fairness_test.assumptions import facts_of_test, list_assumptions
 from elfair.fairness_test.evidence import Outcome
 from elfair.fairness_test.pictures import group_pictures
 from elfair.language import columns_used
@@ -86,10 +86,10 @@ def issue_certificate(
     """
     data, results, everyone = outcome.data, outcome.results, split.everyone
     groups = [group for result in results for group in result.groups]
-    assumptions = list_assumptions(plan, groups, data, split=split.kind, openings=openings)
-    if plan.claims:
-        assumptions += declared
-    kind = plan.bound.kind if plan.claims else None
+    facts = facts_of_test(
+        plan, groups, data, split=split.kind, openings=openings, of_models=declared
+    )
+    assumptions, kind = list_assumptions(facts), facts.kind
     joint = joint_delta([result.delta for result in results], split.kind)
     notes = [warning for result in results for warning in result.warnings]
     notes += _left_out(plan, data)

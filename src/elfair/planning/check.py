@@ -15,7 +15,7 @@ from elfair.data import LoggedData
 from elfair.errors import ConstraintError, DataError, ElfairError
 from elfair.estimators.base import ELFEstimator
 from elfair.estimators.fit import Request
-from elfair.fairness_test.assumptions import list_assumptions
+from elfair.fairness_test.assumptions import facts_of_test, list_assumptions
 from elfair.language import Condition
 from elfair.planning import findings
 from elfair.planning.check_report import SCHEMA, CheckReport
@@ -237,14 +237,16 @@ class _Check:
     ) -> tuple[Assumption, ...]:
         if prepared is None:
             return ()
-        found = list_assumptions(
-            prepared.plan,
-            [as_record(group) for group in groups],
-            self.visible.everyone,
-            split=self.request.parameters["split"],
-            openings=1,
+        return list_assumptions(
+            facts_of_test(
+                prepared.plan,
+                [as_record(group) for group in groups],
+                self.visible.everyone,
+                split=self.request.parameters["split"],
+                openings=1,
+                of_models=prepared.selection.task.assumptions(),
+            )
         )
-        return (*found, *prepared.selection.task.assumptions())
 
     def _settings(self) -> Iterator[Finding]:
         """What the settings keep out of the forecast."""

@@ -1,19 +1,22 @@
-"""Checking a certificate: its digests, its arithmetic, and the test made again.
+"""Checking a certificate: its digests, its arithmetic, and its test, run again.
 
-What each level catches is in the documentation; what none can is there, too: who writes a whole
-certificate of rows and models that never were, writes one that agrees with itself.
+The documentation says what each level catches, and what none can: someone who makes up a whole
+certificate, with rows and models that never existed, can make one that agrees with itself.
 """
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from elfair.certificate import Certificate
 from elfair.data import LoggedData
 from elfair.errors import InputError
 from elfair.verification.checks import LEVELS, Check, Verification, make
+
+if TYPE_CHECKING:
+    from elfair.verification.context import Context
 
 __all__ = ["Check", "Verification", "verify", "verify_files"]
 
@@ -28,10 +31,10 @@ def verify(
 ) -> Verification:
     """Check a certificate against itself, and against the rows and models that it names.
 
-    Three levels: *digests* (of the record, the rows, the split, the models), *arithmetic* (what
-    follows from the moments and numbers in the record) and *recomputation* (the test is made again,
-    and every number compared). A check that cannot be made is reported as skipped. Nothing is
-    raised, whatever the certificate holds; only data that are no rows are refused.
+    There are three levels: *digests* (of the record, the rows, the split, the models), *arithmetic*
+    (what follows from the moments and numbers in the record) and *recomputation* (the test is run
+    again, and every number compared). A check that cannot be made is reported as skipped. Nothing
+    in the certificate makes this function raise an error; only data that are not rows do.
 
     Parameters
     ----------
@@ -40,7 +43,7 @@ def verify(
     data : LoggedData or ContinuousData, optional
         All rows.
     model : ELFClassifier, ELFRegressor or array of shape (n, classes), optional
-        The fitted estimator, which holds all models that were lined up; the probabilities that were
+        The fitted estimator, which holds all models on the ladder; or the probabilities that were
         given to `certify`.
     source : str or path-like, optional
         The file that the rows were read from.
@@ -66,37 +69,17 @@ def verify(
     >>> verify(certificate.to_json().replace("0.7", "0.6")).passed
     False
     """
-    from elfair.verification.arithmetic import arithmetic_checks
-    from elfair.verification.digests import digest_checks
-    from elfair.verification.recomputation import recomputation_checks
-    from elfair.verification.studies import study_checks
-
     if data is not None and not isinstance(data, LoggedData):
         raise InputError(
             f"data must be a LoggedData, or a ContinuousData. Got {type(data).__name__} instead.",
-            hint="a table is read as the study says by elfair verify --data, or "
-            "elfair.verification.verify_files.",
+            hint="elfair verify --data, or elfair.verification.verify_files, reads a table as the "
+            "study says.",
         )
-    found: list[Certificate] = []
-
-    def read() -> str:
-        found.append(_read(certificate))
-        return "digest and form are as elfair writes them, and the subject is the model"
-
-    record = make("digests", "record", read)
-    if not found:
-        return Verification((record,), refit)
-    (known,) = found
-    return Verification(
-        (
-            record,
-            *digest_checks(known, data, model, source),
-            *arithmetic_checks(known),
-            *study_checks(known, data),
-            *recomputation_checks(known, data, model, refit=refit),
-        ),
-        refit,
-    )
+    context, read = _read(certificate)
+    if context is None:
+        return Verification((read,), refit)
+    context.data, context.model, context.source = data, model, source
+    return _checked(context, [read], refit)
 
 
 def verify_files(
@@ -116,9 +99,9 @@ def verify_files(
     data : str or path-like, optional
         The table: a file, or the address of a database.
     query : str, optional
-        What to ask that database. The query that the certificate holds is never asked by itself.
+        What to ask that database. The query inside the certificate is never asked by itself.
     model : str or path-like, optional
-        The model's file. Without one, a model beside the certificate is not looked for.
+        The model's file. It is not looked for beside the certificate.
     refit : bool, default False
         See `verify`.
 
@@ -127,34 +110,64 @@ def verify_files(
     Verification
         A table or a model that cannot be read is a check that failed.
     """
-    from elfair.verification.studies import read_model, read_rows
+    from elfair.study.sources import is_address
 
     if not Path(certificate).is_file():
         raise InputError(
             f"there is no certificate '{certificate}'.",
             hint="elfair fit writes certificate.json into the folder of its results.",
         )
-    rows, of_rows = read_rows(certificate, data, query)
-    fitted, of_model = read_model(certificate, model)
-    source = None if data is None or not Path(data).is_file() else data
-    checked = verify(Path(certificate), data=rows, model=fitted, source=source, refit=refit)
-    found = (*of_model, *of_rows, *checked.checks)
-    ordered = sorted(found, key=lambda check: LEVELS.index(check.level))
-    return Verification(tuple(ordered), refit)
-
-
-def _read(certificate: Certificate | str | bytes | os.PathLike[str]) -> Certificate:
-    if isinstance(certificate, Certificate):
-        text = certificate.to_json()
-    elif isinstance(certificate, bytes):
-        text = certificate.decode()
-    elif isinstance(certificate, str) and certificate.lstrip().startswith("{"):
-        text = certificate
-    elif isinstance(certificate, str | os.PathLike):
-        text = Path(certificate).read_bytes().decode()
-    else:
+    if data is None and query is not None:
         raise InputError(
-            f"a certificate is a record, its text or a file. Got {type(certificate).__name__}.",
-            hint="pass the name of certificate.json.",
+            "a query was given, but no database to ask.", hint="--data names its address."
         )
-    return Certificate.from_json(text)
+    is_file = data is not None and not is_address(str(data))
+    if is_file and not Path(str(data)).is_file():
+        raise InputError(f"there is no table '{data}'.", hint="--data names the file of the rows.")
+    if model is not None and not Path(model).is_file():
+        raise InputError(f"there is no model '{model}'.", hint="--model names the model's file.")
+    context, read = _read(Path(certificate))
+    if context is None:
+        return Verification((read,), refit)
+    checks = [read]
+    if data is not None:
+        context.source = data if is_file else None
+        checks += context.read_table(data, query)
+    if model is not None:
+        checks += context.read_model(model)
+    return _checked(context, checks, refit)
+
+
+def _read(
+    certificate: Certificate | str | bytes | os.PathLike[str],
+) -> tuple[Context | None, Check]:
+    """The certificate, if it can be read, and the check of this."""
+    from elfair.verification.context import Context, read_certificate
+
+    found: list[Context] = []
+
+    def look() -> str:
+        found.append(Context(read_certificate(certificate)))
+        return "its digest and form are as elfair writes them, and its subject is the model"
+
+    check = make("digests", "record", look)
+    return (found[0] if found else None), check
+
+
+def _checked(context: Context, checks: list[Check], refit: bool) -> Verification:
+    from elfair.verification.arithmetic import arithmetic_checks
+    from elfair.verification.bookkeeping import bookkeeping_checks
+    from elfair.verification.context import digest_checks
+    from elfair.verification.recomputation import recomputation_checks
+    from elfair.verification.study import study_checks
+
+    checks = [
+        *checks,
+        *digest_checks(context),
+        *arithmetic_checks(context),
+        *bookkeeping_checks(context),
+        *study_checks(context),
+        *recomputation_checks(context, refit=refit),
+    ]
+    ordered = sorted(checks, key=lambda check: LEVELS.index(check.level))
+    return Verification(tuple(ordered), refit)

@@ -2,74 +2,134 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import inf, isfinite, sqrt
 
 from elfair.bounds import Bound, Moments, get_bound
 from elfair.certificate import Certificate, ConstraintResult, PartRecord, TailRecord
-from elfair.fairness_test.diagnostics import hidden_variance, is_unseen
-from elfair.fairness_test.evidence import SHARED_ROWS, widened
-from elfair.language import are_disjoint
+from elfair.errors import ElfairError
+from elfair.fairness_test.diagnostics import hidden_variances, unseen_groups
+from elfair.fairness_test.evidence import SHARED_ROWS, claim_estimate, claim_upper, widened
+from elfair.language import (
+    EVERYONE,
+    Condition,
+    Linear,
+    Mean,
+    Statistic,
+    are_disjoint,
+    conjuncts,
+    find,
+    parse_expression,
+)
 from elfair.language.intervals import Formula
 from elfair.records.text import plural
 from elfair.statistics.plan import Claim
-from elfair.verification.bookkeeping import bookkeeping_checks
 from elfair.verification.checks import RELATIVE, Check, SkippedError, close, make, require
-from elfair.verification.premises import (
-    check_answers,
-    claims_of,
-    condition_of,
-    form_of,
-    knows_behavior,
-    premise_checks,
-)
+from elfair.verification.context import Context
 
 
-def arithmetic_checks(record: Certificate) -> list[Check]:
-    """All that follows from the record alone."""
-    checks: list[tuple[str, Callable[[Certificate], str | None]]] = [
-        ("statements", check_answers),
+def arithmetic_checks(context: Context) -> list[Check]:
+    """What follows from the moments of each statement."""
+    checks: list[tuple[str, Callable[[Context], str]]] = [
+        ("statements", _check_statements),
         ("moments", _check_moments),
         ("bounds", _check_bounds),
         ("formulas", _check_formulas),
         ("verdicts", _check_verdicts),
     ]
-    return [
-        *(make("arithmetic", name, partial(look, record)) for name, look in checks),
-        *bookkeeping_checks(record),
-        *premise_checks(record),
-    ]
+    return [make("arithmetic", name, partial(look, context)) for name, look in checks]
 
 
-def _tails(record: Certificate) -> list[tuple[ConstraintResult, TailRecord]]:
-    return [(result, tail) for result in record.constraints for tail in result.tails]
+# -- statements ----------------------------------------------------------------------------------
+
+
+def _check_statements(context: Context) -> str:
+    """Each claim has its result, and each result its claim."""
+    record, claims = context.record, context.claims
+    plain = Counter(_key(claim) for claim in claims if not claim.statistics)
+    beyond = {(c.conjunct.parent, c.delta) for c in claims if c.statistics}
+    left: Counter[tuple[str, str, float]] = Counter()
+    for result in record.constraints:
+        left[result.constraint, result.statement, result.delta] += 1
+    for key, count in plain.items():
+        require(left[key] >= count, f"'{key[1]}' at delta {key[2]} has no result")
+    left -= plain
+    for constraint, statement, delta in left:
+        require(
+            (constraint, delta) in beyond,
+            f"'{statement}' at delta {delta} was tested for '{constraint}', and not asked for",
+        )
+    answered = {(constraint, delta) for constraint, _, delta in left}
+    for constraint, _ in beyond - answered:
+        require(False, f"'{constraint}' has no result")
+    return f"{plural(len(claims), 'statement')} asked for, {len(record.constraints)} tested"
+
+
+def _key(claim: Claim) -> tuple[str, str, float]:
+    return claim.conjunct.parent, claim.conjunct.text, claim.delta
+
+
+def condition_of(text: str) -> Condition | None:
+    """The condition of a part or a group, from its text.
+
+    Examples
+    --------
+    >>> print(condition_of("race == 'A'"))
+    race == 'A'
+    """
+    if text == EVERYONE:
+        return None
+    (mean,) = find(parse_expression(f"PR[{text}]"), Mean)
+    return mean.given
+
+
+def are_apart(conditions: Sequence[str]) -> bool:
+    """Whether nobody can meet two of these conditions.
+
+    Examples
+    --------
+    >>> are_apart(["T == 0", "T == 1"]), are_apart(["T == 0", "everyone"])
+    (True, False)
+    """
+    given = [condition_of(text) for text in conditions]
+    return all(are_disjoint(a, b) for k, a in enumerate(given) for b in given[:k])
 
 
 # -- moments -------------------------------------------------------------------------------------
 
 
-def _check_moments(record: Certificate) -> str:
-    """What moments there can be, and what follows from them without a bound."""
-    for result, tail in _tails(record):
-        where = f"'{tail.form}' of '{result.statement}'"
+def _tails(record: Certificate) -> Iterator[tuple[ConstraintResult, TailRecord, str]]:
+    for result in record.constraints:
+        for tail in result.tails:
+            yield result, tail, f"'{tail.form}' of '{result.statement}'"
+
+
+def _count(record: Certificate) -> int:
+    return sum(len(result.tails) for result in record.constraints)
+
+
+def _check_moments(context: Context) -> str:
+    """Whether such moments are possible, and what follows from them without a bound."""
+    record = context.record
+    for result, tail, where in _tails(record):
         require(bool(tail.parts), f"{where} has no parts")
         for part in tail.parts:
             _check_part(part, f"{where}, '{part.condition}'")
             require(part.n <= record.n_fairness, f"{where}: more rows than there are")
         names = [part.condition for part in tail.parts]
-        require(len(set(names)) == len(names), f"{where}: a condition comes twice")
-        given = [condition_of(name) for name in names]
-        apart = all(are_disjoint(a, b) for k, a in enumerate(given) for b in given[:k])
-        require(tail.disjoint == apart, f"{where}: disjoint is {tail.disjoint}, and should not be")
+        require(len(set(names)) == len(names), f"{where}: a condition appears twice")
+        apart = are_apart(names)
+        require(tail.disjoint == apart, f"{where}: disjoint is {tail.disjoint}, not {apart}")
         total = sum(part.mean for part in tail.parts)
         require(
             close(tail.estimate, total, _scale(tail)),
             f"{where}: the estimate is {tail.estimate}, and the means add up to {total}",
         )
         _check_error(tail, where)
-        _check_unseen(record, result, tail, where)
-    return plural(len(_tails(record)), "linear form")
+        _check_unseen(context, result, tail, where)
+    return plural(_count(record), "linear form")
 
 
 def _check_part(part: PartRecord, where: str) -> None:
@@ -104,25 +164,21 @@ def _check_error(tail: TailRecord, where: str) -> None:
     )
 
 
-def _check_unseen(
-    record: Certificate, result: ConstraintResult, tail: TailRecord, where: str
-) -> None:
-    """What rows do not show follows from the groups' weights, up to how large impacts are."""
-    hidden = result.kind == "asymptotic" and knows_behavior(record)
-    parts = {part.condition for part in tail.parts}
-    some = hidden and any(
-        hidden_variance(group) for group in result.groups if group.condition in parts
-    )
+def _check_unseen(context: Context, result: ConstraintResult, tail: TailRecord, where: str) -> None:
+    """The variance that rows do not show follows from the weights and the size of impacts."""
+    hidden = hidden_variances(result.groups, result.kind, context.behavior_known)
+    some = any(part.condition in hidden for part in tail.parts)
     fits = tail.unseen > 0 if some else tail.unseen == 0
     # A part without impacts, or with one that does not vary, adds nothing.
     require(
-        fits or (some and tail.unseen == 0 and not _weighs(record, tail)),
-        f"{where}: rows hide a variance of {tail.unseen}, and their weights tell otherwise",
+        fits or (some and tail.unseen == 0 and not _is_weighted(context.record, tail)),
+        f"{where}: the variance that rows do not show is {tail.unseen}, and their weights say "
+        "otherwise",
     )
 
 
-def _weighs(record: Certificate, tail: TailRecord) -> bool:
-    """Whether an impact may be weighted in a linear form."""
+def _is_weighted(record: Certificate, tail: TailRecord) -> bool:
+    """Whether a linear form may contain a weighted impact."""
     return any(f"E[{name}" in tail.form for name in ("impact", *record.roles.impacts))
 
 
@@ -133,35 +189,33 @@ def _scale(tail: TailRecord) -> float:
 # -- bounds --------------------------------------------------------------------------------------
 
 
-def _check_bounds(record: Certificate) -> str:
+def _check_bounds(context: Context) -> str:
     """The bound on each linear form, from its moments."""
+    record = context.record
     bound = get_bound(record.bound)
     stretch = SHARED_ROWS if record.split == "crossfit" else 1.0
     needs_rows = 0
-    for result, tail in _tails(record):
+    for result, tail, where in _tails(record):
         require(result.kind == bound.kind, f"'{record.bound}' is {bound.kind}, not {result.kind}")
-        upper = upper_of(tail, bound)
+        upper = upper_of(tail, bound, stretch)
         if upper is None:
             needs_rows += 1
-            continue
-        upper = tail.estimate + stretch * (upper - tail.estimate)
-        if tail.upper == inf and _may_be_silent(tail, bound):
-            continue
-        require(
-            close(tail.upper, upper, _scale(tail)),
-            f"'{tail.form}' of '{result.statement}': the moments give {upper}, not {tail.upper}",
-        )
+        elif not (tail.upper == inf and _may_be_silent(tail, bound)):
+            require(
+                close(tail.upper, upper, _scale(tail)),
+                f"{where}: the moments give {upper}, not {tail.upper}",
+            )
     if needs_rows:
         raise SkippedError(
-            f"bound='{bound.name}' looks at every row of {needs_rows} of "
-            f"{plural(len(_tails(record)), 'linear form')}, of which the record keeps moments; "
-            "recomputation makes it again"
+            f"bound='{bound.name}' needs every row of {needs_rows} of "
+            f"{plural(_count(record), 'linear form')}, and the record holds moments; recomputation "
+            "checks it"
         )
-    return f"{plural(len(_tails(record)), 'bound')} at level 1 - delta"
+    return f"{plural(_count(record), 'bound')} at level 1 - delta"
 
 
-def upper_of(tail: TailRecord, bound: Bound) -> float | None:
-    """The bound on a linear form, where the record is enough; not stretched.
+def upper_of(tail: TailRecord, bound: Bound, stretch: float = 1.0) -> float | None:
+    """The bound on a linear form; None if the record is not enough.
 
     Examples
     --------
@@ -172,56 +226,60 @@ def upper_of(tail: TailRecord, bound: Bound) -> float | None:
     """
     moments = [Moments(p.n, p.mean, p.variance, p.low, p.high) for p in tail.parts]
     upper = bound.upper_of_moments(moments, tail.delta, disjoint=tail.disjoint, error=tail.error)
-    return None if upper is None else widened(tail.estimate, upper, tail.error, tail.unseen)
+    if upper is None:
+        return None
+    return widened(tail.estimate, upper, tail.error, tail.unseen, stretch)
 
 
 def _may_be_silent(tail: TailRecord, bound: Bound) -> bool:
-    """Whether rows may be 0 whatever the policy is: then they say nothing, and the bound is that.
+    """Whether rows may be 0 whatever the policy is, so the bound on what they say is infinite.
 
-    Rows that happen to be 0 look the same here; the infinite bound is the one that errs on no side.
+    Rows that happen to be 0 look the same here. An infinite bound on them is never too small.
     """
     silent = any(part.mean == part.variance == 0 for part in tail.parts)
     return bound.kind == "asymptotic" and silent
 
 
-# -- statements ----------------------------------------------------------------------------------
+# -- formulas and verdicts -----------------------------------------------------------------------
 
 
-def _check_formulas(record: Certificate) -> str:
+def _check_formulas(context: Context) -> str:
     """Estimate, spread and bound of each statement, from those of its linear forms."""
-    claims, known = claims_of(record.terms), knows_behavior(record)
-    unread = 0
+    record, unread = context.record, 0
     for result in record.constraints:
         where = f"'{result.statement}'"
         require(bool(result.tails), f"{where} has no linear form")
         shares = {tail.delta for tail in result.tails}
         share = result.delta / len(result.tails)
         require(shares == {share}, f"{where}: the deltas {sorted(shares)} should be {share}")
-        formula, readable = _formula(result, claims)
+        formula, readable = _formula(result, context.claims)
         if not readable:
             unread += 1
             continue
-        _check_combined(result, formula, where)
-        upper = result.tails[0].upper
-        if formula is not None:
-            upper, _ = formula.upper([tail.upper for tail in result.tails])
-        unseen = result.kind == "asymptotic" and not known and any(map(is_unseen, result.groups))
-        upper = inf if unseen else upper
-        require(
-            close(result.upper, upper, max(map(_scale, result.tails))),
-            f"{where}: the bound is {result.upper}, and its linear forms give {upper}",
-        )
+        unseen = unseen_groups(result.groups, result.kind, context.behavior_known)
+        estimate, spread = claim_estimate(formula, result.tails)
+        upper = claim_upper(formula, [tail.upper for tail in result.tails], unseen)
+        scale = max(map(_scale, result.tails))
+        for name, said, found in (
+            ("estimate", result.estimate, estimate),
+            ("spread", result.spread, spread),
+            ("bound", result.upper, upper),
+        ):
+            require(
+                close(said, found, scale),
+                f"{where}: the {name} is {said}, and its linear forms give {found}",
+            )
     if unread:
         raise SkippedError(
-            f"{unread} of {plural(len(record.constraints), 'statement')}: what they put in the "
-            "place of a statistic is in no text; recomputation makes them again"
+            f"{unread} of {plural(len(record.constraints), 'statement')}: no text holds what they "
+            "put in the place of a statistic; recomputation checks them"
         )
     return plural(len(record.constraints), "statement")
 
 
 def _formula(result: ConstraintResult, claims: tuple[Claim, ...]) -> tuple[Formula | None, bool]:
     """How the linear forms make the statement, and whether that could be read."""
-    form, exact = form_of(result, claims)
+    form, exact = _form_of(result, claims)
     forms = [tail.form for tail in result.tails]
     if form is None:
         return None, len(forms) == 1
@@ -238,21 +296,26 @@ def _formula(result: ConstraintResult, claims: tuple[Claim, ...]) -> tuple[Formu
     return formula, True
 
 
-def _check_combined(result: ConstraintResult, formula: Formula | None, where: str) -> None:
-    spreads = [sqrt(sum(part.variance for part in tail.parts)) for tail in result.tails]
-    estimate, spread = result.tails[0].estimate, spreads[0]
-    if formula is not None:
-        estimate, slopes = formula.value([tail.estimate for tail in result.tails])
-        spread = sqrt(sum((a * b) ** 2 for a, b in zip(slopes, spreads, strict=True)))
-    scale = max(map(_scale, result.tails))
-    for name, said, found in (
-        ("estimate", result.estimate, estimate),
-        ("spread", result.spread, spread),
-    ):
-        require(close(said, found, scale), f"{where}: the {name} is {said}, and should be {found}")
+def _form_of(result: ConstraintResult, claims: tuple[Claim, ...]) -> tuple[Linear | None, bool]:
+    """What a result is about, and whether that is known to the last digit.
+
+    What stands in for a quantile or the like is known only from its text; None if that cannot be
+    read.
+    """
+    for claim in claims:
+        if _key(claim) == (result.constraint, result.statement, result.delta):
+            return (None, False) if claim.statistics else (claim.conjunct.form, True)
+    try:
+        whole = conjuncts(result.statement)
+    except ElfairError:
+        return None, False
+    if len(whole) != 1 or find(whole[0].form.expression, Statistic):
+        return None, False
+    return whole[0].form, False
 
 
-def _check_verdicts(record: Certificate) -> str:
+def _check_verdicts(context: Context) -> str:
+    record = context.record
     for result in record.constraints:
         require(
             result.passed == (result.upper <= 0),
@@ -263,4 +326,4 @@ def _check_verdicts(record: Certificate) -> str:
         record.passed == all(result.passed for result in record.constraints),
         f"passed is {record.passed}, and the statements say otherwise",
     )
-    return "passed is upper <= 0 for each statement, and for all together"
+    return "a statement passed if its bound is at most 0, and the model if all statements passed"

@@ -1,37 +1,53 @@
-"""Level 2: numbers of rows, models and people that must add up."""
+"""Level 2: numbers that must add up, and assumptions and warnings that follow from them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import zip_longest
 from math import inf, isfinite
 
 from elfair.bounds import get_bound
-from elfair.certificate import Certificate, ConstraintResult, GroupPicture
-from elfair.fairness_test.evidence import badness
-from elfair.fairness_test.issue import joint_delta, joint_statement
+from elfair.certificate import (
+    Assumption,
+    CandidateRecord,
+    Certificate,
+    GroupPicture,
+    TradeOff,
+    WarningRecord,
+)
+from elfair.certificate.assumptions import BEHAVIOR_MODEL, left_out_alike, violation
+from elfair.data.costs import COST
+from elfair.fairness_test.assumptions import Facts, list_assumptions
+from elfair.fairness_test.diagnostics import group_warnings
+from elfair.fairness_test.evidence import badness, weight_summary
+from elfair.fairness_test.issue import is_behavior_model, joint_delta, joint_statement
 from elfair.fairness_test.ladder import fate_of
-from elfair.language import EVERYONE, are_disjoint, who
+from elfair.language import EVERYONE, Column, uses_label, who
 from elfair.records.text import plural
 from elfair.statistics.plan import conditions_of
+from elfair.verification.arithmetic import are_apart
 from elfair.verification.checks import RELATIVE, Check, close, make, require
-from elfair.verification.premises import claims_of, condition_of
+from elfair.verification.context import Context
 
 
-def bookkeeping_checks(record: Certificate) -> list[Check]:
-    """What must add up."""
-    checks: list[tuple[str, Callable[[Certificate], str | None]]] = [
+def bookkeeping_checks(context: Context) -> list[Check]:
+    """What must add up in the whole record."""
+    checks: list[tuple[str, Callable[[Context], str]]] = [
         ("joint promise", _check_promise),
         ("groups", _check_groups),
         ("numbers of rows", _check_sizes),
-        ("models in line", _check_line),
+        ("places on the ladder", _check_ladder),
         ("pictures", _check_pictures),
+        ("assumptions", _check_assumptions),
+        ("warnings", _check_warnings),
     ]
-    return [make("arithmetic", name, partial(look, record)) for name, look in checks]
+    return [make("arithmetic", name, partial(look, context)) for name, look in checks]
 
 
-def _check_promise(record: Certificate) -> str:
-    """The order of statements, and what is promised of all of them."""
+def _check_promise(context: Context) -> str:
+    """The order of statements, and what is promised about all of them."""
+    record = context.record
     worst = [badness(result) for result in record.constraints]
     require(worst == sorted(worst, reverse=True), "the worst statement does not come first")
     delta = joint_delta([result.delta for result in record.constraints], record.split)
@@ -48,28 +64,37 @@ def _check_promise(record: Certificate) -> str:
 # -- groups --------------------------------------------------------------------------------------
 
 
-def _check_groups(record: Certificate) -> str:
+def _check_groups(context: Context) -> str:
     """Sizes and weights of the groups of each statement."""
-    for result in record.constraints:
+    for result in context.record.constraints:
         where = f"'{result.statement}'"
-        sizes = dict.fromkeys(
-            (part.condition, part.n) for tail in result.tails for part in tail.parts
-        )
+        parts = [(part.condition, part.n) for tail in result.tails for part in tail.parts]
         found = [(group.condition, group.n) for group in result.groups]
-        require(found == list(sizes), f"{where}: groups {found} of parts {list(sizes)}")
-        _check_union(result, record.n_fairness, where)
+        require(
+            found == list(dict.fromkeys(parts)),
+            f"{where}: the groups are {found}, and the parts {parts}",
+        )
         for group in result.groups:
             weights = (group.ess, group.mean_weight, group.mean_weight_error, group.max_weight)
             known = [weight for weight in weights if weight is not None]
-            require(len(known) in (0, 4), f"{where}: '{group.condition}' has half its weights")
+            require(len(known) in (0, 4), f"{where}: '{group.condition}' lacks some weights")
             if known:
                 _check_weights(known, group.n, f"{where}, '{group.condition}'")
-        _check_summary(result, where)
-    return plural(sum(len(result.groups) for result in record.constraints), "group")
+        sizes = [group.n for group in result.groups]
+        least, most = max(sizes), min(sum(sizes), context.record.n_fairness)
+        if are_apart([group.condition for group in result.groups]):
+            least = sum(sizes)
+        require(least <= result.n <= most, f"{where}: {result.n} rows, of groups {sizes}")
+        said, summary = (
+            (result.ess, result.mean_weight, result.max_weight),
+            weight_summary(result.groups),
+        )
+        require(said == summary, f"{where}: the summary {said} of groups that say {summary}")
+    return plural(len(context.groups), "group")
 
 
 def _check_weights(weights: list[float], n: int, where: str) -> None:
-    """What weights there can be: 0 <= w <= most, so that sum w^2 <= most * sum w."""
+    """Whether such weights are possible: 0 <= w <= most, so sum w^2 <= most * sum w."""
     ess, mean, error, most = weights
     require(
         0 <= mean <= most * (1 + RELATIVE) < inf and 0 <= error < inf and ess >= 0,
@@ -82,34 +107,11 @@ def _check_weights(weights: list[float], n: int, where: str) -> None:
     )
 
 
-def _check_union(result: ConstraintResult, n_tested: int, where: str) -> None:
-    sizes = [group.n for group in result.groups]
-    given = [condition_of(group.condition) for group in result.groups]
-    least, most = max(sizes), min(sum(sizes), n_tested)
-    if all(are_disjoint(a, b) for k, a in enumerate(given) for b in given[:k]):
-        least = sum(sizes)
-    require(least <= result.n <= most, f"{where}: {result.n} rows took part, of groups {sizes}")
-
-
-def _check_summary(result: ConstraintResult, where: str) -> None:
-    """The smallest sample, the mean weight furthest from 1, the largest weight."""
-    groups = [group for group in result.groups if group.mean_weight is not None]
-    sizes = [group.ess for group in groups if group.ess is not None]
-    means = [group.mean_weight for group in groups if group.mean_weight is not None]
-    largest = [group.max_weight for group in groups if group.max_weight is not None]
-    found = (
-        min(sizes, default=None),
-        max(means, key=lambda weight: abs(weight - 1), default=None),
-        max(largest, default=None),
-    )
-    said = (result.ess, result.mean_weight, result.max_weight)
-    require(said == found, f"{where}: summary {said} of groups that say {found}")
-
-
 # -- rows and models -----------------------------------------------------------------------------
 
 
-def _check_sizes(record: Certificate) -> str:
+def _check_sizes(context: Context) -> str:
+    record = context.record
     n, aside, tested = record.n, record.n_candidate, record.n_fairness
     share, folds = record.terms.candidate_share, record.terms.folds
     require(min(n, aside, tested) >= 0, f"rows: {n}, {aside}, {tested}")
@@ -133,52 +135,58 @@ def _check_sizes(record: Certificate) -> str:
     return said
 
 
-def _check_line(record: Certificate) -> str | None:
-    """A model is let out where all before it passed; the next one failed, or there is none."""
-    of = record.candidate
+def _check_ladder(context: Context) -> str:
+    """A model is released if all before it passed, and the next one failed or there is none."""
+    record, of = context.record, context.record.candidate
     if of is None:
-        require(record.trade_off is None, "there is a line of models, and none was searched for")
+        require(record.trade_off is None, "there is a ladder of models, and none was searched for")
         require(record.split == "none", f"split is '{record.split}' for a model from elsewhere")
         return "a model from elsewhere"
-    said = f"{of.lined_up} lined up, {of.tested} tested, place {of.place}"
+    said = f"{of.lined_up} on the ladder, {of.tested} tested, place {of.place}"
     require(1 <= of.place <= of.tested <= of.lined_up, said)
     chance = of.predicted_pass
     require(0 <= chance <= 1, f"a predicted probability of {chance} to pass")
-    require(of.evaluations >= 0, f"{of.evaluations} policies were looked at")
+    require(of.evaluations >= 0, f"{of.evaluations} policies were tried")
     require(isfinite(of.loss), f"the loss is {of.loss}")
     if record.passed:
         last = of.place == of.tested == of.lined_up
-        require(last or of.tested == of.place + 1, f"{said}, and the test went on or stopped early")
+        require(last or of.tested == of.place + 1, f"{said}: the test went on or stopped early")
     else:
         require(of.place == of.tested == 1, f"{said}, although the first failed")
     require(of.models == record.terms.folds, f"{of.models} models for {record.terms.folds} folds")
     halves = record.split in ("random", "stratified")
     require((record.trade_off is not None) == halves, f"a trade-off where split='{record.split}'")
     if record.trade_off is not None:
-        models = record.trade_off.models
-        places = [m.place for m in models]
-        in_order = places == list(range(1, len(models) + 1))
-        require(
-            in_order and len(models) == of.lined_up, f"{said}: the trade-off shows places {places}"
-        )
-        fates = [fate_of(m.place, of.tested, of.place, passed=record.passed) for m in models]
-        require([m.fate for m in models] == fates, f"{said}: fates should be {fates}")
-        losses = [model.loss for model in models]
-        require(all(map(isfinite, losses)), f"the losses in line are {losses}")
-        require(losses[of.place - 1] == of.loss, f"the loss of place {of.place} is not it")
-        series = len(record.trade_off.series)
-        require(all(len(m.impacts) == series for m in models), f"not {series} impacts each")
+        _check_trade_off(record, record.trade_off, of, said)
     return said
+
+
+def _check_trade_off(
+    record: Certificate, trade_off: TradeOff, of: CandidateRecord, said: str
+) -> None:
+    models = trade_off.models
+    places = [m.place for m in models]
+    require(
+        places == list(range(1, of.lined_up + 1)), f"{said}: the trade-off shows places {places}"
+    )
+    fates = [fate_of(m.place, of.tested, of.place, passed=record.passed) for m in models]
+    require([m.fate for m in models] == fates, f"{said}: fates should be {fates}")
+    losses = [model.loss for model in models]
+    require(all(map(isfinite, losses)), f"the losses on the ladder are {losses}")
+    require(losses[of.place - 1] == of.loss, f"the loss of place {of.place} is not {of.loss}")
+    series = len(trade_off.series)
+    require(all(len(m.impacts) == series for m in models), f"not {series} impacts each")
 
 
 # -- pictures ------------------------------------------------------------------------------------
 
 
-def _check_pictures(record: Certificate) -> str:
+def _check_pictures(context: Context) -> str:
     """Groups that were asked for, and histograms that hold each of their rows once."""
-    sizes = {group.condition: group.n for r in record.constraints for group in r.groups}
+    record = context.record
+    sizes = {group.condition: group.n for group in context.groups}
     sizes[EVERYONE] = record.n_fairness
-    asked = {EVERYONE, *map(who, conditions_of(claims_of(record.terms)))}
+    asked = {EVERYONE, *map(who, conditions_of(context.claims))}
     shown = [picture.condition for picture in record.groups]
     require(
         shown[:1] == [EVERYONE] and sorted(shown) == sorted(asked),
@@ -215,3 +223,72 @@ def _check_picture(picture: GroupPicture, classes: tuple[str, ...]) -> None:
         for side in ("logged", "new"):
             total = sum(getattr(decision, side) for decision in picture.decisions)
             require(close(total, 1.0), f"{where}: {side} decisions add up to {total}")
+
+
+# -- assumptions and warnings --------------------------------------------------------------------
+
+
+def _check_assumptions(context: Context) -> str:
+    """The list of assumptions, made again from what the record says."""
+    record = context.record
+    expected = list_assumptions(_facts_of_record(context))
+    if record.provenance.left_out and record.constraints:
+        expected += (left_out_alike(record.provenance),)
+    for said, found in zip_longest(record.assumptions, expected):
+        require(said == found, f"the record has {_short(said)}, where {_short(found)} follows")
+    return plural(len(expected), "assumption")
+
+
+def _short(assumption: Assumption | None) -> str:
+    if assumption is None:
+        return "nothing"
+    return f"'{assumption.name}', {assumption.status} ({assumption.evidence})"
+
+
+def _facts_of_record(context: Context) -> Facts:
+    """The facts of a test that was made before, as its certificate states them."""
+    record, terms = context.record, context.record.terms
+    means = [mean for claim in context.claims for mean in claim.means]
+    costs = COST not in record.roles.impacts and any(mean.of == Column(COST) for mean in means)
+    return Facts(
+        kind=get_bound(record.bound).kind if terms.claims else None,
+        split=record.split,
+        openings=record.openings,
+        groups=context.groups,
+        behavior_known=context.behavior_known,
+        logged_averages=record.estimator == "is" and any(mean.logged for mean in means),
+        label=any(map(uses_label, means)),
+        costs=costs,
+        row_id=record.roles.row_id,
+        ranges={each.impact: (each.low, each.high) for each in terms.impact_ranges},
+        floor=terms.propensity_floor,
+        shown={each.code: each.evidence for each in record.assumptions},
+    )
+
+
+def _check_warnings(context: Context) -> str:
+    """The warnings that follow from the record; others need the rows."""
+    record = context.record
+    violated = [violation(each) for each in record.violated]
+    said = [each for each in record.warnings if each.code == "assumption_violated"]
+    require(said == violated, f"{_texts(said)} should be {_texts(violated)}")
+    behavior = record.passed and is_behavior_model(record.constraints)
+    require(
+        (BEHAVIOR_MODEL in record.warnings) == behavior,
+        f"'{BEHAVIOR_MODEL}' is {'missing' if behavior else 'not true'}",
+    )
+    for result in record.constraints:
+        missing = [each for each in result.warnings if each not in record.warnings]
+        require(not missing, f"the certificate lacks {_texts(missing)}")
+        expected = group_warnings(result.groups, result.kind, context.behavior_known)
+        codes = {"few_beyond_point", "few_candidate_rows"}
+        found = [each for each in result.warnings if each.code not in codes]
+        require(
+            found == expected,
+            f"'{result.statement}' has the warnings {_texts(found)}, and not {_texts(expected)}",
+        )
+    return plural(len(record.warnings), "warning")
+
+
+def _texts(warnings: list[WarningRecord]) -> list[str]:
+    return [each.text for each in warnings]

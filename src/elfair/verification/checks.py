@@ -1,6 +1,6 @@
-"""What a verification says: one line for each check.
+"""The result of a verification, one line for each check, and how two records are compared.
 
-Two records held against each other, with room for another machine's rounding and no more.
+Numbers may differ by the rounding of another machine, and by no more.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ Level = Literal["digests", "arithmetic", "recomputation"]
 #: In the order in which they are shown.
 LEVELS: tuple[Level, ...] = ("digests", "arithmetic", "recomputation")
 CheckStatus = Literal["passed", "failed", "skipped"]
-#: So many differences are said in full.
+#: How many differences are shown in full.
 SHOWN = 3
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at.
+    """One thing that was checked.
 
     Parameters
     ----------
     level : {"digests", "arithmetic", "recomputation"}
-        How deep it goes.
+        How deep the check goes.
     name : str
-        What was looked at.
+        What was checked.
     status : {"passed", "failed", "skipped"}
-        A check that could not be made is skipped, and never passed.
+        A check that could not be made is skipped; it never counts as passed.
     detail : str
-        What was seen, or why nothing could be.
+        What was found, or why the check was skipped.
 
     Examples
     --------
@@ -60,14 +60,14 @@ class Check:
 
 @dataclass(frozen=True)
 class Verification:
-    """What came of checking a certificate.
+    """The result of checking a certificate.
 
     Parameters
     ----------
     checks : tuple of Check
-        All checks, also those that could not be made.
+        All checks, including those that could not be made.
     refit : bool
-        Whether the search was to be repeated.
+        Whether to repeat the search as well was asked for.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class Verification:
     >>> print(of.text())
     digests
       skipped  model: no model was given
-    nothing is wrong with what was checked: 0 checks passed, 1 skipped
+    no problems found: 0 checks passed, 1 skipped
     """
 
     checks: tuple[Check, ...]
@@ -85,7 +85,7 @@ class Verification:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was found to be wrong."""
+        """Whether no check failed."""
         return all(check.status != "failed" for check in self.checks)
 
     @property
@@ -95,7 +95,7 @@ class Verification:
 
     @property
     def falls_short(self) -> bool:
-        """Whether the search was to be repeated, and could not be."""
+        """Whether a repeated search was asked for and could not be made."""
         return self.refit and ("search", "skipped") in self._found
 
     @property
@@ -103,7 +103,7 @@ class Verification:
         return {(check.name, check.status) for check in self.checks}
 
     def text(self) -> str:
-        """For people: a line for each check, and what it comes to."""
+        """For people: a line for each check, and a summary."""
         lines: list[str] = []
         level = ""
         for check in self.checks:
@@ -114,15 +114,15 @@ class Verification:
             lines.append(f"  {check.status:<8} {check.name}{': ' if detail else ''}{detail}")
         counts = Counter(check.status for check in self.checks)
         lines.append(
-            f"{'nothing is wrong with what was checked' if self.passed else 'NOT VERIFIED'}: "
+            f"{'no problems found' if self.passed else 'NOT VERIFIED'}: "
             + (f"{counts['failed']} failed, " if counts["failed"] else "")
             + f"{plural(counts['passed'], 'check')} passed, {counts['skipped']} skipped"
         )
         wrong = [check.name for check in self.checks if check.status == "failed"]
         if wrong == ["source file"] and ("data", "passed") in self._found:
-            lines[-1] += "; the rows are the same, and only the file is not the one that was read"
+            lines[-1] += "; the rows are the same, but the file is not the one that was read"
         elif self.passed and self.falls_short:
-            lines.append("NOT COMPLETE: the search was to be repeated and could not be")
+            lines.append("NOT COMPLETE: the search could not be repeated")
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -143,35 +143,35 @@ class Verification:
 
 
 class MismatchError(Exception):
-    """What was found is not what the certificate says."""
+    """Something is not as the certificate says."""
 
 
 class SkippedError(Exception):
-    """The check cannot be made, for the reason given."""
+    """The check cannot be made, for the reason that the message gives."""
 
 
 def require(right: bool | np.bool_, detail: str) -> None:
-    """Raise where something is not as the certificate says."""
+    """Raise `MismatchError` if something is not as the certificate says."""
     if not right:
         raise MismatchError(detail)
 
 
 def require_none(wrong: Sequence[str]) -> None:
-    """Raise where there are differences, and say the first of them."""
+    """Raise `MismatchError` if there are differences, and name the first of them."""
     more = f"; and {len(wrong) - SHOWN} more differences" if len(wrong) > SHOWN else ""
     require(not wrong, "; ".join(wrong[:SHOWN]) + more)
 
 
 def make(level: Level, name: str, look: Callable[[], str | None]) -> Check:
-    """Make one check: whatever goes wrong on the way, something is wrong with the certificate or
-    with what it was held against.
+    """Make one check. Any error on the way means that something is wrong with the certificate, or
+    with what it is compared to.
 
     Parameters
     ----------
     level, name
         See `Check`.
     look : callable
-        Returns what it saw; raises `MismatchError` or `SkippedError`.
+        Returns what it found; raises `MismatchError` or `SkippedError`.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def make(level: Level, name: str, look: Callable[[], str | None]) -> Check:
     """
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")  # they were raised when the test was made
+            warnings.simplefilter("ignore")  # the original test raised them
             return Check(level, name, "passed", look() or "")
     except SkippedError as reason:
         return Check(level, name, "skipped", str(reason))
@@ -191,18 +191,19 @@ def make(level: Level, name: str, look: Callable[[], str | None]) -> Check:
         return Check(level, name, "failed", f"{type(error).__name__}: {said}")
 
 
-#: By which share of themselves numbers may differ.
+#: The share of themselves by which numbers may differ.
 RELATIVE = 1e-9
-#: By which share of the numbers around them: an average of 0 is 0 up to the rounding of its rows.
+#: The share of the numbers around them by which they may differ: an average of 0 is 0 only up to
+#: the rounding of its rows.
 OF_SCALE = 1e-11
-#: "About how many rows": found by bisection, so that the last digits mean nothing.
+#: The same for "about how many rows": found by bisection, so the last digits mean nothing.
 ABOUT = 1e-3
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
 def close(one: float, other: float, scale: float = 0.0) -> bool:
-    """Whether two numbers are equal up to rounding; infinities are what they are.
+    """Whether two numbers are equal up to rounding; infinities must be equal.
 
     Examples
     --------
@@ -219,16 +220,16 @@ def close(one: float, other: float, scale: float = 0.0) -> bool:
 def differences(
     recorded: Any, found: Any, path: str = "", *, but: frozenset[str] = frozenset()
 ) -> Iterator[str]:
-    """Where two records differ, in words.
+    """Say where two records differ.
 
     Parameters
     ----------
     recorded, found : record, tuple, number, text or None
-        What is written down, and what was found.
+        What the certificate says, and what was found.
     path : str
-        What they are called.
+        Their name.
     but : frozenset of str
-        The fields that are not looked at.
+        The fields that are not compared.
 
     Examples
     --------
@@ -274,7 +275,7 @@ def _same(recorded: Any, found: Any, path: str, scale: float) -> bool:
 
 
 def same_text(one: str, other: str) -> bool:
-    """Whether texts are equal, but for the last digit of decimal numbers that were rounded.
+    """Whether texts are equal up to the last digit of rounded decimal numbers.
 
     Examples
     --------
@@ -298,7 +299,7 @@ def _near(one: str, other: str) -> bool:
 
 
 def _scale(record: Any) -> float:
-    """The largest number of a record; the ends of a row do not say how large its rows are."""
+    """The largest number of a record; the ends of a row do not say how large rows are."""
     ends = ("low", "high") if isinstance(record, PartRecord) else ()
     values = [getattr(record, field.name) for field in fields(record) if field.name not in ends]
     numbers = [abs(value) for value in values if isinstance(value, float) and isfinite(value)]

@@ -1,96 +1,35 @@
-"""The search made again: the only check of how the line of models came about.
-
-Level 3: the test made again, and every number compared.
-"""
+"""Level 3: the test run again, and every number compared; on request, the search run again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
-from elfair.bounds import Bound, get_bound
+import numpy as np
+
+from elfair.bounds import get_bound
 from elfair.certificate import Certificate
 from elfair.data import LoggedData
-from elfair.data.split import Split, looking_again
+from elfair.data.split import looking_again
 from elfair.estimators.certify import GivenModel, test_of_given
 from elfair.estimators.fit import fit_model
 from elfair.estimators.parameters import check_parameters
 from elfair.fairness_test.issue import this_version
 from elfair.fairness_test.ladder import Ladder
 from elfair.fairness_test.test import FairnessTest
-from elfair.policies.models import Fitted, Model
+from elfair.policies.models import digests, mixture_digest
 from elfair.policies.scored import ScoredPolicy
 from elfair.search.families import ModuleFamily, ScoredFamily
 from elfair.search.task import Family, LinearFamily
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.declared import declared_estimation
-from elfair.statistics.plan import Claim, Plan
+from elfair.statistics.plan import Plan
 from elfair.verification.checks import Check, SkippedError, differences, make, require, require_none
-from elfair.verification.digests import check_what_decides, ladder_of, split_of
-from elfair.verification.premises import claims_of
+from elfair.verification.context import Context
 
-
-def check_search(record: Certificate, data: Any, model: Any, refit: bool) -> str:
-    """Fit again, and compare the models that are found, and what was said of them.
-
-    Parameters
-    ----------
-    record : Certificate
-        What is checked.
-    data, model, refit
-        See `elfair.verify`.
-    """
-    if not refit:
-        raise SkippedError(
-            "how the line of models came about, with losses and chances to pass, is seen only by "
-            "fitting again (refit)"
-        )
-    if model is None:
-        raise SkippedError("there is no model to check it with")
-    others = [each for each in record.versions if each not in this_version()]
-    if others:
-        names = ", ".join(f"{each.name} {each.version}" for each in others)
-        raise SkippedError(f"searches are the same in the same versions only: {names}")
-    again = _refitted(record, data, model).certificate
-    require(
-        again.digests.lineup == record.digests.lineup,
-        "other models were found than those that were lined up",
-    )
-    # The search is the estimator's, by its own parameters: what it says must be what the record
-    # says, or the models may have been found on rows that are called held out.
-    wrong = [
-        text
-        for part in ("split", "digests", "terms", "candidate", "trade_off")
-        for text in differences(
-            getattr(record, part), getattr(again, part), part, but=frozenset({"chosen_by", "why"})
-        )
-    ]
-    require_none(wrong)
-    said, found = _premises(record), _premises(again.stating(provenance=record.provenance))
-    require(said == found, f"the assumptions are {sorted(said)}, and {sorted(found)} were found")
-    return "the same models were found"
-
-
-def _premises(record: Certificate) -> set[str]:
-    """What is assumed: that a scorer came fitted is known to the estimator alone."""
-    return {each.code for each in record.assumptions}
-
-
-def _refitted(record: Certificate, data: Any, model: Any) -> Fitted:
-    """As `fit` does, from rows that were read already."""
-    parameters = model.get_params(deep=False)
-    lost = [name for name, value in parameters.items() if type(value).__name__ == "NotSaved"]
-    if lost:
-        raise SkippedError(f"{', '.join(lost)} of the estimator was not saved with it")
-    everyone, claims = split_of(record, data).everyone, claims_of(record.terms)
-    with looking_again():
-        request = replace(model.request(everyone), claims=claims, seed=record.seed)
-        return fit_model(everyone, request)
-
-
-#: The parts of a certificate that a test made again gives again, and what each is called.
+#: The parts of a certificate that the test gives again, by the name of their check.
 COMPARED = {
     "results": ("passed", "constraints", "joint_delta", "joint_statement"),
     "conditions of the test": (
@@ -103,126 +42,163 @@ COMPARED = {
     "assumptions": ("assumptions",),
     "warnings": ("warnings",),
 }  # fmt: skip
-#: What only people can say, and what only a search knows.
-NOT_COMPARED = frozenset({"chosen_by", "why"})
+#: The parts that the search gives again.
+SEARCHED = ("split", "digests", "terms", "candidate", "trade_off")
 
 
-def recomputation_checks(
-    record: Certificate, data: Any, model: Any, *, refit: bool = False
-) -> list[Check]:
-    """The checks that need rows and models.
-
-    Parameters
-    ----------
-    record : Certificate
-        What is checked.
-    data, model, refit
-        See `elfair.verify`.
-    """
-    again = cache(lambda: recomputed(record, data, model))
-    checks = [
-        make("recomputation", name, partial(_check_parts, record, parts, again))
+def recomputation_checks(context: Context, *, refit: bool = False) -> list[Check]:
+    """The checks that need rows and models."""
+    record = context.record
+    again = cache(partial(recomputed, context))
+    checks: dict[str, Callable[[], str]] = {
+        name: partial(_check_parts, record, parts, again)
         for name, parts in COMPARED.items()
         if any(getattr(record, part) is not None for part in parts)
-    ]
+    }
     if record.candidate is not None:
-        decides = partial(check_what_decides, record, model)
-        checks.append(make("recomputation", "what decides", decides))
-        search = partial(check_search, record, data, model, refit)
-        checks.append(make("recomputation", "search", search))
+        checks["what decides"] = partial(_check_what_decides, context)
+        checks["search"] = partial(_check_search, context, refit)
     if record.terms.claims:
-        checks.append(make("recomputation", "openings", _openings))
-    return checks
+        checks["openings"] = _check_openings
+    return [make("recomputation", name, look) for name, look in checks.items()]
 
 
-def _openings() -> str:
+def _check_parts(record: Certificate, parts: Sequence[str], again: Callable[[], Any]) -> str:
+    require_none(list(_differences(record, again(), parts)))
+    return ""
+
+
+def _differences(record: Certificate, again: Certificate, parts: Sequence[str]) -> Iterator[str]:
+    people_say = frozenset({"chosen_by", "why"})
+    for part in parts:
+        yield from differences(getattr(record, part), getattr(again, part), part, but=people_say)
+
+
+def _check_openings() -> str:
     raise SkippedError(
-        "no recomputation can tell how often the held-out rows were opened before; this one was "
+        "nothing can show how often the held-out rows were opened before; this verification was "
         "not counted"
     )
 
 
-def _check_parts(record: Certificate, parts: Sequence[str], again: Any) -> str:
-    found: Certificate = again()
-    wrong = [
-        text
-        for part in parts
-        for text in differences(getattr(record, part), getattr(found, part), part, but=NOT_COMPARED)
-    ]
-    require_none(wrong)
+def _check_what_decides(context: Context) -> str:
+    """Whether the estimator decides with the tested model, and by the same names.
+
+    The file of an estimator holds a certificate of its own, and all models on the ladder: the
+    tested model may be among them without being in use.
+    """
+    record, fitted, model = context.record, context.fitted, context.given
+    used = mixture_digest(digests(fitted.models))
+    require(used == context.tested_model, f"the estimator decides with another model, {used}")
+    passed = fitted.certificate.passed
+    require(
+        passed == record.passed,
+        f"the estimator's own certificate says that it {'passed' if passed else 'did not pass'}",
+    )
+    classes = tuple(str(name) for name in getattr(model, "classes_", ()))
+    require(classes == record.classes, f"it decides between {classes}, not {record.classes}")
+    names = tuple(str(n) for n in getattr(model, "feature_names_in_", record.roles.features))
+    require(names == record.roles.features, f"it sees {names}, not {record.roles.features}")
+    n, folds = record.n, len(fitted.models)
+    shares = [len(range(fold, n, folds)) / n for fold in range(folds)]
+    require(np.allclose(fitted.shares, shares, rtol=0, atol=1e-9), f"shares {fitted.shares}")
     return ""
 
 
-def recomputed(record: Certificate, data: Any, model: Any) -> Certificate:
-    """The certificate of the same test, made again.
+# -- the search ----------------------------------------------------------------------------------
 
-    Parameters
-    ----------
-    record : Certificate
-        What says which test it was.
-    data, model
-        See `elfair.verify`.
-    """
-    if model is None:
-        raise SkippedError("there is no model to check it with")
-    split = split_of(record, data)
-    estimation = _estimation(record, split.everyone, model)
-    claims, bound = claims_of(record.terms), get_bound(record.bound)
+
+def _check_search(context: Context, refit: bool) -> str:
+    """Fit again, and compare the models that are found, and what is said about them."""
+    record = context.record
+    if not refit:
+        raise SkippedError(
+            "only fitting again (refit) shows how the ladder was found, with its losses and "
+            "chances to pass"
+        )
+    model = context.given
+    others = [each for each in record.versions if each not in this_version()]
+    if others:
+        names = ", ".join(f"{each.name} {each.version}" for each in others)
+        raise SkippedError(f"only the same versions search in the same way: {names}")
+    parameters = model.get_params(deep=False)
+    lost = [name for name, value in parameters.items() if type(value).__name__ == "NotSaved"]
+    if lost:
+        raise SkippedError(f"{', '.join(lost)} of the estimator was not saved with it")
+    everyone = context.split.everyone
+    request = replace(model.request(everyone), claims=context.claims, seed=record.seed)
+    with looking_again():
+        again = fit_model(everyone, request).certificate
+    require(again.digests.lineup == record.digests.lineup, "the search found other models")
+    # The search is the estimator's, by its own parameters: what it says must be what the record
+    # says, or the models may have been found on rows that are called held out.
+    require_none(list(_differences(record, again, SEARCHED)))
+    again = again.stating(provenance=record.provenance)
+    # Only the estimator knows whether a scorer came fitted.
+    said, found = ({each.code for each in of.assumptions} for of in (record, again))
+    require(said == found, f"the assumptions are {sorted(said)}, and {sorted(found)} were found")
+    return "the search found the same models"
+
+
+# -- the test ------------------------------------------------------------------------------------
+
+
+def recomputed(context: Context) -> Certificate:
+    """The certificate of the same test, run again."""
+    record, split, model = context.record, context.split, context.given
+    claims, bound, estimation = context.claims, get_bound(record.bound), _estimation(context)
     if record.candidate is None:
         given = GivenModel.read(model, split.everyone)
         test = test_of_given(given, split, claims, bound, estimation)
     else:
-        plan = partial(_plan, claims, bound, estimation, split.everyone)
-        test = _test_of_ladder(record, split, plan, ladder_of(model))
+        ladders = _ladders(context)
+
+        def plan(rows: LoggedData) -> Plan:
+            return Plan.make(claims, bound, Baselines(estimation, rows), split.everyone)
+
+        test = FairnessTest(
+            split,
+            tuple(plan(ladder.candidate) for ladder in ladders),
+            ladders,
+            search=record.candidate,
+            losses=_losses(context),
+            declared=_family(ladders[0].policy, context).assumptions(),
+        )
     with looking_again():
         again = test.run(openings=record.openings)
     return again.stating(provenance=record.provenance)
 
 
-def _plan(
-    claims: tuple[Claim, ...],
-    bound: Bound,
-    estimation: Estimation,
-    everyone: LoggedData,
-    rows: LoggedData,
-) -> Plan:
-    return Plan.make(claims, bound, Baselines(estimation, rows), everyone)
-
-
-def _test_of_ladder(
-    record: Certificate,
-    split: Split,
-    plan: Callable[[LoggedData], Plan],
-    models: Sequence[Model],
-) -> FairnessTest:
-    """The test of models that a search put forward."""
+def _ladders(context: Context) -> tuple[Ladder, ...]:
+    """The models of the estimator, one ladder for each fold."""
+    models, split = context.fitted.ladder, context.split
     candidates = [fold.candidate for fold in split.folds] or [split.everyone]
     folds = len(candidates)
     if folds > 1:
-        require(len(models) == folds, f"{len(models)} models for {folds}")
+        require(len(models) == folds, f"{len(models)} models for {folds} folds")
     ladders = []
     for fold, rows in enumerate(candidates):
         of_fold = models[fold::folds]
-        require(len({id(each.policy) for each in of_fold}) == 1, "models in line differ in kind")
-        family = _family(of_fold[0].policy, record)
-        thetas = [each.theta for each in of_fold]
-        ladders.append(Ladder(of_fold[0].policy, thetas, family.rows(rows)))
-    losses: list[float] = []
-    if len(split.folds) == 1:
-        losses = [each.loss for each in record.trade_off.models] if record.trade_off else []
-        require(len(losses) == len(models), f"{len(models)} models in line, not {len(losses)}")
-    return FairnessTest(
-        split,
-        tuple(plan(ladder.candidate) for ladder in ladders),
-        tuple(ladders),
-        search=record.candidate,
-        losses=losses,
-        declared=_family(models[0].policy, record).assumptions(),
-    )
+        policy = of_fold[0].policy
+        same = all(each.policy is policy for each in of_fold)
+        require(same, "the models on the ladder differ in kind")
+        seen = _family(policy, context).rows(rows)
+        ladders.append(Ladder(policy, [each.theta for each in of_fold], seen))
+    return tuple(ladders)
 
 
-def _estimation(record: Certificate, everyone: LoggedData, model: Any) -> Estimation:
-    terms = record.terms
+def _losses(context: Context) -> list[float]:
+    """The loss of each model, which only the search knows."""
+    if len(context.split.folds) != 1:
+        return []
+    trade_off, count = context.record.trade_off, len(context.fitted.ladder)
+    losses = [each.loss for each in trade_off.models] if trade_off else []
+    require(len(losses) == count, f"{count} models on the ladder, and {len(losses)} losses")
+    return losses
+
+
+def _estimation(context: Context) -> Estimation:
+    record, terms = context.record, context.record.terms
     declared: dict[str, Any] = {
         "bound": record.bound,
         "estimator": record.estimator,
@@ -230,29 +206,31 @@ def _estimation(record: Certificate, everyone: LoggedData, model: Any) -> Estima
         "impact_range": {each.impact: (each.low, each.high) for each in terms.impact_ranges},
         "propensity_floor": terms.propensity_floor,
     }
-    check_parameters("certify", declared)  # what no user could have declared, no test was made with
-    return declared_estimation(everyone, **declared, outcome_model=_outcome_model(record, model))
+    check_parameters("certify", declared)  # no test was run with what no user could have declared
+    everyone, outcome_model = context.split.everyone, _outcome_model(context)
+    return declared_estimation(everyone, **declared, outcome_model=outcome_model)
 
 
-def _outcome_model(record: Certificate, model: Any) -> Any:
-    """What the doubly robust form was fitted with: the estimator's own, if it is the same."""
-    said = record.terms.outcome_model
+def _outcome_model(context: Context) -> Any:
+    """The outcome model of the doubly robust form: the estimator's own, if it is the same."""
+    said = context.record.terms.outcome_model
     if said in ("", "ridge regression"):
         return None
-    tuned = getattr(model, "tuned_", {})
-    known = tuned.get("outcome_model", getattr(model, "outcome_model", None))
+    tuned = getattr(context.model, "tuned_", {})
+    known = tuned.get("outcome_model", getattr(context.model, "outcome_model", None))
     if repr(known) != said:
-        raise SkippedError(f"the outcome model ({said}) is not part of the model that was given")
+        raise SkippedError(f"the model that was given does not hold the outcome model ({said})")
     return known
 
 
-def _family(policy: Any, record: Certificate) -> Family:
-    """Where a policy comes from: how it saw candidate rows, and what its maker answers for."""
-    came_fitted = any(each.code == "scorer_not_fitted" for each in record.assumptions)
+def _family(policy: Any, context: Context) -> Family:
+    """Where a policy comes from: how it saw candidate rows, and what it assumes."""
     if isinstance(policy, ScoredPolicy):
         from sklearn.base import clone
 
-        return ScoredFamily(policy.scorer if came_fitted else clone(policy.scorer), record.seed)
+        came_fitted = any(a.code == "scorer_not_fitted" for a in context.record.assumptions)
+        scorer = policy.scorer if came_fitted else clone(policy.scorer)
+        return ScoredFamily(scorer, context.record.seed)
     if hasattr(policy, "module"):
         return ModuleFamily(policy.module)
     return LinearFamily()

@@ -1,0 +1,256 @@
+"""What one verification looks at: every part is read, and the rows are divided, once.
+
+Level 1: whether rows, split and models are those that the certificate names.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from elfair.certificate import Certificate, GroupRecord
+from elfair.data import LoggedData
+from elfair.data.digests import columns_digest, file_digest
+from elfair.data.split import Split
+from elfair.errors import ElfairError, InputError
+from elfair.estimators.certify import GivenModel
+from elfair.fairness_test.issue import lineup_digest
+from elfair.fairness_test.test import opened_before
+from elfair.language import conjuncts
+from elfair.policies.models import Fitted, digests, mixture_digest
+from elfair.statistics.plan import Claim
+from elfair.verification.checks import Check, SkippedError, make, require
+
+if TYPE_CHECKING:
+    from elfair.study import StudyFile
+    from elfair.study.data import StudyData
+
+PathLike = str | os.PathLike[str]
+
+
+@dataclass
+class Context:
+    """A certificate, and what it is held against.
+
+    Whatever is missing raises `SkippedError` where a check asks for it.
+
+    Parameters
+    ----------
+    record : Certificate
+        What is checked.
+    data, model, source
+        See `elfair.verify`.
+    table : StudyData, optional
+        The table that the data were read from.
+    loaded : bool, default False
+        Whether the model was read from a file.
+    """
+
+    record: Certificate
+    data: LoggedData | None = None
+    model: Any = None
+    source: PathLike | None = None
+    table: StudyData | None = None
+    loaded: bool = False
+
+    @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """What was asked for, from the constraints as their author wrote them."""
+        claims: list[Claim] = []
+        left = list(self.record.terms.claims)
+        while left:
+            first = left[0]
+            whole = conjuncts(first.constraint)
+            said, left = left[: len(whole)], left[len(whole) :]
+            stated = [(claim.constraint, claim.statement, claim.delta) for claim in said]
+            meant = [(first.constraint, each.text, first.delta) for each in whole]
+            require(
+                stated == meant,
+                f"'{first.constraint}' says {[text for _, text, _ in meant]}, each at delta "
+                f"{first.delta}; the terms say {[(text, delta) for _, text, delta in stated]}",
+            )
+            require(0 < first.delta <= 0.5, f"delta is {first.delta}")
+            claims += [Claim(each, first.delta) for each in whole]
+        return tuple(claims)
+
+    @property
+    def groups(self) -> list[GroupRecord]:
+        """The held-out rows that each statement is about."""
+        return [group for result in self.record.constraints for group in result.groups]
+
+    @property
+    def behavior_known(self) -> bool:
+        """Whether the behaviour model's probability of every decision was known."""
+        return any(a.code == "support" and a.status == "checked" for a in self.record.assumptions)
+
+    @cached_property
+    def study(self) -> StudyFile | None:
+        """The study file inside the certificate; None if there is none."""
+        from elfair.study import StudyFile
+
+        text = self.record.provenance.study
+        return StudyFile.loads(text) if text else None
+
+    @property
+    def rows(self) -> LoggedData:
+        """The data, where they were given."""
+        if self.data is None:
+            raise SkippedError("no data were given")
+        return self.data
+
+    @cached_property
+    def split(self) -> Split:
+        """The data, divided by the certificate's seed, shares and folds."""
+        terms = self.record.terms
+        return Split.of(
+            self.rows.with_thresholds(terms.thresholds),
+            self.record.split,
+            share=terms.candidate_share,
+            seed=self.record.seed,
+            folds=terms.folds,
+        )
+
+    @cached_property
+    def held_out(self) -> LoggedData:
+        """The held-out rows, in the order of the test."""
+        return opened_before(self.split)
+
+    @property
+    def given(self) -> Any:
+        """The model, where it was given."""
+        if self.model is None:
+            raise SkippedError("no model was given")
+        return self.model
+
+    @property
+    def fitted(self) -> Fitted:
+        """What the estimator that was given has kept of its fit."""
+        fitted = getattr(self.given, "fitted_", None)
+        require(fitted is not None, f"the model must be a fitted estimator. Got {self.model!r:.80}")
+        assert isinstance(fitted, Fitted)
+        return fitted
+
+    @cached_property
+    def ladder(self) -> Sequence[str]:
+        """The digests of all models on the ladder."""
+        if self.record.candidate is not None:
+            return digests(self.fitted.ladder)
+        if self.data is None and self.model is not None:
+            raise SkippedError("probabilities are read beside the data, which were not given")
+        return [GivenModel.read(self.given, self.rows).digest()]
+
+    @property
+    def tested_model(self) -> str:
+        """The digest of the tested model: by its place, or of the mixture of all folds' models."""
+        if self.record.split == "crossfit":
+            return mixture_digest(self.ladder)
+        place = 1 if self.record.candidate is None else self.record.candidate.place
+        count = len(self.ladder)
+        require(1 <= place <= count, f"place {place} is not among the {count} models on the ladder")
+        return self.ladder[place - 1]
+
+    def read_table(self, data: PathLike, query: str | None) -> list[Check]:
+        """Read the data from a table, as the certificate's own study says.
+
+        Parameters
+        ----------
+        data : str or path-like
+            The table.
+        query : str or None
+            What to ask a database. The query inside the certificate is shown and never asked by
+            itself: the author of the certificate wrote it.
+
+        Returns
+        -------
+        list of Check
+            Why the table cannot be read; empty if it was.
+        """
+        from elfair.study.sources import check_query
+
+        try:
+            study = self.study
+        except ElfairError as error:
+            return [_unread("table", error)]
+        if study is None:
+            raise InputError(
+                "this certificate was not made from a study file, so nothing says what each column "
+                "of the table is.",
+                hint="in Python, elfair.verify(certificate, data=LoggedData(...), model=...) "
+                "checks it. Without --data, this command checks what the record alone can show.",
+            )
+        check_query(str(data), query, of_study=study.data.query)
+        try:
+            table = study.read(str(data), query=query)
+            self.data, self.table = table.data, table
+        except (ElfairError, OSError) as error:
+            return [_unread("table", error)]
+        return []
+
+    def read_model(self, model: PathLike) -> list[Check]:
+        """Read the model from its file; why it cannot be read, or nothing."""
+        from elfair.estimators import load
+
+        try:
+            self.model, self.loaded = load(model), True
+        except (ElfairError, OSError) as error:
+            return [_unread("model file", error)]
+        return []
+
+
+def read_certificate(certificate: Certificate | str | bytes | PathLike) -> Certificate:
+    """A certificate from any of its forms.
+
+    A record is written and read again, too: anyone can make one that could not be written.
+    """
+    if isinstance(certificate, Certificate):
+        return Certificate.from_json(certificate.to_json())
+    if isinstance(certificate, bytes):
+        return Certificate.from_json(certificate.decode())
+    if isinstance(certificate, str) and certificate.lstrip().startswith("{"):
+        return Certificate.from_json(certificate)
+    if isinstance(certificate, str | os.PathLike):
+        return Certificate.from_json(Path(certificate).read_bytes().decode())
+    raise InputError(
+        f"a certificate is a record, its text or a file. Got {type(certificate).__name__}.",
+        hint="pass the name of certificate.json.",
+    )
+
+
+def _unread(what: str, error: Exception) -> Check:
+    return Check("digests", what, "failed", "; ".join(str(error).splitlines()))
+
+
+def digest_checks(context: Context) -> list[Check]:
+    """The checks of all digests."""
+    said = context.record.digests
+    checks: list[tuple[str, str, Callable[[], str]]] = [
+        ("model", said.model, lambda: context.tested_model),
+        ("ladder", said.lineup, lambda: lineup_digest(context.ladder)),
+        ("data", said.data, lambda: context.rows.fingerprint()),
+        ("candidate rows", said.candidate, lambda: context.split.candidate.fingerprint()),
+        ("held-out rows", said.fairness, lambda: context.held_out.fingerprint()),
+        ("split", said.split, lambda: columns_digest([("position", context.held_out.position)])),
+    ]
+    return [
+        make("digests", "source file", partial(_check_source, context)),
+        *(make("digests", name, partial(_equal, said, found)) for name, said, found in checks),
+    ]
+
+
+def _check_source(context: Context) -> str:
+    source, said = context.source, context.record.provenance.source_digest
+    if source is None:
+        raise SkippedError("no file was given")
+    if not said:
+        raise SkippedError("the certificate names no file")
+    return _equal(said, lambda: file_digest(source))
+
+
+def _equal(said: str, found: Callable[[], str]) -> str:
+    digest = found()
+    require(digest == said, f"the certificate says {said}, and {digest} was found")
+    return digest

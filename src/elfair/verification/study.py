@@ -1,0 +1,134 @@
+"""The study file inside a certificate: it must ask for what was tested, of the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from elfair.certificate import NOT_STATED, ClaimRecord
+from elfair.language import conjuncts
+from elfair.language.fairness import Recipe
+from elfair.records.text import plural
+from elfair.statistics.declared import declared_estimation
+from elfair.verification.checks import (
+    Check,
+    Level,
+    SkippedError,
+    differences,
+    make,
+    require,
+    require_none,
+)
+from elfair.verification.context import Context
+
+if TYPE_CHECKING:
+    from elfair.study import StudyFile
+
+
+def study_checks(context: Context) -> list[Check]:
+    """Whether the study, the model and the table say what the record says; none without a study."""
+    if not context.record.provenance.study:
+        return []
+    checks: list[tuple[Level, str, Callable[[Context], str]]] = []
+    if context.loaded:
+        checks.append(("digests", "features of the model", _check_encoding))
+    checks.append(("arithmetic", "study file", _check_study))
+    if context.table is not None:
+        checks.append(("recomputation", "rows left out", _check_left_out))
+    return [make(level, name, partial(look, context)) for level, name, look in checks]
+
+
+def _study(context: Context) -> StudyFile:
+    study = context.study
+    assert study is not None
+    return study
+
+
+def _check_encoding(context: Context) -> str:
+    """Whether the model makes the same features of a table as the study does."""
+    from elfair.study.outcome import encoding_of
+
+    said, found = encoding_of(_study(context)), getattr(context.model, "encoding_", None)
+    require(found == said, f"the model reads a table as {found}, and the study as {said}")
+    return ""
+
+
+def _check_left_out(context: Context) -> str:
+    """Whether as many rows were read and left out as the certificate says."""
+    said, table = context.record.provenance, context.table
+    assert table is not None
+    require(
+        said.rows_read == table.n_read, f"{table.n_read} rows were read, and not {said.rows_read}"
+    )
+    require_none(list(differences(said.left_out, table.left_out, "left_out")))
+    missing = sum(each.n for each in table.left_out)
+    return f"{plural(table.n_read, 'row')} read, {missing} left out"
+
+
+def _check_study(context: Context) -> str:
+    study = _study(context)
+    asked = study.estimator().get_params(deep=False)
+    _check_settings(context, study.title, asked)
+    names = [each for each in asked["constraints"] if isinstance(each, Recipe)]
+    if context.data is None and names:
+        raise SkippedError(f"'{names[0]}' is about the groups in the data, which were not given")
+    _check_claims(context, study)
+    if context.data is not None:
+        _check_declared(context, asked)
+    return f"{plural(len(study.constraints), 'constraint')}, as tested"
+
+
+def _check_settings(context: Context, title: str, asked: Mapping[str, Any]) -> None:
+    record, terms = context.record, context.record.terms
+    said: dict[str, Any] = {
+        "random_state": record.seed,
+        "estimator": record.estimator,
+        "bound": record.bound,
+        "center": terms.center,
+    }
+    if terms.claims:
+        said["split"] = record.split
+    if record.split == "crossfit":
+        said["folds"] = terms.folds
+    elif terms.claims:
+        said["candidate_fraction"] = terms.candidate_share
+    if record.candidate is not None:
+        said |= {"search": record.candidate.search, "objective": record.candidate.objective}
+    require(
+        title == record.provenance.title,
+        f"the title of the study is {title!r}, and not {record.provenance.title!r}",
+    )
+    for name, value in said.items():
+        require(value == asked[name], f"the study has {name} {asked[name]!r}, and not {value!r}")
+
+
+def _check_claims(context: Context, study: StudyFile) -> None:
+    meant = tuple(
+        ClaimRecord(
+            each.text, part.text, each.delta, each.chosen_by or NOT_STATED, each.why or NOT_STATED
+        )
+        for each in study.stated(context.data)
+        for part in conjuncts(each.text)
+    )
+    wrong = list(differences(context.record.terms.claims, meant, "terms.claims"))
+    require(not wrong, "the study asks for something else: " + "; ".join(wrong[:3]))
+
+
+def _check_declared(context: Context, asked: Mapping[str, Any]) -> None:
+    """Whether the study declares the same ranges of impacts and the same propensity floor."""
+    terms = context.record.terms
+    declared = declared_estimation(
+        context.rows,
+        bound=asked["bound"],
+        estimator=asked["estimator"],
+        center=asked["center"],
+        impact_range=asked["impact_range"],
+        propensity_floor=asked.get("propensity_floor"),
+    )
+    ranges = {each.impact: (each.low, each.high) for each in terms.impact_ranges}
+    require(ranges == declared.ranges, f"the study has the ranges {declared.ranges}, not {ranges}")
+    weight, said = declared.largest_weight, terms.propensity_floor
+    floor = 1 / weight if isfinite(weight) else None
+    require(said == floor, f"the study has the propensity floor {floor}, and not {said}")
