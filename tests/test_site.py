@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import get_args
 from urllib.parse import unquote, urldefrag
 
 import click
@@ -17,7 +16,9 @@ import elfair
 import elfair.experiments
 from elfair.cli import main
 from elfair.experiments.study import Study
-from elfair.study import StudyFile
+from elfair.records.reading import keys_of, record_inside
+from elfair.records.toml import words_of
+from elfair.study.keys import StudyKeys
 
 ROOT = Path(__file__).parents[1]
 #: Attributes from which a browser fetches by itself; of links, only these kinds are fetched.
@@ -175,9 +176,11 @@ def test_every_key_of_an_experiment_is_in_the_reference(site, pages):
 def test_every_key_of_a_study_is_in_the_reference(site, pages, part):
     page = pages[site / "study-file.html"]
     assert part in page.ids
-    field = StudyFile.model_fields[part]
-    model = get_args(field.annotation)[0] if part == "constraints" else field.annotation
-    assert len(model.model_fields) > 0
-    for name, key in model.model_fields.items():
+    known = keys_of(StudyKeys)[part]
+    record = record_inside(known.kind)
+    keys = known.keys if record is None else keys_of(record)
+    assert len(keys) > 0
+    for name, key in keys.items():
         assert re.search(rf"\b{name}\b", page.words)
-        assert key.description in page.words
+        assert key.about in page.words
+        assert words_of(key) in page.words

@@ -10,13 +10,17 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import is_dataclass
 from importlib import import_module
 from typing import Any, get_args
 
 import click
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
+
+from elfair.records.reading import REQUIRED, Key, keys_of, record_inside
+from elfair.records.toml import example_of, toml, words_of
 
 MARK = re.compile(r"^<!-- (\w+): ([\w.]+):(\w+) -->$", re.MULTILINE)
 
@@ -58,9 +62,32 @@ def _commands(context: click.Context) -> Iterator[str]:
             yield from _commands(click.Context(each, info_name=each.name, parent=context))
 
 
-def keys(model: type[BaseModel]) -> Iterator[str]:
-    """The keys of a TOML file, with a section for each table, as its model describes them."""
+def keys(model: Any) -> Iterator[str]:
+    """The keys of a TOML file, with a section for each table, as its record declares them."""
+    if is_dataclass(model):
+        return _tables(keys_of(model), "The file itself", "")
     return _keys(model, "The file itself", model.__doc__ or "")
+
+
+def _tables(known: Mapping[str, Key], title: str, about: str) -> Iterator[str]:
+    yield f"\n## {title}\n\n{about[:1].upper()}{about[1:]}{'.' if about else ''}\n"
+    rows = [
+        (f"`{name}`", each.about, words_of(each), _without(each), f"`{example_of(name, each)}`")
+        for name, each in known.items()
+    ]
+    yield from _table("Key", "What it is", "What it must be", "Without it", "Example", rows=rows)
+    for name, each in known.items():
+        record = record_inside(each.kind)
+        inner = keys_of(record) if record is not None else each.keys
+        if inner is not None:
+            yield from _tables(inner, f"`{example_of(name, each)}`", each.about)
+
+
+def _without(known: Key) -> str:
+    if known.default is REQUIRED:
+        return "must be given"
+    nothing = known.default in (None, "", (), {}) or is_dataclass(known.default)
+    return "" if nothing else f"`{toml(known.default)}`"
 
 
 def _keys(model: type[BaseModel], title: str, words: str) -> Iterator[str]:

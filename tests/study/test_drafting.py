@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,10 +13,11 @@ import pyarrow.parquet
 import pytest
 
 from elfair.errors import InputError
+from elfair.records.reading import keys_of
+from elfair.records.toml import toml
 from elfair.study import SourceTable, StudyFile, draft_study
-from elfair.study.drafting import _toml
 from elfair.study.guessing import guess_roles
-from elfair.study.parts import DataPart
+from elfair.study.keys import MODEL, TEST, ColumnKeys, DataKeys, RowKeys
 
 N = 40
 RNG = np.random.default_rng(0)
@@ -90,19 +92,19 @@ def test_filled_in_it_loads(tmp_path):
     taken = ("race", "approved", "p(approved)", "savings after 2y", "repaid", "Sex", "housing")
     features = [names["Age (years)"], names["income"]]
     filled = {
-        "features": _toml(features),
-        "sensitive": _toml([names["race"]]),
-        "decision": _toml(names["approved"]),
-        "propensity": _toml(names["p(approved)"]),
-        "impact": _toml([names["savings after 2y"]]),
-        "no_worse": _toml(names["race"]),
+        "features": toml(features),
+        "sensitive": toml([names["race"]]),
+        "decision": toml(names["approved"]),
+        "propensity": toml(names["p(approved)"]),
+        "impact": toml([names["savings after 2y"]]),
+        "no_worse": toml(names["race"]),
     }
     for key, value in filled.items():
         text = re.sub(rf"(?m)^{key} = .*$", f"{key} = {value}", text)
     for name in taken:
         text = re.sub(rf'(?m)^"{names[name]}" = \[.*\n', "", text)  # levels of no feature
     study = StudyFile.loads(text, folder=tmp_path)
-    assert study.model.objective == "E[impact]"  # there is no label
+    assert study.model["objective"] == "E[impact]"  # there is no label
     assert study.read().data.n == N
 
 
@@ -118,18 +120,19 @@ def test_every_setting_is_shown_and_can_be_switched_on(tmp_path):
     text = drafted(PEOPLE, tmp_path)
     loose = re.sub(r"(?m)^# (?=[a-z_]+ = )", "", text)
     raw = tomllib.loads(loose)
-    parts = StudyFile.model_fields
-    for part in ("data", "rows", "model", "test"):
-        assert set(raw[part]) == set(parts[part].annotation.model_fields), part
+    known = {"data": keys_of(DataKeys), "rows": keys_of(RowKeys), "model": MODEL, "test": TEST}
+    for table, keys in known.items():
+        assert set(raw[table]) == set(keys), table
     shown = set(re.findall(r"(?m)^(?:# )?([a-z_]+) = ", text))
-    assert set(parts["columns"].annotation.model_fields) - {"categories"} <= shown
+    assert set(keys_of(ColumnKeys)) - {"categories"} <= shown
     for line in re.findall(r"(?m)^# ([a-z_]+ = .*)$", text.split("[model]")[1]):
         key = line.split(" = ")[0]
         if key in ("spread", "text"):
             continue  # a regressor's
         study = StudyFile.loads(text.replace(f"# {line}", line, 1))
-        parts_set = {**dict(study.model), **dict(study.test), **dict(study.constraints[0])}
-        assert parts_set[key] == tomllib.loads(line)[key], line
+        assert {**study.model, **study.test, **study.constraints[0]}[key] == tomllib.loads(line)[
+            key
+        ], line
 
 
 def test_probabilities_of_all_classes_are_told_apart(tmp_path):
@@ -302,6 +305,5 @@ def test_a_decimal_comma_is_said_when_a_study_is_read(column, tmp_path):
     pa.csv.write_csv(pa.table(commas), tmp_path / "people.csv")
     query = "from read_csv('people.csv', decimal_separator = ',')"
     assert query.replace("people", "loans") in hint
-    asking = study.model_copy(update={"data": DataPart(source="duckdb://", query=query)})
-    asking._folder = tmp_path
+    asking = replace(study, data=DataKeys(source="duckdb://", query=query))
     assert asking.read().data.n == N

@@ -8,7 +8,7 @@ such as a range that no impact leaves, is checked where the data are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal, TypeAlias
@@ -21,14 +21,13 @@ from elfair.language import Expression, Statement
 from elfair.language.fairness import Recipe
 from elfair.policies.softmax import EXPLORATION
 from elfair.records.allowed import Allowed, is_number, number, one_of, whole
+from elfair.records.reading import REQUIRED, Key
 from elfair.search.families import is_module
 from elfair.search.tuning import TUNABLE
 
 #: Whose parameter it is.
 Owner: TypeAlias = Literal["classifier", "regressor", "certify"]
 
-#: Stands for the default of a parameter that must be given.
-REQUIRED = "(required)"
 #: More models in a ladder would differ by rounding alone.
 MOST_MODELS = 1_000
 
@@ -49,6 +48,8 @@ class Parameter:
         What it is for: completes the sentence "power is ...".
     example : object
         A value to show; the first default unless given.
+    optional : bool
+        Whether it may be None.
     table : {"model", "test"}, optional
         The table of a study file that it is a key of.
     written : Allowed, optional
@@ -62,6 +63,7 @@ class Parameter:
     defaults: Mapping[Owner, Any]
     about: str
     example: Any = None
+    optional: bool = False
     table: Literal["model", "test"] | None = None
     written: Allowed | None = None
     key: str = ""
@@ -77,14 +79,33 @@ class Parameter:
         elfair.errors.InputError: power must be a number in (0, 1), or None. Got 'x' instead.
         Hint: power is the wanted probability that each statement passes the test, as in power=0.95.
         """
-        if self.allowed.fits(value):
+        if self.fits(value):
             return
-        shown = next(iter(self.defaults.values())) if self.example is None else self.example
+        shown = self.shown
         example = "" if shown is None else f", as in {self.name}={shown!r}"
         raise InputError(
-            f"{self.name} must be {self.allowed.words}. Got {value!r} instead.",
+            f"{self.name} must be {self.words}. Got {value!r} instead.",
             hint=self.allowed.advice(value) or f"{self.name} is {self.about}{example}.",
         )
+
+    def fits(self, value: Any) -> bool:
+        """Whether a value is allowed."""
+        return (value is None and self.optional) or self.allowed.fits(value)
+
+    @property
+    def words(self) -> str:
+        """What it must be."""
+        return f"{self.allowed.words}, or None" if self.optional else self.allowed.words
+
+    @property
+    def shown(self) -> Any:
+        """A value to show."""
+        return next(iter(self.defaults.values())) if self.example is None else self.example
+
+    def as_key(self) -> Key:
+        """The key of a study file."""
+        default = next(iter(self.defaults.values()))
+        return Key(Any, self.written or self.allowed, default, self.shown, self.about)
 
 
 def parameters_of(owner: Owner) -> dict[str, Parameter]:
@@ -161,10 +182,10 @@ def _check_tuning(known: Mapping[str, Parameter], grid: Mapping[str, Sequence[An
                 ),
             )
         for value in values:
-            if not known[name].allowed.fits(value):
+            if not known[name].fits(value):
                 raise InputError(
                     f"candidate_tuning lists values of {name}, which must be "
-                    f"{known[name].allowed.words}. Got {value!r} instead.",
+                    f"{known[name].words}. Got {value!r} instead.",
                     hint=f"{name} is {known[name].about}.",
                 )
     if "is" in grid.get("estimator", ()):
@@ -179,8 +200,8 @@ def _check_tuning(known: Mapping[str, Parameter], grid: Mapping[str, Sequence[An
 
 def _each(value: Any, fits: Callable[[Any], bool]) -> bool:
     """Whether a value is a sequence (not a text, not a mapping) of values that all fit."""
-    several = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
-    return several and all(map(fits, value))
+    several = isinstance(value, Sized) and isinstance(value, Iterable)
+    return several and not isinstance(value, str | bytes | Mapping) and all(map(fits, value))
 
 
 def _is_constraint(value: Any) -> bool:
@@ -191,27 +212,12 @@ def _is_value(value: Any) -> bool:
     return isinstance(value, str | bool | np.generic) or is_number(value)
 
 
-def _are_values(value: Any) -> bool:
-    return _each(value, _is_value) and len(list(value)) > 0
-
-
 def _is_pair(value: Any) -> bool:
-    """Two numbers, the smaller one first."""
-    if not _each(value, is_number) or len(list(value)) != 2:
-        return False
-    low, high = value
-    return bool(low < high)
+    return _each(value, is_number) and len(value) == 2
 
 
-def _is_range(value: Any) -> bool:
-    return all(map(_is_pair, value.values())) if isinstance(value, Mapping) else _is_pair(value)
-
-
-def _are_shares(value: Any) -> bool:
-    if not _each(value, is_number) or len(list(value)) != 2:
-        return False
-    low, high = value
-    return bool(0 < low <= high < 1)
+def _ascends(value: Any) -> bool:
+    return _is_pair(value) and bool(value[0] < value[1])
 
 
 def _is_grid(value: Any) -> bool:
@@ -221,22 +227,16 @@ def _is_grid(value: Any) -> bool:
     )
 
 
-def _is_cost(value: Any) -> bool:
-    return not isinstance(value, str | bytes | type) and (
-        isinstance(value, Iterable) or hasattr(value, "columns")
-    )
-
-
-def _is_written_cost(value: Any) -> bool:
+def _are_costs(value: Any) -> bool:
     lines = value.values() if isinstance(value, Mapping) else [None]
     return all(isinstance(line, Mapping) and all(map(is_number, line.values())) for line in lines)
 
 
-def _is_scorer(value: Any) -> bool:
+def _scores(value: Any) -> bool:
     if isinstance(value, type):
         return False
-    scores = hasattr(value, "predict_proba")
-    return is_module(value) or (scores and (hasattr(value, "fit") or hasattr(value, "classes_")))
+    told = hasattr(value, "predict_proba")
+    return is_module(value) or (told and (hasattr(value, "fit") or hasattr(value, "classes_")))
 
 
 def _scorer_advice(value: Any) -> str:
@@ -248,245 +248,159 @@ def _scorer_advice(value: Any) -> str:
     return "scorer=HistGradientBoostingClassifier() is a good first choice."
 
 
-def _is_seed(value: Any) -> bool:
-    return SEED.fits(value) or value is None or isinstance(value, np.random.RandomState)
-
-
-SEED = whole(0)
+_SEED = whole(0)
+_STATE = Allowed(
+    f"{_SEED.words}, a numpy RandomState or None",
+    lambda value: value is None or _SEED.fits(value) or isinstance(value, np.random.RandomState),
+)
 _DELTA = number("(0, 0.5]")
+_DELTAS = Allowed(
+    f"{_DELTA.words}, or one such number for each constraint",
+    lambda value: _DELTA.fits(value) or _each(value, _DELTA.fits),
+)
+_CONSTRAINTS = Allowed(
+    "constraint text, a statement or a recipe, or a sequence of these",
+    lambda value: _is_constraint(value) or _each(value, _is_constraint),
+)
+_OBJECTIVE = Allowed(
+    "'accuracy', 'log_loss', 'mse' (a regressor's), or an expression to make large",
+    lambda value: isinstance(value, Expression) or (isinstance(value, str) and value != ""),
+)
 _SHARE = number("(0, 1)")
-_VALUES = Allowed("a list of classes: texts, numbers, True or False", _are_values)
+_SHARES = Allowed(
+    "two numbers (low, high) with 0 < low <= high < 1",
+    lambda value: _is_pair(value) and 0 < value[0] <= value[1] < 1,
+)
+_RANGE = Allowed(
+    "two numbers (low, high) with low < high, or such a pair for each impact by name",
+    lambda value: all(map(_ascends, value.values() if isinstance(value, Mapping) else [value])),
+)
+_VALUE = Allowed("one of the classes: text, a number or a truth value", _is_value)
+_VALUES = Allowed(
+    "a list of classes: texts, numbers or truth values",
+    lambda value: _each(value, _is_value) and len(value) > 0,
+)
+_COST = Allowed(
+    "an array, a data frame or a mapping, with a cost for each label and decision",
+    lambda value: isinstance(value, Iterable) and not isinstance(value, str | bytes | type),
+)
+_WRITTEN_COST = Allowed(
+    "a table that gives, for each label, a table of the cost of each decision", _are_costs
+)
+_SCORER = Allowed(
+    "a scikit-learn classifier with predict_proba, or a torch.nn.Module", _scores, _scorer_advice
+)
+_REGRESSOR = Allowed(
+    "a scikit-learn regressor",
+    lambda value: hasattr(value, "predict") and not isinstance(value, type),
+)
+_GRID = Allowed("a mapping of names to lists of values", _is_grid)
+#: What a choice is, in a few words.
+_NOTES = {
+    "is": "the paper's",
+    "dr": "doubly robust, a regressor's default",
+    "ttest": "asymptotic; the others are finite-sample",
+    "cmaes": "the paper's",
+    "stratified": "the paper's",
+    "crossfit": "every row is searched on and tested",
+    "range": "an end of the declared range",
+    "mean": "the mean of candidate rows",
+}
 
 _EVERYWHERE: tuple[Owner, ...] = ("classifier", "regressor", "certify")
-_ESTIMATORS: tuple[Owner, ...] = ("classifier", "regressor")
 
 
-def _same(default: Any, owners: Iterable[Owner] = _ESTIMATORS) -> dict[Owner, Any]:
+def _same(default: Any, owners: Iterable[Owner] = ("classifier", "regressor")) -> dict[Owner, Any]:
     return dict.fromkeys(owners, default)
 
 
 # -- the table ---------------------------------------------------------------------------------
 
 PARAMETERS: tuple[Parameter, ...] = (
-    Parameter(
-        "constraints",
-        Allowed(
-            "constraint text, a statement or a recipe, or a sequence of these",
-            lambda value: _is_constraint(value) or _each(value, _is_constraint),
-        ),
-        {**_same(()), "certify": REQUIRED},
-        "what must hold",
-        example="accuracy >= 0.75",
-    ),
-    Parameter(
-        "delta",
-        Allowed(
-            f"{_DELTA.words}, or one such number for each constraint",
-            lambda value: _DELTA.fits(value) or _each(value, _DELTA.fits),
-        ),
-        _same(0.1, _EVERYWHERE),
-        "the probability of an error: 0.1 asks for 90 % confidence",
-        table="test",
-        written=_DELTA,
-    ),
-    Parameter(
-        "objective",
-        Allowed(
-            "'accuracy', 'log_loss', 'mse' (a regressor's), or an expression to make large",
-            lambda value: isinstance(value, Expression) or (isinstance(value, str) and value != ""),
-        ),
-        {"classifier": "accuracy", "regressor": "mse"},
-        "what the search makes good; it is not tested",
-        table="model",
-    ),
-    Parameter(
-        "positive",
-        Allowed("one of the classes: text, a number, True or False", _is_value).or_none(),
-        {"classifier": None},
-        "the class that PR, TPR and so on count; the largest unless given",
-        example=1,
-        table="model",
-    ),
-    Parameter(
-        "classes",
-        _VALUES.or_none(),
-        {"classifier": None},
-        "all decisions that exist, if the label does not show them",
-        example=[0, 1],
-        table="model",
-    ),
-    Parameter(
-        "classes",
-        _VALUES.or_none(),
-        {"certify": None},
-        "the order of the columns of probabilities, if it is not the sorted one",
-        example=[0, 1],
-    ),
-    Parameter(
-        "cost",
-        Allowed("an array, a data frame or a mapping, with a cost for each label and decision",
-                _is_cost).or_none(),
-        {"classifier": None},
-        "what E[cost] averages: label -> decision -> cost",
-        example={"0": {"0": 0, "1": 1}, "1": {"0": 5, "1": 0}},
-        table="model",
-        written=Allowed(
-            "a table that gives, for each label, a table of the cost of each decision",
-            _is_written_cost,
-        ),
-    ),
-    Parameter(
-        "scorer",
-        Allowed("a scikit-learn classifier with predict_proba, or a torch.nn.Module",
-                _is_scorer, _scorer_advice).or_none(),
-        {"classifier": None},
-        "what tells the policy more about a person than the features do",
-    ),
-    Parameter(
-        "exploration",
-        _SHARE,
-        {"classifier": EXPLORATION},
-        "the share of decisions taken blindly; 0.1 leaves a log from which the next round can "
-        "learn",
-        example=0.1,
-        table="model",
-    ),
-    Parameter(
-        "spread",
-        Allowed("two numbers (low, high) with 0 < low <= high < 1", _are_shares),
-        {"regressor": (0.2, 0.9)},
-        "the smallest and the largest spread of new decisions, as shares of the behaviour model's; "
-        "from 1 on, importance weights would have no bound",
-        table="model",
-    ),
-    Parameter(
-        "estimator",
-        one_of("paired", "is", "dr", about={"is": "the paper's", "dr": "doubly robust"}),
-        {"classifier": "paired", "certify": "paired", "regressor": "dr"},
-        "how the impact of a new model is estimated",
-        table="test",
-    ),
-    Parameter(
-        "bound",
-        one_of(*BOUNDS),
-        _same("ttest", _EVERYWHERE),
-        "how a statement is bounded; all but 'ttest' are finite-sample and need a declared range",
-        table="test",
-    ),
-    Parameter(
-        "impact_range",
-        Allowed("two numbers (low, high) with low < high, or such a pair for each impact by name",
-                _is_range).or_none(),
-        _same(None, _EVERYWHERE),
-        "what impacts cannot leave, declared by you, not what the data show",
-        example=(0, 1),
-        table="test",
-    ),
-    Parameter(
-        "propensity_floor",
-        number("(0, 1]").or_none(),
-        _same(None, ("classifier", "certify")),
-        "the smallest probability with which the behaviour model could take any decision",
-        example=0.05,
-        table="test",
-    ),
-    Parameter(
-        "search",
-        one_of("gradient", "cmaes", about={"cmaes": "the paper's"}),
-        _same("gradient"),
-        "how candidates are looked for",
-        table="test",
-    ),
-    Parameter(
-        "power",
-        _SHARE.or_none(),
-        _same(0.95),
-        "the wanted probability that each statement passes the test",
-        table="test",
-    ),
-    Parameter(
-        "inflation",
-        number("(0, inf)").or_none(),
-        _same(None),
-        "the paper's margin instead of power: the factor that stretches the predicted bound",
-        example=2.0,
-    ),
-    Parameter(
-        "xi",
-        number("[0, inf)").or_none(),
-        _same(None),
-        "a margin; a hundredth of a row's standard deviation unless given",
-        example=0.01,
-    ),
-    Parameter(
-        "candidates",
-        whole(1, MOST_MODELS),
-        _same(20),
-        "how many models may be tested in turn, from the most cautious on; the paper tests 1",
-        table="test",
-    ),
-    Parameter(
-        "candidate_fraction",
-        _SHARE,
-        _same(0.6),
-        "the share of rows for the search; the others are held out",
-        table="test",
-    ),
-    Parameter(
-        "split",
-        one_of("random", "stratified", "crossfit",
-               about={"stratified": "the paper's", "crossfit": "all rows do both"}),
-        _same("random"),
-        "how rows are divided into candidate and held-out rows",
-        table="test",
-    ),
-    Parameter(
-        "folds",
-        whole(2),
-        _same(5),
-        "the number of folds of split='crossfit'",
-        table="test",
-    ),
-    Parameter(
-        "center",
-        one_of("auto", "range", "mean"),
-        _same("auto", _EVERYWHERE),
-        "the constant of the paired form: an end of the range, or the mean of candidate rows",
-        table="test",
-    ),
-    Parameter(
-        "outcome_model",
-        Allowed("a scikit-learn regressor",
-                lambda value: hasattr(value, "predict") and not isinstance(value, type)).or_none(),
-        _same(None, ("classifier", "certify")),
-        "what estimator='dr' fits to rows that are not tested; leave it out for ridge regression",
-    ),
-    Parameter(
-        "candidate_tuning",
-        Allowed("a mapping of names to lists of values", _is_grid).or_none(),
-        _same(None),
-        "values to choose from by cross-validation inside the candidate rows",
-        example={"power": [0.8, 0.95]},
-    ),
-    Parameter(
-        "nuisance_fraction",
-        _SHARE,
-        {"certify": 0.2},
-        "the share of rows to set aside, where something must be learnt before the test",
-    ),
-    Parameter(
-        "random_state",
-        Allowed(f"{SEED.words}, a numpy RandomState or None", _is_seed),
-        _same(0),
-        "the seed of the split and of the search",
-        table="test",
-        written=SEED,
-        key="seed",
-    ),
-    Parameter(
-        "random_state",
-        SEED,
-        {"certify": 0},
-        "the seed of the order of rows and of the choice of those set aside",
-    ),
+    Parameter("constraints", _CONSTRAINTS, {**_same(()), "certify": REQUIRED},
+              "what must hold", example="accuracy >= 0.75"),
+    Parameter("delta", _DELTAS, _same(0.1, _EVERYWHERE), table="test", written=_DELTA,
+              about="the probability of an error: 0.1 asks for 90 % confidence"),
+    Parameter("objective", _OBJECTIVE, {"classifier": "accuracy", "regressor": "mse"},
+              table="model",
+              about="what the search makes good, such as 'log_loss' or 'E[impact]'; it is not "
+              "tested"),
+    Parameter("positive", _VALUE, {"classifier": None}, optional=True, table="model", example=1,
+              about="the class that PR, TPR and so on count; the largest unless given"),
+    Parameter("classes", _VALUES, {"classifier": None}, optional=True, table="model",
+              example=[0, 1], about="all decisions that exist, if the label does not show them"),
+    Parameter("classes", _VALUES, {"certify": None}, optional=True, example=[0, 1],
+              about="the order of the columns of probabilities, if it is not the sorted one"),
+    Parameter("cost", _COST, {"classifier": None}, optional=True, table="model",
+              written=_WRITTEN_COST, example={"0": {"0": 0, "1": 1}, "1": {"0": 5, "1": 0}},
+              about="what E[cost] averages: label -> decision -> cost"),
+    Parameter("scorer", _SCORER, {"classifier": None}, optional=True,
+              about="what tells the policy more about a person than the features do"),
+    Parameter("exploration", _SHARE, {"classifier": EXPLORATION}, table="model", example=0.1,
+              about="the share of decisions taken blindly; 0.1 leaves a log from which the next "
+              "round can learn"),
+    Parameter("spread", _SHARES, {"regressor": (0.2, 0.9)}, table="model",
+              about="the smallest and the largest spread of new decisions, as shares of the "
+              "behaviour model's; from 1 on, importance weights would have no bound"),
+    Parameter("estimator", one_of("paired", "is", "dr", about=_NOTES),
+              {"classifier": "paired", "certify": "paired", "regressor": "dr"},
+              "how the impact of a new model is estimated", table="test"),
+    Parameter("bound", one_of(*BOUNDS, about=_NOTES), _same("ttest", _EVERYWHERE), table="test",
+              about="how a statement is bounded"),
+    Parameter("impact_range", _RANGE, _same(None, _EVERYWHERE), optional=True, table="test",
+              example=(0, 1),
+              about="what impacts cannot leave, whatever the data show; finite-sample bounds need "
+              "it"),
+    Parameter("propensity_floor", number("(0, 1]"), _same(None, ("classifier", "certify")),
+              optional=True, table="test", example=0.05,
+              about="the smallest probability with which the behaviour model could take any "
+              "decision"),
+    Parameter("search", one_of("gradient", "cmaes", about=_NOTES), _same("gradient"),
+              "how candidates are looked for", table="test"),
+    Parameter("power", _SHARE, _same(0.95), optional=True, table="test",
+              about="the wanted probability that each statement passes the test"),
+    Parameter("inflation", number("(0, inf)"), _same(None), optional=True, example=2.0,
+              about="the paper's margin instead of power: the factor that stretches the "
+              "predicted bound"),
+    Parameter("xi", number("[0, inf)"), _same(None), optional=True, example=0.01,
+              about="a margin; a hundredth of a row's standard deviation unless given"),
+    Parameter("candidates", whole(1, MOST_MODELS), _same(20), table="test",
+              about="how many models may be tested in turn, from the most cautious on; the paper "
+              "tests 1"),
+    Parameter("candidate_fraction", _SHARE, _same(0.6), table="test",
+              about="the share of rows for the search; the others are held out"),
+    Parameter("split", one_of("random", "stratified", "crossfit", about=_NOTES), _same("random"),
+              "how rows are divided into candidate and held-out rows", table="test"),
+    Parameter("folds", whole(2), _same(5), table="test",
+              about="the number of folds of split='crossfit'"),
+    Parameter("center", one_of("auto", "range", "mean", about=_NOTES), table="test",
+              defaults=_same("auto", _EVERYWHERE), about="the constant of the paired form"),
+    Parameter("outcome_model", _REGRESSOR, _same(None, ("classifier", "certify")), optional=True,
+              about="what estimator='dr' fits to rows that are not tested; leave it out for ridge "
+              "regression"),
+    Parameter("candidate_tuning", _GRID, _same(None), optional=True,
+              example={"power": [0.8, 0.95]},
+              about="values to choose from by cross-validation inside the candidate rows"),
+    Parameter("nuisance_fraction", _SHARE, {"certify": 0.2},
+              "the share of rows to set aside, where something must be learnt before the test"),
+    Parameter("random_state", _STATE, _same(0), table="test", key="seed", written=_SEED,
+              about="the seed of the split and of the search"),
+    Parameter("random_state", _SEED, {"certify": 0},
+              "the seed of the order of rows and of the choice of those set aside"),
 )  # fmt: skip
+
+
+def study_keys(table: Literal["model", "test"]) -> dict[str, Key]:
+    """The parameters that are keys of a table of a study file.
+
+    Parameters
+    ----------
+    table : {"model", "test"}
+        The table.
+
+    Examples
+    --------
+    >>> study_keys("test")["seed"].allowed.words
+    'a whole number of at least 0'
+    """
+    return {each.key or each.name: each.as_key() for each in PARAMETERS if each.table == table}

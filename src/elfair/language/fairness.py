@@ -82,7 +82,7 @@ class Recipe:
         """
         groups = self._groups_in(data) if self.groups is None else self.groups
         classes = [] if data is None else data.classes.tolist()
-        rates, text = _RECIPES[self.name]
+        rates, text = RECIPES[self.name]
         conditions = [
             reduce(and_, (col(name) == value for name, value in zip(self.by, group, strict=True)))
             for group in groups
@@ -117,7 +117,7 @@ class Recipe:
                 hint="name the groups in groups=, or write conditions such as "
                 "E[impact | age < 30] >= 0.",
             )
-        if len(counts) < (1 if _RECIPES[self.name][0] is None else 2):
+        if len(counts) < (1 if RECIPES[self.name][0] is None else 2):
             raise DataError(
                 f"{shown} has too few groups for '{self.name}'. Got {listed(map(_plain, counts))}.",
                 hint="check the column; a missing value is not a group.",
@@ -176,7 +176,7 @@ _Rates: TypeAlias = Callable[[Condition, Sequence[Any]], list[Expression]]
 
 #: For each function: the rates by which two groups are compared (None: each group stands alone),
 #: and the text.
-_RECIPES: dict[str, tuple[_Rates | None, Callable[..., str]]] = {
+RECIPES: dict[str, tuple[_Rates | None, Callable[..., str]]] = {
     "parity": (_decisions, _gap),
     "equalized_odds": (_odds, _gap),
     "equal_opportunity": (lambda group, _: [TPR(group)], _gap),
@@ -206,13 +206,13 @@ def make_recipe(
         )
     ((what, value),) = amount.items()
     _check_amount(name, what, value)
-    compared = _RECIPES[name][0] is not None
+    compared = RECIPES[name][0] is not None
     named = None if groups is None else _named_groups(name, columns, groups, 2 if compared else 1)
     return Recipe(name, columns, named, float(value), impact)
 
 
 def _check_amount(name: str, what: str, value: Any) -> None:
-    most = inf if _RECIPES[name][0] is None else 1.0
+    most = inf if RECIPES[name][0] is None else 1.0
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if number and (0 < value < most or (value == 0 and what == "slack")):
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf, isfinite
 from numbers import Integral, Real
 from typing import Any
@@ -23,6 +23,8 @@ class Allowed:
         Whether a value is allowed.
     advice : callable
         The text of a hint about a value that is not allowed; empty where there is none.
+    choices : tuple of str
+        All values that are allowed, where they are a few names.
 
     Examples
     --------
@@ -34,20 +36,7 @@ class Allowed:
     words: str
     fits: Callable[[Any], bool]
     advice: Callable[[Any], str] = lambda value: ""
-
-    def or_none(self) -> Allowed:
-        """The same, or None.
-
-        Examples
-        --------
-        >>> number("(0, 1)").or_none().words
-        'a number in (0, 1), or None'
-        """
-        return replace(
-            self,
-            words=f"{self.words}, or None",
-            fits=lambda value: value is None or self.fits(value),
-        )
+    choices: tuple[str, ...] = ()
 
 
 def is_number(value: object) -> bool:
@@ -147,4 +136,5 @@ def one_of(*choices: str, about: Mapping[str, str] | None = None) -> Allowed:
         words,
         lambda value: isinstance(value, str) and value in choices,
         lambda value: did_you_mean(value, choices, ""),
+        choices,
     )

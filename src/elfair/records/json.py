@@ -12,6 +12,7 @@ from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin,
 import numpy as np
 
 from elfair.errors import InputError
+from elfair.records.reading import Reader
 
 Record = TypeVar("Record")
 
@@ -62,8 +63,25 @@ def from_json(text: str, kind: type[Record]) -> Record:
 
 def from_plain(document: Any, kind: type[Record]) -> Record:
     """A record from parsed JSON; see `from_json`."""
-    result: Record = _typed(document, kind, kind.__name__.lower())
+    name = kind.__name__.lower()
+    if not isinstance(document, dict):
+        raise _wrong(f"{name} must be an object. Got {document!r} instead.")
+    reader = Reader(complete=True)
+    result: Record = reader.record(document, kind, name)
+    for problem in reader.problems:
+        path = f"{problem.table}.{problem.name}"
+        if problem.code == "unknown":
+            only = f"an object with only the fields {', '.join(problem.keys)}"
+            raise _wrong(f"{problem.table} must be {only}. Got {problem.got!r} instead.")
+        path += "".join(f"[{step}]" for step in problem.inside)
+        raise _wrong(f"{path} must be {problem.words}. Got {problem.got!r} instead.")
     return result
+
+
+def _wrong(message: str) -> InputError:
+    return InputError(
+        message, hint="the record was changed, cut short, or written by another version."
+    )
 
 
 def parse(text: str) -> Any:
@@ -190,55 +208,9 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(document) < len(pairs):
         names = [name for name, _ in pairs]
         again = next(name for name in names if names.count(name) > 1)
-        _expect(False, again, "a field", "written once")
+        raise _wrong(f"a field must be written once. Got {again!r} instead.")
     return document
 
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} must be written as text, in quotes")
-
-
-def _typed(value: Any, kind: Any, path: str) -> Any:
-    origin = get_origin(kind)
-    if kind is Any:
-        return value
-    if is_dataclass(kind):
-        return _typed_record(value, kind, path)
-    if origin is Literal:
-        return _expect(value in get_args(kind), value, path, f"one of {get_args(kind)}")
-    if origin in (Union, UnionType):
-        if value is None and NoneType in get_args(kind):
-            return None
-        (inner,) = (argument for argument in get_args(kind) if argument is not NoneType)
-        return _typed(value, inner, path)
-    if origin is tuple:
-        _expect(isinstance(value, list), value, path, "a list")
-        (inner, _) = get_args(kind)
-        return tuple(_typed(item, inner, f"{path}[{i}]") for i, item in enumerate(value))
-    if kind is float:
-        if value in ("inf", "-inf", "nan"):
-            return float(value)
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        return float(_expect(number, value, path, "a number"))
-    right = isinstance(value, kind) and not (kind is int and isinstance(value, bool))
-    return _expect(right, value, path, f"a value of type {kind.__name__}")
-
-
-def _typed_record(value: Any, kind: Any, path: str) -> Any:
-    _expect(isinstance(value, dict), value, path, "an object")
-    hints = get_type_hints(kind)
-    names = [field.name for field in fields(kind)]
-    for name in sorted(value.keys() - set(names)):
-        _expect(False, name, path, f"an object with only the fields {', '.join(names)}")
-    for name in names:
-        _expect(name in value, "nothing", f"{path}.{name}", "a value")
-    return kind(**{name: _typed(value[name], hints[name], f"{path}.{name}") for name in names})
-
-
-def _expect(right: bool, got: Any, path: str, wanted: str) -> Any:
-    if not right:
-        raise InputError(
-            f"{path} must be {wanted}. Got {got!r} instead.",
-            hint="the record was changed, cut short, or written by another version.",
-        )
-    return got

@@ -1,17 +1,138 @@
-"""What can be wrong with a TOML file of ours, whatever it describes: all of it, said at once."""
+"""TOML files that people write: read into records, with all mistakes of a file said at once."""
 
 from __future__ import annotations
 
+import json
 import re
+import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, get_args, get_origin
 
 from elfair.errors import InputError, did_you_mean
+from elfair.records.reading import Key, Problem, Reader, record_inside
+
+
+def parsed(text: str, name: str) -> dict[str, Any]:
+    """The tables of a TOML file; `InputError` with the line where reading ended if it is not TOML.
+
+    Parameters
+    ----------
+    text : str
+        The file.
+    name : str
+        What messages call it.
+
+    Examples
+    --------
+    >>> parsed("n = [256, 512]", "mine.toml")
+    {'n': [256, 512]}
+    """
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        lines = text.splitlines() or [""]
+        place = re.search(r"line (\d+)", str(error))
+        line = int(place[1]) if place else len(lines)
+        raise InputError(
+            f"{name} must be TOML. Line {line} is not: {error}.\n"
+            f"    {lines[min(line, len(lines)) - 1].strip()}",
+            hint="text stands in quotes, lists in [brackets], and each key on a line of its own.",
+        ) from None
+
+
+def shaped(
+    tables: Mapping[str, Any], kind: Any, *, whole: str = "a study"
+) -> tuple[Any, list[InputError]]:
+    r"""The record that a file describes (None with mistakes), and all mistakes of keys and values.
+
+    Parameters
+    ----------
+    tables : mapping
+        From `parsed`.
+    kind : type
+        A dataclass whose fields are declared with `elfair.records.reading.key`.
+    whole : str
+        What a key at the top of the file is a key of.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from elfair.records.allowed import number
+    >>> from elfair.records.reading import key
+    >>> @dataclass(frozen=True)
+    ... class Study:
+    ...     delta: float = key(number("(0, 0.5]"), 0.1, default=0.1)
+    >>> shaped({}, Study)
+    (Study(delta=0.1), [])
+    >>> print(*shaped({"delta": 2, "seed": 0}, Study)[1], sep="\n")
+    a key of a study must be one of ['delta']. Got 'seed' instead.
+    Hint: remove it.
+    delta must be a number in (0, 0.5]. Got 2 instead.
+    Hint: for example: delta = 0.1
+    """
+    reader = Reader(complete=False)
+    record = reader.record(tables, kind)
+    return record, [_mistake(each, whole) for each in reader.problems]
+
+
+def _mistake(problem: Problem, whole: str) -> InputError:
+    name, inside = problem.name, f" of {problem.table}" if problem.table else ""
+    if problem.code == "unknown":
+        return InputError(
+            f"a key{inside or f' of {whole}'} must be one of {list(problem.keys)}. "
+            f"Got {name!r} instead.",
+            hint=did_you_mean(name, problem.keys, "remove it."),
+        )
+    known = problem.keys[name]
+    hint = f"for example: {example_of(name, known)}"
+    words = words_of(known) or problem.words
+    if problem.code == "missing":
+        return InputError(f"the key {name!r}{inside} is missing; it must be {words}.", hint=hint)
+    at = f" at {_steps(problem.inside)}" if problem.inside else ""
+    return InputError(
+        f"{name}{inside} must be {words}. Got {problem.got!r}{at} instead.", hint=hint
+    )
+
+
+def words_of(known: Key) -> str:
+    """What the value of a key must be, in words.
+
+    Parameters
+    ----------
+    known : Key
+        The key.
+    """
+    if known.allowed is not None:
+        return known.allowed.words
+    several = get_origin(known.kind) is tuple
+    return "a list of tables" if several else "a table"
+
+
+def example_of(name: str, known: Key) -> str:
+    """How a key is written, such as ``delta = 0.1``.
+
+    Parameters
+    ----------
+    name : str
+        The key.
+    known : Key
+        What it may be.
+    """
+    if known.keys is None and record_inside(known.kind) is None:
+        return f"{name} = {toml(known.example)}"
+    return f"[[{name}]]" if get_origin(known.kind) is tuple else f"[{name}]"
 
 
 def together(name: str, mistakes: Sequence[InputError]) -> InputError:
     """One error that says them all.
+
+    Parameters
+    ----------
+    name : str
+        What the file is called.
+    mistakes : sequence of InputError
+        At least one.
 
     Examples
     --------
@@ -24,6 +145,52 @@ def together(name: str, mistakes: Sequence[InputError]) -> InputError:
         return InputError(f"{name}: {said[0]}")
     points = "\n".join("  - " + each.replace("\n", "\n    ") for each in said)
     return InputError(f"{name} has {len(said)} mistakes:\n{points}")
+
+
+def repeated(what: str, values: Sequence[Any]) -> Iterator[InputError]:
+    """What stands more than once in a list of different things.
+
+    Parameters
+    ----------
+    what : str
+        What the values are.
+    values : sequence
+        The values.
+    """
+    for value, count in Counter(values).items():
+        if count > 1:
+            yield InputError(
+                f"{what} must be different from each other. Got {value!r} {count} times.",
+                hint="keep one of them.",
+            )
+
+
+def toml(value: Any) -> str:
+    """Text, a number, true or false, or a list or a table of them, as TOML writes it.
+
+    Parameters
+    ----------
+    value : object
+        The value.
+
+    Examples
+    --------
+    >>> print(toml({"0": ["own", 1.0, True]}))
+    { "0" = ["own", 1, true] }
+    """
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{toml(key)} = {toml(each)}' for key, each in value.items())} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(toml, value))}]"
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    # JSON's escapes are TOML's, but for one character that TOML wants escaped as well.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _steps(inside: Sequence[str | int]) -> str:
+    """Where inside a value, such as ``position 1``, or ``'housing', position 1``."""
+    return ", ".join(f"position {k}" if isinstance(k, int) else repr(k) for k in inside)
 
 
 def malformed(name: str, text: str, error: ValueError) -> InputError:
@@ -70,16 +237,6 @@ def of_shape(model: Any, error: Any, *, whole: str = "a study") -> InputError:
     )
 
 
-def repeated(what: str, values: Sequence[Any]) -> Iterator[InputError]:
-    """What stands more than once in a list of different things."""
-    for value, count in Counter(values).items():
-        if count > 1:
-            yield InputError(
-                f"{what} must be different from each other. Got {value!r} {count} times.",
-                hint="keep one of them.",
-            )
-
-
 def _place(model: Any, steps: Sequence[str | int]) -> tuple[Any, str, str, Sequence[str | int]]:
     """The table that a path leads to, what to call it, the key in it, and the steps inside that."""
     where, key, inner = "", str(steps[0]), steps[1:]
@@ -94,8 +251,3 @@ def _place(model: Any, steps: Sequence[str | int]) -> tuple[Any, str, str, Seque
         where += ("." if where else "") + key + ("" if position is None else f"[{position}]")
         model, key, inner = table, str(rest[0]), rest[1:]
     return model, where, key, inner
-
-
-def _steps(inner: Sequence[str | int]) -> str:
-    """Where inside a value, such as ``position 1``, or ``'housing', position 1``."""
-    return ", ".join(f"position {k}" if isinstance(k, int) else repr(k) for k in inner)

@@ -4,39 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Literal, Self
 
-from pydantic import Field, PrivateAttr, ValidationError
-
+from elfair.data import LoggedData
 from elfair.errors import InputError
+from elfair.estimators.classifier import ELFClassifier
+from elfair.estimators.regressor import ELFRegressor
 from elfair.language import columns_used, parse, parse_expression
 from elfair.language.fairness import Recipe
 from elfair.records.files import decoded, unreadable
-from elfair.records.toml import malformed, of_shape, together
+from elfair.records.toml import parsed, shaped, together
 from elfair.search.loss import OBJECTIVES
 from elfair.study.data import StudyData, study_data
 from elfair.study.encoding import Feature, TableEncoding
-from elfair.study.meaning import constraint_of, of_meaning
-from elfair.study.parts import (
-    ColumnsPart,
-    ConstraintPart,
-    DataPart,
-    ModelPart,
-    Part,
-    RowsPart,
-    TestPart,
-)
+from elfair.study.keys import TEST, StudyKeys
+from elfair.study.mistakes import constraint_of, mistakes_of
 from elfair.study.secrets import without_secrets
 from elfair.study.sources import check_query, is_address, nearest_file, read_table
-
-if TYPE_CHECKING:
-    from elfair.data import LoggedData
-    from elfair.estimators.classifier import ELFClassifier
-    from elfair.estimators.regressor import ELFRegressor
 
 #: A value that `elfair init` leaves to the user.
 TODO = "TODO"
@@ -70,25 +58,22 @@ class StatedConstraint:
     why: str
 
 
-class StudyFile(Part):
+@dataclass(frozen=True)
+class StudyFile(StudyKeys):
     """A study: where the table is, which column is what, what must hold, how it is tested.
 
     Attributes
     ----------
     title : str
         For people.
-    data : DataPart
-        ``source`` and ``query``.
-    columns : ColumnsPart
-        Which column is what.
-    rows : RowsPart
-        Which rows take part.
-    model : ModelPart
-        What is decided, and what makes a decision good.
-    test : TestPart
-        How sure one must be, and how that is shown.
-    constraints : tuple of ConstraintPart
-        What must hold.
+    data, columns, rows, model, test, constraints
+        The tables of the file; see `StudyKeys`.
+    folder : Path
+        Where relative paths begin.
+    text : str
+        The file, without secrets.
+    digest : str
+        The sha256 of the file's bytes.
 
     Examples
     --------
@@ -113,18 +98,9 @@ class StudyFile(Part):
     [0.1]
     """
 
-    title: str = Field(description="text", examples=["title = 'Loans of 2024'"])
-    data: DataPart = Field(description="a table", examples=["[data]"])
-    columns: ColumnsPart = Field(description="a table", examples=["[columns]"])
-    rows: RowsPart = Field(default=RowsPart(), description="a table", examples=["[rows]"])
-    model: ModelPart = Field(default=ModelPart(), description="a table", examples=["[model]"])
-    test: TestPart = Field(default=TestPart(), description="a table", examples=["[test]"])
-    constraints: tuple[ConstraintPart, ...] = Field(
-        default=(), strict=False, description="a list of tables", examples=["[[constraints]]"]
-    )
-    _folder: Path = PrivateAttr(default=Path())
-    _digest: str = PrivateAttr(default="")
-    _text: str = PrivateAttr(default="")
+    folder: Path = Path()
+    text: str = ""
+    digest: str = ""
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -174,10 +150,6 @@ class StudyFile(Part):
 
     @classmethod
     def _parsed(cls, text: str, content: bytes, folder: Path, name: str) -> Self:
-        try:
-            raw = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise _hidden(malformed(name, text, error)) from None
         mistakes: list[InputError] = [
             InputError(
                 f"line {number} is still to be filled in: {line.strip()}",
@@ -187,32 +159,21 @@ class StudyFile(Part):
             if _OPEN.match(line)
         ]
         try:
-            study = cls(**raw)
-        except ValidationError as error:
-            mistakes += [of_shape(cls, each, whole="a study file") for each in _told(error)]
-        else:
-            # A name that is still to be filled in would be missed in other places as well.
-            mistakes = mistakes or list(of_meaning(study))
-        if mistakes:
-            raise _hidden(together(name, mistakes))
-        study._folder = folder
-        study._digest = hashlib.sha256(content).hexdigest()
-        study._text = without_secrets(text)
+            keys, wrong = shaped(parsed(text, name), StudyKeys, whole="a study file")
+            if mistakes := mistakes + wrong:
+                raise together(name, mistakes)
+            digest = hashlib.sha256(content).hexdigest()
+            study = cls(**vars(keys), folder=folder, text=without_secrets(text), digest=digest)
+            if mistakes := list(mistakes_of(study)):
+                raise together(name, mistakes)
+        except InputError as error:
+            raise InputError(without_secrets(str(error))) from None
         return study
 
     @property
-    def folder(self) -> Path:
-        """Where relative paths begin."""
-        return self._folder
-
-    @property
-    def text(self) -> str:
-        """The file, without secrets."""
-        return self._text
-
-    def digest(self) -> str:
-        """The sha256 of the file's bytes."""
-        return self._digest
+    def kind(self) -> Literal["classifier", "regressor"]:
+        """What is decided: classes, or numbers."""
+        return "regressor" if self.model.get("kind") == "regressor" else "classifier"
 
     @cached_property
     def encoding(self) -> TableEncoding:
@@ -260,32 +221,28 @@ class StudyFile(Part):
             columns=self.needed_columns,
             folder=self.folder,
         )
-        keys = ("classes", "positive", "cost")
-        parameters = self._parameters()
         return study_data(
             table.table,
             self.columns,
             encoding=self.encoding,
             in_conditions=self._categories_in_conditions(),
             missing_impact=self.rows.missing_impact,
-            parameters={key: parameters[key] for key in keys if key in parameters},
-            continuous=self.model.kind == "regressor",
+            parameters={
+                key: value
+                for key, value in self.parameters.items()
+                if key in ("classes", "positive", "cost")
+            },
+            continuous=self.kind == "regressor",
             source=table.name,
             digest=table.digest,
         )
 
     def estimator(self) -> ELFClassifier | ELFRegressor:
         """An estimator with the parameters of the file; what it does not say is the default."""
-        from elfair.estimators.classifier import ELFClassifier
-        from elfair.estimators.regressor import ELFRegressor
-
-        kind = ELFRegressor if self.model.kind == "regressor" else ELFClassifier
-        return kind(
-            [self._asked(entry) for entry in self.constraints],
-            delta=[self._delta(entry) for entry in self.constraints] or self.test.delta,
-            random_state=self.test.seed,
-            **self._parameters(),
-        )
+        kind = ELFRegressor if self.kind == "regressor" else ELFClassifier
+        constraints = [constraint_of(entry, self.columns.impact) for entry in self.constraints]
+        deltas = [self._delta(entry) for entry in self.constraints]
+        return kind(constraints, **self.parameters | ({"delta": deltas} if deltas else {}))
 
     def stated(self, data: LoggedData | None = None) -> tuple[StatedConstraint, ...]:
         """Every constraint in plain text, with who answers for it.
@@ -296,31 +253,34 @@ class StudyFile(Part):
             Where constraints by name take their groups from, unless the file lists them.
         """
         return tuple(
-            StatedConstraint(text, self._delta(entry), entry.chosen_by.strip(), entry.why.strip())
+            StatedConstraint(
+                text,
+                self._delta(entry),
+                entry.get("chosen_by", "").strip(),
+                entry.get("why", "").strip(),
+            )
             for entry in self.constraints
-            for constraint in [self._asked(entry)]
+            for constraint in [constraint_of(entry, self.columns.impact)]
             for text in (
                 constraint.expand(data) if isinstance(constraint, Recipe) else [constraint]
             )
         )
 
-    def _asked(self, entry: ConstraintPart) -> str | Recipe:
-        return constraint_of(entry, self.columns.impact)
+    def _delta(self, entry: Mapping[str, Any]) -> float:
+        return float(entry.get("delta", self.test.get("delta", TEST["delta"].default)))
 
-    def _delta(self, entry: ConstraintPart) -> float:
-        return self.test.delta if entry.delta is None else entry.delta
-
-    def _parameters(self) -> dict[str, Any]:
+    @cached_property
+    def parameters(self) -> dict[str, Any]:
         """The parameters of the estimator that the file sets."""
-        given = {**dict(self.model), **dict(self.test)}
-        for key in ("kind", "delta", "seed"):
-            del given[key]
-        given = {key: value for key, value in given.items() if value not in (None, {})}
-        for key in ("impact_range", "spread"):
-            given |= {key: _pairs(given[key])} if key in given else {}
+        given = {**self.model, **self.test}
+        given.pop("kind", None)
+        if "seed" in given:
+            given["random_state"] = given.pop("seed")
         if "cost" in given:
             given["cost"] = _cost(given["cost"], given.get("classes"))
-        return given
+        # TOML has lists where Python has pairs.
+        pairs = {"impact_range", "spread"} & set(given)
+        return given | {key: _pairs(given[key]) for key in pairs}
 
     def _categories_in_conditions(self) -> list[str]:
         """Categories that constraints or the objective compare: their encoding has other names."""
@@ -331,19 +291,10 @@ class StudyFile(Part):
                 constraint.by if isinstance(constraint, Recipe) else columns_used(parse(constraint))
             )
             compared |= set(by)
-        objective = self.model.objective
+        objective = self.model.get("objective")
         if objective is not None and objective not in OBJECTIVES:
             compared |= columns_used(parse_expression(objective))
         return [name for name in self.columns.categories if name in compared]
-
-
-def _told(error: ValidationError) -> list[Any]:
-    # A tuple whose only items are wrong is called too short as well.
-    return [e for e in error.errors() if e["type"] != "too_short" or not e["input"]]
-
-
-def _hidden(error: InputError) -> InputError:
-    return InputError(without_secrets(str(error)))
 
 
 def _pairs(value: Any) -> Any:

@@ -289,6 +289,8 @@ class Roles:
         Columns that name groups.
     features : list of Look
         What a model could see.
+    probabilities : list of str
+        Columns that may be the propensity, although it is not clear.
     left : dict of str to str
         Columns that have no role, and why.
 
@@ -306,6 +308,7 @@ class Roles:
     behavior: dict[str, str] = field(default_factory=dict)
     sensitive: list[Look] = field(default_factory=list)
     features: list[Look] = field(default_factory=list)
+    probabilities: list[str] = field(default_factory=list)
     left: dict[str, str] = field(default_factory=dict)
 
 
@@ -400,9 +403,7 @@ def _share_out(roles: Roles, probabilities: Sequence[Look], decision: Look | Non
     if not whole:
         best = next(iter(probabilities), None)
         roles.propensity = None if best is None else best.name
-        roles.left |= {
-            look.name: "a probability, but of what?" for look in probabilities if look is not best
-        }
+        _leave(roles, [look for look in probabilities if look is not best], "what")
         return
     classes = [] if decision is None else [_as_key(value) for value in sorted(decision.counts)]
     owners = {
@@ -412,7 +413,12 @@ def _share_out(roles: Roles, probabilities: Sequence[Look], decision: Look | Non
     if len(classes) == len(probabilities) and all(len(names) == 1 for names in owners.values()):
         roles.behavior = {each: names[0] for each, names in owners.items()}
     else:
-        roles.left |= {look.name: "a probability, but of which class?" for look in probabilities}
+        _leave(roles, probabilities, "which class")
+
+
+def _leave(roles: Roles, probabilities: Sequence[Look], of: str) -> None:
+    roles.probabilities = [look.name for look in probabilities]
+    roles.left |= dict.fromkeys(roles.probabilities, f"a probability, but of {of}?")
 
 
 def _as_key(value: object) -> str:

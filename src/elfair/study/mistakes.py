@@ -1,54 +1,49 @@
-"""What can be wrong with a study file whose keys and types are right, before any data are read."""
+"""What can be wrong with a study file whose keys and values are right, before data are read."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from elfair.errors import ElfairError, InputError, did_you_mean, listed
+from elfair.estimators.parameters import PARAMETERS, check_parameters
 from elfair.language import columns_used, fairness, impacts_used, parse, uses_label
-from elfair.language.fairness import Recipe
+from elfair.language.fairness import RECIPES, Recipe
 from elfair.language.tree import Node
-from elfair.records.toml import repeated
+from elfair.records.toml import example_of, repeated
 from elfair.search.goals import goal_of
 from elfair.search.regression import task_of
 from elfair.statistics.plan import read_constraints
-from elfair.study.parts import RECIPE_KEYS, RECIPES, ConstraintPart
+from elfair.study.keys import RECIPE_KEYS
 from elfair.study.sources import FORMATS, check_query, is_address
 
-_REGRESSORS_ALONE = {"columns": ("behavior_spread",), "model": ("spread",)}
-_CLASSIFIERS_ALONE = {
-    "columns": ("behavior",),
-    "model": ("positive", "classes", "cost", "exploration"),
-    "test": ("propensity_floor",),
-}
 
-
-def constraint_of(entry: ConstraintPart, impacts: Sequence[str] = ()) -> str | Recipe:
+def constraint_of(entry: Mapping[str, Any], impacts: Sequence[str] = ()) -> str | Recipe:
     """A constraint as an estimator takes it.
 
     Parameters
     ----------
-    entry : ConstraintPart
-        It names one recipe, or has a text.
+    entry : mapping
+        An entry of ``[[constraints]]``: it has a text, or the name of one recipe.
     impacts : sequence of str
         The impacts of the study: a single one need not be named.
 
     Examples
     --------
-    >>> print(constraint_of(ConstraintPart(no_worse="race", groups=["A"]), ["savings"]))
+    >>> print(constraint_of({"no_worse": "race", "groups": ["A"]}, ["savings"]))
     E[savings | race == 'A'] >= E_logged[savings | race == 'A']
     """
-    if entry.text is not None:
-        return entry.text
-    (name,) = named(entry)
-    given = {key: value for key in RECIPE_KEYS if (value := getattr(entry, key)) is not None}
+    if "text" in entry:
+        text: str = entry["text"]
+        return text
+    (name,) = _named(entry)
+    given = {key: entry[key] for key in RECIPE_KEYS if key in entry}
     if "groups" in given:  # TOML has lists where groups of several columns are tuples
         given["groups"] = [tuple(g) if isinstance(g, list) else g for g in given["groups"]]
     if len(impacts) == 1 and "impact" in _takes(name):
         given.setdefault("impact", impacts[0])
-    recipe: Recipe = getattr(fairness, name)(getattr(entry, name), **given)
+    recipe: Recipe = getattr(fairness, name)(entry[name], **given)
     return recipe
 
 
@@ -57,22 +52,22 @@ def _takes(name: str) -> dict[str, inspect.Parameter]:
     return dict(list(inspect.signature(getattr(fairness, name)).parameters.items())[1:])
 
 
-def named(entry: ConstraintPart) -> list[str]:
-    """Which recipes an entry names."""
-    return [name for name in RECIPES if getattr(entry, name) is not None]
+def _named(entry: Mapping[str, Any]) -> list[str]:
+    """The recipes that an entry names."""
+    return [name for name in RECIPES if name in entry]
 
 
-def of_meaning(study: Any) -> Iterator[InputError]:
+def mistakes_of(study: Any) -> Iterator[InputError]:
     """Everything that does not fit together in a study file.
 
     Parameters
     ----------
     study : StudyFile
-        Its keys and types are right.
+        Its keys and values are right.
     """
     yield from _source(study.data)
-    yield from _kind(study)
-    yield from _roles(study.columns)
+    yield from _parameters(study)
+    yield from _columns(study.columns)
     yield from _categories(study.columns)
     yield from _objective(study)
     for position, entry in enumerate(study.constraints):
@@ -95,21 +90,30 @@ def _source(data: Any) -> Iterator[InputError]:
         )
 
 
-def _kind(study: Any) -> Iterator[InputError]:
-    regressor = study.model.kind == "regressor"
-    others, owner = (
-        (_CLASSIFIERS_ALONE, "classifier") if regressor else (_REGRESSORS_ALONE, "regressor")
-    )
-    for part, keys in others.items():
-        for key in keys:
-            if getattr(getattr(study, part), key) not in (None, {}):
-                yield InputError(
-                    f"{key} of {part} is for a {owner} alone; model.kind is {study.model.kind!r}.",
-                    hint=f"remove it, or write kind = '{owner}' in [model].",
-                )
+def _parameters(study: Any) -> Iterator[InputError]:
+    """Keys of the other kind of model, and parameters that do not fit each other."""
+    other = "classifier" if study.kind == "regressor" else "regressor"
+    wrong: list[tuple[str, str]] = [
+        (each.key or each.name, each.table)
+        for each in PARAMETERS
+        if each.table and study.kind not in each.defaults
+        if (each.key or each.name) in getattr(study, each.table)
+    ]
+    column = "behavior" if other == "classifier" else "behavior_spread"
+    if getattr(study.columns, column):
+        wrong.append((column, "columns"))
+    for key, table in wrong:
+        yield InputError(
+            f"{key} of {table} is for a {other} alone; model.kind is {study.kind!r}.",
+            hint=f"remove it, or write kind = '{other}' in [model].",
+        )
+    try:
+        check_parameters(study.kind, study.parameters)
+    except InputError as error:
+        yield error
 
 
-def _roles(columns: Any) -> Iterator[InputError]:
+def _columns(columns: Any) -> Iterator[InputError]:
     for key in ("features", "sensitive", "impact"):
         yield from repeated(f"{key} of columns", getattr(columns, key))
     # A feature may be sensitive; what came of a decision, or decided it, may not be a feature.
@@ -147,8 +151,8 @@ def _categories(columns: Any) -> Iterator[InputError]:
 
 
 def _objective(study: Any) -> Iterator[InputError]:
-    regressor = study.model.kind == "regressor"
-    objective = study.model.objective or ("mse" if regressor else "accuracy")
+    regressor = study.kind == "regressor"
+    objective = study.model.get("objective", "mse" if regressor else "accuracy")
     try:
         goal: Any = task_of(objective, (0.2, 0.9)) if regressor else goal_of(objective)
     except InputError as error:
@@ -164,9 +168,9 @@ def _objective(study: Any) -> Iterator[InputError]:
         yield from _names("objective of model", expression, study)
 
 
-def _entry(where: str, entry: ConstraintPart) -> Iterator[InputError]:
+def _entry(where: str, entry: Mapping[str, Any]) -> Iterator[InputError]:
     """Whether an entry says one thing, and what goes with it."""
-    said = [*(["text"] if entry.text is not None else []), *named(entry)]
+    said = [*(["text"] if "text" in entry else []), *_named(entry)]
     if len(said) != 1:
         yield InputError(
             f"{where} must have exactly one of 'text', {listed(RECIPES)}. Got "
@@ -174,7 +178,7 @@ def _entry(where: str, entry: ConstraintPart) -> Iterator[InputError]:
             hint="one [[constraints]] entry for each constraint.",
         )
         return
-    given = [key for key in RECIPE_KEYS if getattr(entry, key) is not None]
+    given = [key for key in RECIPE_KEYS if key in entry]
     takes = {} if said == ["text"] else _takes(said[0])
     for key in given:
         if key not in takes:
@@ -187,11 +191,11 @@ def _entry(where: str, entry: ConstraintPart) -> Iterator[InputError]:
         if parameter.default is inspect.Parameter.empty and key not in given:
             yield InputError(
                 f"{where}: '{said[0]}' needs {key!r}.",
-                hint=f"for example: {ConstraintPart.model_fields[key].examples[0]}",  # type: ignore[index]
+                hint=f"for example: {example_of(key, RECIPE_KEYS[key])}",
             )
 
 
-def _constraint(where: str, entry: ConstraintPart, study: Any) -> Iterator[InputError]:
+def _constraint(where: str, entry: Mapping[str, Any], study: Any) -> Iterator[InputError]:
     """Whether a constraint can be read, and names what is there."""
     try:
         constraint = constraint_of(entry, study.columns.impact)
@@ -232,7 +236,7 @@ def _unknown_impacts(where: str, names: Sequence[str], study: Any) -> Iterator[I
     impacts = list(study.columns.impact)
     # As in LoggedData: the only impact is also called that.
     known = [*impacts, "impact"] if len(impacts) == 1 else impacts
-    if study.model.cost:
+    if "cost" in study.model:
         known = [*known, "cost"]
     for name in names:
         if name not in known:

@@ -1,0 +1,296 @@
+"""Plain records (frozen dataclasses) read strictly from parsed JSON or TOML, with every problem.
+
+A record's fields and types say what a document may hold. A field of a file that people write is
+declared with `key`, which adds what the value must be, what it is for, and an example.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from elfair.records.allowed import Allowed, is_number
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "(required)"
+
+
+#: Stands for the default of what must be given.
+REQUIRED: Any = _Required()
+
+Code: TypeAlias = Literal["unknown", "missing", "wrong"]
+#: From a value to an item inside it.
+Steps: TypeAlias = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of a table: what its value may be, and what people are told about it.
+
+    Parameters
+    ----------
+    kind : type
+        The type of the value.
+    allowed : Allowed, optional
+        What the value may be, where the type does not say all of it.
+    default : object
+        What holds without it; REQUIRED where it must be given.
+    example : object
+        A value to show.
+    about : str
+        What it is for.
+    keys : mapping of str to Key, optional
+        The keys of a table (or of each in a list of tables) that is read into a mapping.
+    """
+
+    kind: Any
+    allowed: Allowed | None = None
+    default: Any = REQUIRED
+    example: Any = None
+    about: str = ""
+    keys: Mapping[str, Key] | None = None
+
+
+def key(
+    allowed: Allowed | None = None,
+    example: Any = None,
+    about: str = "",
+    *,
+    default: Any = REQUIRED,
+    keys: Mapping[str, Key] | None = None,
+) -> Any:
+    """A field of a record that people write.
+
+    Parameters
+    ----------
+    allowed, example, about, keys
+        See `Key`.
+    default : object, optional
+        What holds without it; a class, such as dict, is called.
+
+    Examples
+    --------
+    >>> from elfair.records.allowed import whole
+    >>> @dataclass(frozen=True)
+    ... class Sizes:
+    ...     seeds: int = key(whole(1), 100, "how often each size is drawn")
+    >>> keys_of(Sizes)["seeds"].allowed.words
+    'a whole number of at least 1'
+    """
+    told = {"key": (allowed, example, about, keys)}
+    if isinstance(default, type):
+        return field(default_factory=default, metadata=told)
+    return field(metadata=told) if default is REQUIRED else field(default=default, metadata=told)
+
+
+@cache
+def keys_of(record: Any) -> Mapping[str, Key]:
+    """The keys of a record, by name, in their order.
+
+    Parameters
+    ----------
+    record : type
+        A dataclass.
+    """
+    hints = get_type_hints(record, include_extras=True)
+    keys = {}
+    for each in fields(record):
+        default = REQUIRED if each.default is MISSING else each.default
+        if each.default_factory is not MISSING:
+            default = each.default_factory()
+        allowed, example, about, inner = each.metadata.get("key", (None, None, "", None))
+        keys[each.name] = Key(hints[each.name], allowed, default, example, about, inner)
+    return keys
+
+
+def record_inside(kind: Any) -> Any:
+    """The record that a type holds: alone, or in a tuple or a union; None if there is none.
+
+    Parameters
+    ----------
+    kind : type
+        The type of a field.
+    """
+    if isinstance(kind, type) and is_dataclass(kind):
+        return kind
+    return next(filter(None, map(record_inside, get_args(kind))), None)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that is not as a record describes it.
+
+    Parameters
+    ----------
+    code : {"unknown", "missing", "wrong"}
+        A key that does not exist, one that is not there, or a value that is not allowed.
+    table : str
+        The table that it is in, such as ``constraints[0]``; empty at the top.
+    name : str
+        The key.
+    words : str
+        What the value must be.
+    got : object
+        What is there instead.
+    inside : tuple of str or int
+        The steps to it inside the value of the key.
+    keys : mapping of str to Key
+        All keys of the table.
+    """
+
+    code: Code
+    table: str
+    name: str
+    words: str
+    got: Any
+    inside: Steps
+    keys: Mapping[str, Key]
+
+
+class Reader:
+    """Reads documents, and collects all problems.
+
+    Parameters
+    ----------
+    complete : bool
+        Whether a key that is not there is a problem even if it has a default, and numbers that are
+        not finite are spelt as text: as a program wrote it.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True)
+    ... class Bound:
+    ...     upper: float
+    ...     lower: float = 0.0
+    >>> reader = Reader(complete=False)
+    >>> reader.record({"upper": 1}, Bound)
+    Bound(upper=1.0, lower=0.0)
+    >>> reader.record({"upper": "low", "n": 3}, Bound)
+    >>> [(each.code, each.name) for each in reader.problems]
+    [('unknown', 'n'), ('wrong', 'upper')]
+    """
+
+    def __init__(self, *, complete: bool) -> None:
+        self.problems: list[Problem] = []
+        self._complete = complete
+        self._record = "an object" if complete else "a table"
+
+    def record(self, document: Mapping[str, Any], kind: Any, table: str = "") -> Any:
+        """The record that a table describes; None where there is a problem with it.
+
+        Parameters
+        ----------
+        document : mapping
+            The table.
+        kind : type
+            A dataclass.
+        table : str
+            What problems call the table.
+        """
+        before = len(self.problems)
+        found = self._table(document, keys_of(kind), table)
+        return kind(**found) if len(self.problems) == before else None
+
+    def _table(
+        self, document: Mapping[str, Any], keys: Mapping[str, Key], table: str
+    ) -> dict[str, Any]:
+        found = {}
+        for name in document:
+            if name not in keys:
+                self._note(_Place(table, name, keys), "unknown", "", name)
+        for name, known in keys.items():
+            at = _Place(table, name, keys)
+            if name in document:
+                found[name] = self._value(document[name], at)
+            elif self._complete or known.default is REQUIRED:
+                self._note(at, "missing", "a value", "nothing")
+        return found
+
+    def _value(self, value: Any, at: _Place) -> Any:
+        """The value of a key: of its type, and then whatever else it must be."""
+        known = at.keys[at.name]
+        kind = Annotated[known.kind, known.allowed] if known.allowed else known.kind
+        return self._typed(value, kind, at, ())
+
+    def _typed(self, value: Any, kind: Any, at: _Place, steps: Steps) -> Any:
+        origin, arguments = get_origin(kind), get_args(kind)
+        if origin in (Union, UnionType):
+            if value is None and NoneType in arguments:
+                return None
+            (inner,) = (each for each in arguments if each is not NoneType)
+            return self._typed(value, inner, at, steps)
+        if origin is Annotated:
+            before, read = len(self.problems), self._typed(value, arguments[0], at, steps)
+            if len(self.problems) == before and not arguments[1].fits(value):
+                self._note(at, "wrong", "", value, steps)
+            return read
+        keys = at.keys[at.name].keys
+        if is_dataclass(kind) or (keys is not None and origin is Mapping):
+            if isinstance(value, Mapping):
+                inside = at.inside(steps)
+                if keys is None:
+                    return self.record(value, kind, inside)
+                return self._table(value, keys, inside)
+            return self._note(
+                at, "wrong", "an object" if self._complete else "a table", value, steps
+            )
+        if origin is tuple:
+            if isinstance(value, list):
+                each = enumerate(value)
+                return tuple(self._typed(v, arguments[0], at, (*steps, i)) for i, v in each)
+            return self._note(at, "wrong", "a list", value, steps)
+        if origin is Mapping:
+            if isinstance(value, Mapping):
+                items = value.items()
+                return {k: self._typed(v, arguments[1], at, (*steps, k)) for k, v in items}
+            return self._note(at, "wrong", "a table", value, steps)
+        return self._plain(value, kind, at, steps)
+
+    def _plain(self, value: Any, kind: Any, at: _Place, steps: Steps) -> Any:
+        if kind is Any:
+            return value
+        if get_origin(kind) is Literal:
+            right, words = value in get_args(kind), f"one of {get_args(kind)}"
+        elif kind is float:
+            if self._complete and value in ("inf", "-inf", "nan"):
+                return float(value)
+            right, words = is_number(value), "a number"
+        else:
+            right = isinstance(value, kind) and not (kind is int and isinstance(value, bool))
+            words = f"a value of type {kind.__name__}"
+        if not right:
+            return self._note(at, "wrong", words, value, steps)
+        return float(value) if kind is float else value
+
+    def _note(self, at: _Place, code: Code, words: str, got: Any, steps: Steps = ()) -> None:
+        known = at.keys.get(at.name)
+        words = known.allowed.words if known and known.allowed else words
+        self.problems.append(Problem(code, at.table, at.name, words, got, steps, at.keys))
+
+
+class _Place(NamedTuple):
+    """The key that is being read."""
+
+    table: str
+    name: str
+    keys: Mapping[str, Key]
+
+    def inside(self, steps: Steps) -> str:
+        """What a table inside its value is called."""
+        path = f"{self.table}.{self.name}" if self.table else self.name
+        return path + "".join(f"[{step}]" for step in steps)

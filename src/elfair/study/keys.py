@@ -1,0 +1,248 @@
+"""The keys of a study file: what each may be, what it is for, and an example.
+
+The keys of ``[model]`` and ``[test]`` are parameters of the estimators, from their one table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias
+
+from elfair.estimators.parameters import study_keys
+from elfair.language.fairness import RECIPES
+from elfair.records.allowed import Allowed, is_number, number, one_of
+from elfair.records.reading import Key, key
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _are_names(value: Any) -> bool:
+    listed = [value] if isinstance(value, str) else value
+    return isinstance(listed, list) and bool(listed) and all(map(_is_name, listed))
+
+
+def _are_levels(value: Any) -> bool:
+    """Two or more different texts, or as many whole numbers."""
+    if not isinstance(value, list) or len(value) < 2 or len(set(map(repr, value))) < len(value):
+        return False
+    return any(all(type(each) is kind for each in value) for kind in (str, int))
+
+
+_TEXT = Allowed("text", lambda value: isinstance(value, str))
+_COLUMN = Allowed("a column", _is_name)
+_COLUMNS = Allowed("a list of columns", lambda value: True)
+
+Name: TypeAlias = Annotated[str, _COLUMN]
+Names: TypeAlias = tuple[Name, ...]
+
+
+@dataclass(frozen=True)
+class DataKeys:
+    """``[data]``: where the table is.
+
+    Examples
+    --------
+    >>> DataKeys(source="loans.csv").query is None
+    True
+    """
+
+    source: str = key(
+        Allowed(
+            "a file (.csv, .tsv, .parquet, .arrow, .feather) or the address of a database", _is_name
+        ),
+        "loans.csv",
+        "the table",
+    )
+    query: str | None = key(
+        Allowed("text", _is_name), "select * from loans", "what to ask a database", default=None
+    )
+
+
+@dataclass(frozen=True)
+class ColumnKeys:
+    """``[columns]``: which column is what.
+
+    Examples
+    --------
+    >>> ColumnKeys(features=("age", "income"), sensitive=("race",)).label is None
+    True
+    """
+
+    features: Names = key(
+        Allowed("a list of columns, with at least one", bool),
+        ["age", "income"],
+        "what the new model sees, all of it known before the decision",
+    )
+    label: Name | None = key(
+        _COLUMN,
+        "repaid",
+        "what the best decision would have been; accuracy and error rates are measured against it",
+        default=None,
+    )
+    sensitive: Names = key(_COLUMNS, ["race"], "columns that name groups of people", default=())
+    decision: Name | None = key(_COLUMN, "approved", "the decision that was taken", default=None)
+    propensity: Name | None = key(
+        _COLUMN,
+        "p(approve)",
+        "the probability with which the old model took that decision, not of a yes",
+        default=None,
+    )
+    behavior: Mapping[str, Name] = key(
+        Allowed("a table that names, for each class, the column of its probability", bool),
+        {"0": "p(refuse)", "1": "p(approve)"},
+        "instead of a propensity: the probability of every decision",
+        default=dict,
+    )
+    behavior_spread: Any = key(
+        Allowed(
+            "a column, or a number above 0",
+            lambda value: _is_name(value) or (is_number(value) and value > 0),
+        ),
+        "sd of dose",
+        "for a regressor: the spread of the old model's decisions",
+        default=None,
+    )
+    impact: Names = key(
+        _COLUMNS, ["savings"], "what was measured later; more is better", default=()
+    )
+    row_id: Name | None = key(
+        _COLUMN,
+        "person",
+        "one identifier for each person; the split then does not depend on the order of rows, and "
+        "repeated people are found",
+        default=None,
+    )
+    categories: Mapping[str, Annotated[Any, Allowed("", _are_levels)]] = key(
+        Allowed(
+            "a table that lists the levels of each text feature: two or more different texts (or "
+            "whole numbers)",
+            lambda value: True,
+        ),
+        {"housing": ["own", "rent"]},
+        "the levels of text features; others are refused, here and for new people",
+        default=dict,
+    )
+
+
+@dataclass(frozen=True)
+class RowKeys:
+    """``[rows]``: which rows take part.
+
+    Examples
+    --------
+    >>> RowKeys().missing_impact
+    'refuse'
+    """
+
+    missing_impact: str = key(
+        one_of("refuse", "drop", about={"drop": "they are left out, and counted by group"}),
+        "drop",
+        "what to do with rows whose impact was not measured",
+        default="refuse",
+    )
+
+
+MODEL: Mapping[str, Key] = {
+    "kind": Key(
+        Any,
+        one_of("classifier", "regressor", about={"regressor": "decisions are numbers"}),
+        "classifier",
+        "classifier",
+        "what is decided",
+    ),
+    **study_keys("model"),
+}
+TEST: Mapping[str, Key] = study_keys("test")
+
+#: What recipes can be given beside their columns.
+RECIPE_KEYS: Mapping[str, Key] = {
+    "groups": Key(
+        Any,
+        Allowed(
+            "a list of groups; of several columns, a list of lists",
+            lambda value: isinstance(value, list) and bool(value),
+        ),
+        None,
+        ["A", "B"],
+        "which groups; without it, all in the table",
+    ),
+    "impact": Key(
+        Any,
+        Allowed("one of the impacts", _is_name),
+        None,
+        "savings",
+        "which impact, if there are several",
+    ),
+    "tolerance": Key(Any, number(), None, 0.1, "how far two groups may differ"),
+    "ratio": Key(Any, number(), None, 0.8, "the share of another group's rate to be reached"),
+    "slack": Key(Any, number(), None, 0.1, "by how much a group's expected impact may fall"),
+    "margin": Key(Any, number(), None, 0.1, "by how much a group's expected impact must rise"),
+    "at_most": Key(Any, number(), None, 0.1, "by how much a group's expected impact may fall"),
+}
+CONSTRAINT: Mapping[str, Key] = {
+    "text": Key(
+        Any,
+        Allowed("a constraint", _is_name),
+        None,
+        "E[savings | race == 'A'] >= E_logged[savings | race == 'A']",
+        "what must hold",
+    ),
+    **{
+        name: Key(
+            Any,
+            Allowed("a column, or a list of them", _are_names),
+            None,
+            "race",
+            f"what must hold, by name: {name} of the groups that these columns make",
+        )
+        for name in RECIPES
+    },
+    **RECIPE_KEYS,
+    "delta": Key(
+        Any,
+        TEST["delta"].allowed,
+        None,
+        0.05,
+        "instead of the delta of [test]",
+    ),
+    "chosen_by": Key(str, _TEXT, "", "the review board", "who chose tolerance and delta"),
+    "why": Key(str, _TEXT, "", "the 80 % rule", "why they were chosen"),
+}
+
+
+@dataclass(frozen=True)
+class StudyKeys:
+    """The tables of a study file.
+
+    Parameters
+    ----------
+    title : str
+        For people.
+    data : DataKeys
+        Where the table is.
+    columns : ColumnKeys
+        Which column is what.
+    rows : RowKeys
+        Which rows take part.
+    model, test : mapping of str to object
+        The parameters that the file sets; see `elfair.estimators.parameters`.
+    constraints : tuple of mappings
+        What must hold, and who says so.
+    """
+
+    title: str = key(_TEXT, "Loans of 2024", "appears above the report")
+    data: DataKeys = key(about="where the table is")
+    columns: ColumnKeys = key(about="which column is what")
+    rows: RowKeys = key(about="which rows take part", default=RowKeys)
+    model: Mapping[str, Any] = key(
+        about="what is decided, and what makes a decision good", default=dict, keys=MODEL
+    )
+    test: Mapping[str, Any] = key(
+        about="how sure you must be, and how that is shown", default=dict, keys=TEST
+    )
+    constraints: tuple[Mapping[str, Any], ...] = key(
+        about="what must hold, as text or by name, and who says so", default=(), keys=CONSTRAINT
+    )
