@@ -11,20 +11,6 @@ from elfair.bounds.finite_sample import Anderson, EmpiricalBernstein, Hoeffding
 from elfair.bounds.student import StudentT
 from elfair.errors import InputError, did_you_mean
 
-__all__ = [
-    "BOUNDS",
-    "Anderson",
-    "Betting",
-    "Bound",
-    "EmpiricalBernstein",
-    "Hoeffding",
-    "Moments",
-    "Sample",
-    "StudentT",
-    "get_bound",
-    "wealth_exceeds",
-]
-
 #: By the names that users write.
 BOUNDS: dict[str, Bound] = {
     bound.name: bound

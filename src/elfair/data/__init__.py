@@ -2,5 +2,3 @@
 
 from elfair.data.continuous import ContinuousData
 from elfair.data.table import LoggedData
-
-__all__ = ["ContinuousData", "LoggedData"]

@@ -11,8 +11,6 @@ from elfair.estimators.classifier import ELFClassifier
 from elfair.estimators.regressor import ELFRegressor
 from elfair.persistence import load as load_file
 
-__all__ = ["ELFClassifier", "ELFRegressor", "certify", "load"]
-
 
 def load(
     path: str | os.PathLike[str], *, trusted: Sequence[str] = (), module: Any = None

@@ -6,5 +6,3 @@ with the data can repeat the test.
 """
 
 from elfair.persistence.model_file import load, save
-
-__all__ = ["load", "save"]

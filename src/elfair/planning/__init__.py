@@ -4,5 +4,3 @@ from elfair.planning.check import check
 from elfair.planning.check_report import CheckReport
 from elfair.planning.plan import plan_rows
 from elfair.planning.row_plan import CurvePoint, RowPlan
-
-__all__ = ["CheckReport", "CurvePoint", "RowPlan", "check", "plan_rows"]

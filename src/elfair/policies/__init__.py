@@ -3,5 +3,3 @@
 from elfair.policies.base import Policy
 from elfair.policies.gaussian import GaussianPolicy
 from elfair.policies.softmax import PolicyInputs, SoftmaxPolicy
-
-__all__ = ["GaussianPolicy", "Policy", "PolicyInputs", "SoftmaxPolicy"]

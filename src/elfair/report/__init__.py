@@ -1,5 +1,3 @@
 """Renderings of a certificate. Nothing here computes a result."""
 
 from elfair.report.report import Report
-
-__all__ = ["Report"]

@@ -2,5 +2,3 @@
 
 from elfair.search.problem import Candidate, Problem
 from elfair.search.selection import Selection
-
-__all__ = ["Candidate", "Problem", "Selection"]

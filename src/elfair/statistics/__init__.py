@@ -11,20 +11,3 @@ from elfair.statistics.compiled import (
 )
 from elfair.statistics.estimators import Baselines, Estimation, Estimator
 from elfair.statistics.impacts import Impact, asks_for_cost, impact_of, is_decided
-
-__all__ = [
-    "Baselines",
-    "Estimation",
-    "Estimator",
-    "Impact",
-    "Part",
-    "Rows",
-    "asks_for_cost",
-    "compile_form",
-    "impact_of",
-    "is_decided",
-    "logged_average",
-    "mean_part",
-    "require_rows",
-    "values_of",
-]

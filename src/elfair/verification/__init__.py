@@ -18,8 +18,6 @@ from elfair.verification.checks import LEVELS, Check, Verification, make
 if TYPE_CHECKING:
     from elfair.verification.context import Context
 
-__all__ = ["Check", "Verification", "verify", "verify_files"]
-
 
 def verify(
     certificate: Certificate | str | bytes | os.PathLike[str],

@@ -4,5 +4,3 @@ from __future__ import annotations
 
 from elfair.experiments.baselines.methods import Method
 from elfair.experiments.baselines.registry import METHODS, get_method
-
-__all__ = ["METHODS", "Method", "get_method"]
