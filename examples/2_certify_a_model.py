@@ -34,7 +34,7 @@ data = LoggedData(log.features, log.label, **log.logged)
 # %%
 decides = model.predict(log.features).astype(float)
 harsh = certify(decides, data, constraints)
-print(harsh.explain().split("\n\nThe probability")[0])
+print(harsh.explain())
 
 # %% [markdown]
 # It lends to everyone more likely than not to repay. That is accurate, and it lowers scores: a

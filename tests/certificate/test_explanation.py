@@ -46,52 +46,100 @@ def passed():
     return certify(np.random.default_rng(1).uniform(0.7, 0.95, 200), draw(seed=2), TEXTS[1])
 
 
-def test_a_failure_is_explained_with_all_that_one_can_act_on(failed):
+def test_a_failure_in_short_says_what_to_do(failed):
     worst = failed.constraints[0]
-    text = explain(failed)
-    assert text.startswith(
+    verdict, statement, violated, promise, more = explain(failed).split("\n\n")
+    assert verdict.startswith(
         "No solution found: 1 of 3 statements did not pass the test on 200 held-out rows"
     )
+    assert statement.startswith(f"FAILED: {TEXTS[0]}\n")
+    assert f"estimate {worst.estimate:.4g}, upper bound {worst.upper:.4g} with 90 %" in statement
+    assert "likely cause: " in statement
+    assert "what to do: " in statement
+    assert "tau is known: " in violated
+    assert promise.count(". ") == 0
+    assert "is released and violates some constraint is at most 0.1 in the limit" in promise
+    assert more.startswith("Details (")
+    assert "explain(details=True)" in more
+
+
+def test_a_success_in_short_shows_the_statement_closest_to_failing(passed):
+    text = explain(passed)
+    assert text.startswith("Solution found: both statements passed the test on 200 held-out rows")
+    assert f"Closest to failing: {passed.constraints[0].statement}\n" in text
+    assert passed.constraints[1].statement not in text
+    assert len(text.splitlines()) < 15
+
+
+def test_several_failures_are_counted(failed):
+    worst = failed.constraints[0]
+    two = explain(replace(failed, constraints=(worst, worst)))
+    assert "1 more statement failed, by less." in two
+    three = explain(replace(failed, constraints=(worst, worst, worst)))
+    assert "2 more statements failed, by less." in three
+    assert "more statement" not in explain(failed)
+
+
+def test_a_finite_sample_promise_has_no_limit(failed):
+    exact = replace(failed.constraints[0], kind="finite-sample")
+    assert "in the limit" not in explain(replace(failed, constraints=(exact,)))
+
+
+def test_details_have_all_that_one_can_act_on(failed):
+    worst = failed.constraints[0]
+    text = explain(failed, details=True)
+    assert text.startswith("No solution found: 1 of 3 statements did not pass")
     assert f"FAILED: {TEXTS[0]}" in text
-    assert f"g = {worst.estimate:.4g} estimated, at most {worst.upper:.4g} with 90 %" in text
-    assert "(asymptotic); must be at most 0" in text
+    assert "(asymptotic); the upper bound must be at most 0" in text
     assert "rows: 180 where T == 0" in text
     assert f"effective sample size {worst.ess:.0f}, mean {worst.mean_weight:.3f}" in text
     assert f"largest {worst.max_weight:.2f}" in text
+    assert "what to do: " in text
     assert "passed: " not in text  # what passed is not in the way
     assert failed.joint_statement in text
 
 
+def test_statements_beyond_the_first_ten_get_a_line_each(failed):
+    worst = failed.constraints[0]
+    text = explain(replace(failed, constraints=(worst,) * 12), details=True)
+    assert text.count("\nFAILED: ") == 10
+    assert "2 more statements FAILED:\n  - E[impact" in text
+    assert f"(g at most {worst.upper:.4g}, {worst.n} rows)" in text
+
+
 def test_the_rows_needed_are_named(failed):
     short = replace(failed.constraints[0], estimate=-0.1, rows_needed=4321)
-    text = explain(replace(failed, constraints=(short,)))
-    assert "about 4,400 rows in all would be needed to pass at this effect size" in text
+    assert "collect about 4,400 rows in all" in explain(replace(failed, constraints=(short,)))
     never = replace(short, rows_needed=None)
     assert "no number of rows" in explain(replace(failed, constraints=(never,)))
     wrong = replace(short, estimate=0.1, rows_needed=None)
-    assert "on the wrong side" in explain(replace(failed, constraints=(wrong,)))
+    assert "more rows would not help" in explain(replace(failed, constraints=(wrong,)))
 
 
-def test_violated_and_unchecked_assumptions_are_told_apart(failed, passed):
-    text = explain(failed)
-    assert "Assumptions that do NOT hold" in text
+def test_violated_and_assumed_assumptions_are_told_apart(failed, passed):
+    text = explain(failed, details=True)
+    assert "The stated confidence is NOT justified" in text
     assert "  - tau is known: " in text
-    assumed = next(line for line in text.splitlines() if line.startswith("Assumed, not checked"))
+    (assumed,) = (line for line in text.splitlines() if line.startswith("Assumed, not checked"))
     assert "tau is known" not in assumed
     assert "no interference" in assumed
-    if all(a.status != "violated" for a in passed.assumptions):
-        assert "do NOT hold" not in explain(passed)
+    assert passed.violated == ()
+    assert "NOT justified" not in explain(passed, details=True)
 
 
-def test_warnings_of_what_is_not_shown_in_full_are_shown_too(failed):
+def test_every_warning_is_in_the_details_once(failed):
+    text = explain(failed, details=True)
+    assert failed.warnings
+    for warning in failed.warnings:
+        if warning.code != "assumption_violated":
+            assert text.count(warning.text) == 1
     few = "only 20 held-out rows meet 'T == 1' (below 30)"
-    assert explain(failed).count(few) == 1
-    assert few in explain(failed).split("Of the statements that passed:")[1]
+    assert few in text.split("Other warnings:")[1]
+    assert few not in explain(failed)
 
 
-def test_a_success_shows_every_statement_with_its_parent(passed):
-    text = explain(passed)
-    assert text.startswith("Solution found: both statements passed the test on 200 held-out rows")
+def test_details_of_a_success_show_every_statement_with_its_constraint(passed):
+    text = explain(passed, details=True)
     for result in passed.constraints:
         assert f"passed: {result.statement}\n  part of: {TEXTS[1]}" in text
     assert "rows: 180 where T == 0, 20 where T == 1" in text
@@ -99,25 +147,33 @@ def test_a_success_shows_every_statement_with_its_parent(passed):
 
 
 def test_everyone_needs_no_condition():
-    text = explain(certify(np.full(200, 0.5), draw(), "PR <= 0.5"))
+    text = explain(certify(np.full(200, 0.5), draw(), "PR <= 0.5"), details=True)
     assert "rows: 200 (everyone)" in text
+
+
+def test_where_nothing_was_tested_nothing_is_promised(passed):
+    empty = replace(passed, constraints=(), assumptions=(), warnings=())
+    assert explain(empty).startswith(
+        "No constraint was given, so nothing was tested.\n\nNothing is promised about this model."
+    )
 
 
 def test_the_certificate_explains_itself(failed):
     assert failed.explain() == explain(failed)
+    assert failed.explain(details=True) == explain(failed, details=True)
 
 
-def test_a_verdict_names_what_it_rests_on_and_does_not_hold(passed):
+def test_a_verdict_names_the_assumptions_that_do_not_hold(passed):
     shaken = replace(passed, assumptions=(Assumption.of("tau_known", "violated", "it is not"),))
     assert explain(shaken).startswith(
-        "Solution found, but not all that it rests on holds (tau is known): both statements passed"
+        "Solution found, but not every assumption holds (tau is known): both statements passed"
     )
     # "But" would comfort: that no solution was found is no better for it.
     wrong = replace(shaken, passed=False)
     assert (
         explain(wrong)
         .splitlines()[0]
-        .endswith("held-out rows. Moreover, not all that the test rests on holds (tau is known).")
+        .endswith("held-out rows. Besides, not every assumption holds (tau is known).")
     )
     sound = replace(passed, assumptions=())
     assert explain(sound).splitlines()[0].endswith("200 held-out rows.")

@@ -261,7 +261,7 @@ def test_models_are_found_and_tested_for_them(text, parameters, statements):
     assert found == sorted(statements)
     for result in results:
         assert result.upper <= 0
-        explained = clf.explain()
+        explained = clf.explain(details=True)
         assert f"passed: {result.statement}" in explained
         assert (f"part of: {text}" in explained) == (result.statement != text)
         rows = re.search(rf"passed: {re.escape(result.statement)}\n(.*\n)*?  rows: .*", explained)

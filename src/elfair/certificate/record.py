@@ -163,6 +163,11 @@ class Certificate:
         """The assumptions that do not hold."""
         return tuple(each for each in self.assumptions if each.status == "violated")
 
+    @property
+    def failed(self) -> tuple[ConstraintResult, ...]:
+        """The statements that did not pass, the worst first."""
+        return tuple(result for result in self.constraints if not result.passed)
+
     def to_json(self) -> str:
         """The record as an in-toto statement about the model, in JSON."""
         return to_statement(self, subject=self.digests.model)
@@ -208,9 +213,23 @@ class Certificate:
         except InputError as error:
             raise InputError(f"'{path}' must be a certificate: {error}") from None
 
-    def explain(self) -> str:
-        """The result for people: what failed, by how much, about how many rows it would take."""
-        return explain(self)
+    def explain(self, *, details: bool = False) -> str:
+        """The result for people: the verdict, what failed, and what to do about it.
+
+        Parameters
+        ----------
+        details : bool, default False
+            Add every statement, all assumptions and warnings, and the promise in full.
+
+        Examples
+        --------
+        >>> from elfair import LoggedData, certify
+        >>> data = LoggedData([[0.0]] * 320, [0, 1] * 160)
+        >>> certificate = certify([0.2, 0.7] * 160, data, "accuracy >= 0.7")
+        >>> print(certificate.explain().splitlines()[0])
+        Solution found: the statement passed the test on 320 held-out rows.
+        """
+        return explain(self, details=details)
 
     def __str__(self) -> str:
         return self.explain()

@@ -10,7 +10,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from elfair.certificate.explanation import explanation
 from elfair.cli.results import verdict_table
 from elfair.errors import InputError
 from elfair.estimators.classifier import ELFClassifier
@@ -59,8 +58,7 @@ def main(output: str | Path = "demo") -> None:
         "else that happens in a life:\n"
     )
     missed = _fit(FosterCare(alpha=0.2), n=500, seed=1)
-    verdict, worst, *_ = explanation(missed.certificate_)
-    console.print(verdict, worst, sep="\n\n", soft_wrap=True)
+    console.print(missed.explain(), soft_wrap=True)
     write_results(missed, folder / "no-solution")
 
     console.print(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from elfair.records.text import number, visible
+from elfair.records.text import number, plural, visible
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: A longer statement would be broken into many short lines of a table.
 LONGEST_IN_TABLE = 48
+#: More statements than this are shown only with --details.
+MOST_IN_TABLE = 10
 
 
 def deliver(text: str, output: Path | None) -> None:
@@ -41,13 +43,15 @@ def deliver(text: str, output: Path | None) -> None:
         write_whole(output, text.rstrip("\n") + "\n")
 
 
-def verdict_table(certificate: Certificate) -> Group:
+def verdict_table(certificate: Certificate, *, details: bool = False) -> Group:
     """The verdict as a table for the terminal, the worst statement first.
 
     Parameters
     ----------
     certificate : Certificate
         The result.
+    details : bool, default False
+        Show all statements, not only the worst.
 
     Returns
     -------
@@ -60,14 +64,15 @@ def verdict_table(certificate: Certificate) -> Group:
 
     from elfair.certificate.explanation import numbered, verdict
 
-    statements = [visible(result.statement) for result in certificate.constraints]
+    results = certificate.constraints if details else certificate.constraints[:MOST_IN_TABLE]
+    statements = [visible(result.statement) for result in results]
     names = statements
     if max(map(len, statements), default=0) > LONGEST_IN_TABLE:
-        names = numbered(certificate.constraints)  # as the report calls them
+        names = numbered(results)  # as the report calls them
     table = Table(title=visible(verdict(certificate)), title_justify="left")
     for heading in ("statement", "rows", "ESS", "estimate of g", "bound on g", "delta", ""):
         table.add_column(heading, justify="left" if heading.startswith("st") else "right")
-    for name, result in zip(names, certificate.constraints, strict=True):
+    for name, result in zip(names, results, strict=True):
         table.add_row(
             Text(name),  # not markup: [impact | ...] is no style
             str(result.n),
@@ -78,7 +83,10 @@ def verdict_table(certificate: Certificate) -> Group:
             "pass" if result.passed else "FAIL",
         )
     pairs = zip(names, statements, strict=True)
-    return Group(table, *(Text(f"{name}: {each}") for name, each in pairs if name != each))
+    below = [Text(f"{name}: {each}") for name, each in pairs if name != each]
+    if more := len(certificate.constraints) - len(results):
+        below.append(Text(f"and {plural(more, 'more statement')}: --details shows all."))
+    return Group(table, *below)
 
 
 #: What `verify` says where a check failed, or one that was asked for could not be made.
@@ -100,13 +108,23 @@ _certificate = click.argument("certificate", type=click.Path(path_type=Path))
 @click.option(
     "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it to this file."
 )
-def explain(certificate: Path, form: str, output: Path | None) -> None:
-    """Say what a certificate says: for people, as a report, or for other programs."""
+@click.option(
+    "--details",
+    is_flag=True,
+    help="Show every statement, assumption and warning, and the promise in full.",
+)
+def explain(certificate: Path, form: str, output: Path | None, details: bool) -> None:
+    """Show a certificate: in short for people, as a report, or for other programs."""
     from elfair.certificate import Certificate
     from elfair.report import Report
 
     record = Certificate.load(certificate)
-    text = record.to_cyclonedx() if form == "cyclonedx" else getattr(Report(record), form)()
+    if form == "text":
+        text = record.explain(details=details)
+    elif form == "cyclonedx":
+        text = record.to_cyclonedx()
+    else:
+        text = getattr(Report(record), form)()
     deliver(text, output)
 
 

@@ -120,7 +120,12 @@ def plan(study: Path, share: float, improvement: float | None, output: Path | No
     help="The folder of the results.  [default: results, beside STUDY]",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the results of an earlier run.")
-def fit(study: Path, output: Path | None, overwrite: bool) -> None:
+@click.option(
+    "--details",
+    is_flag=True,
+    help="Show every statement, assumption and warning, and the promise in full.",
+)
+def fit(study: Path, output: Path | None, overwrite: bool, details: bool) -> None:
     """Search for a model, test it on held-out rows, and write down what came of it.
 
     Writes model.elfair, certificate.json and report.html. Exit code 0: a model was let out; 3: no
@@ -130,7 +135,7 @@ def fit(study: Path, output: Path | None, overwrite: bool) -> None:
 
     from rich.console import Console
 
-    from elfair.certificate.explanation import explanation
+    from elfair.certificate.explanation import paragraphs
     from elfair.cli.results import verdict_table
     from elfair.errors import CertificateWarning
     from elfair.study import Ledger, StudyFile, fit_study
@@ -145,10 +150,12 @@ def fit(study: Path, output: Path | None, overwrite: bool) -> None:
         outcome = fit_study(loaded, ledger=Ledger(study.parent / OPENINGS))
     written = outcome.write(folder, overwrite=overwrite)
     certificate = outcome.certificate
-    if certificate.constraints:
-        Console(markup=False, highlight=False).print(verdict_table(certificate), soft_wrap=True)
+    tested = bool(certificate.constraints)
+    if tested:
+        table = verdict_table(certificate, details=details)
+        Console(markup=False, highlight=False).print(table, soft_wrap=True)
         click.echo()
-    click.echo("\n\n".join(explanation(certificate, after_table=bool(certificate.constraints))))
+    click.echo("\n\n".join(paragraphs(certificate, details=details, after_table=tested)))
     for warning in said:
         click.echo(visible(f"\nWarning: {warning.message}"), err=True)
     click.echo("\nWritten: " + ", ".join(visible(str(path)) for path in written))

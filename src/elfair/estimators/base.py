@@ -133,11 +133,17 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
                     hint=f"pass {name}= to {self._table.__name__} as well.",
                 )
 
-    def explain(self) -> str:
-        """The result for people: what failed, by how much, about how many rows it would take."""
+    def explain(self, *, details: bool = False) -> str:
+        """The result for people: the verdict, what failed, and what to do about it.
+
+        Parameters
+        ----------
+        details : bool, default False
+            Add every statement, all assumptions and warnings, and the promise in full.
+        """
         check_is_fitted(self)
         certificate: Certificate = self.certificate_
-        return certificate.explain()
+        return certificate.explain(details=details)
 
     def state(
         self,

@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from elfair.certificate import NOT_STATED, Certificate, GroupPicture, Histogram, violation
-from elfair.certificate.explanation import failed, seen
-from elfair.records.text import confidence, count, number, plural, rate, sentence
-from elfair.report import panels, strips
-from elfair.report.account import RESTS_ON
-from elfair.report.advice import (
+from elfair.certificate.advice import (
     MORE_FROM_THE_SAME_ROWS,
     WHAT_NOT_TO_DO,
     Advice,
     advise,
     advise_on_all,
 )
+from elfair.certificate.explanation import seen
+from elfair.records.text import confidence, count, number, plural, rate, sentence
+from elfair.report import panels, strips
+from elfair.report.account import RESTS_ON
 from elfair.report.blocks import (
     Alarm,
     Block,
@@ -365,7 +365,7 @@ def trade_off(certificate: Certificate) -> Section | None:
 
 def what_next(certificate: Certificate) -> Section | None:
     """After "no solution found"."""
-    wrong = failed(certificate)
+    wrong = certificate.failed
     if certificate.passed or not wrong:
         return None
     blocks = _advice(advise_on_all(certificate))

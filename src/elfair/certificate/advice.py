@@ -1,0 +1,169 @@
+"""After "no solution found": why a statement failed, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import TYPE_CHECKING
+
+from elfair.certificate.assumptions import WarningCode
+from elfair.certificate.results import ConstraintResult
+from elfair.records.text import number, plural, raised
+
+if TYPE_CHECKING:
+    from elfair.certificate.record import Certificate
+
+#: An effective sample size below this share of its rows: the new model differs much from the old.
+FAR_BELOW = 0.5
+MODELS_DIFFER = "the new model differs much from the old one"
+EXPLORE = (
+    "log more exploration; pass behavior= as a fitted model, which makes mixtures with it "
+    "candidates, too"
+)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A likely cause of a failure, and what to do.
+
+    Parameters
+    ----------
+    seen : str
+        What the certificate shows.
+    cause : str
+        What probably causes it.
+    steps : str
+        What to do.
+    """
+
+    seen: str
+    cause: str
+    steps: str
+
+
+def advise(result: ConstraintResult) -> tuple[Advice, ...]:
+    """Why a statement failed, and what may help; the most important advice first.
+
+    Parameters
+    ----------
+    result : ConstraintResult
+        A statement that did not pass.
+    """
+    return (_first(result), *_further(result))
+
+
+def _first(result: ConstraintResult) -> Advice:
+    estimate, upper = number(result.estimate), number(result.upper)
+    if unseen := _warned(result, "decisions_unseen", "variance_hidden"):
+        return Advice(unseen, MODELS_DIFFER, EXPLORE)
+    if result.upper == inf and result.spread == 0:
+        return Advice(
+            "the upper bound is infinite, and the spread is 0",
+            "its rows do not vary, so there is no t bound",
+            "check that the right column was read, and that it was measured; a finite-sample bound "
+            "needs no variation",
+        )
+    if not isfinite(result.upper):
+        return Advice(
+            f"the upper bound is {upper}",
+            "rows that do not vary, or a quotient whose denominator may be 0",
+            "check whether the group, or the model's decisions about it, are constant; multiply "
+            "the quotient out",
+        )
+    if result.estimate >= 0:
+        return Advice(
+            f"the estimate itself, {estimate}, is on the wrong side of 0",
+            "no such model is in reach, or two constraints conflict; more rows would not help this "
+            "model",
+            "loosen a constraint; give the model more features, or a richer scorer (scorer=)",
+        )
+    if result.rows_needed is None:
+        return Advice(
+            f"the estimate is {estimate}, the upper bound {upper}",
+            "no number of rows would let this bound pass",
+            "try another bound",
+        )
+    return Advice(
+        f"the estimate, {estimate}, is below 0, but the upper bound, {upper}, is above 0",
+        "too few rows for this effect",
+        f"collect about {raised(result.rows_needed):,} rows in all, with which this statement "
+        "would pass 19 times in 20 if estimate and spread stayed the same; or define larger "
+        "groups; or choose a larger delta, before you look at new rows",
+    )
+
+
+def _further(result: ConstraintResult) -> Iterator[Advice]:
+    for group in result.groups:
+        if group.ess is not None and group.ess < FAR_BELOW * group.n:
+            yield Advice(
+                f"the {plural(group.n, 'row')} of {group.condition} are worth {group.ess:,.0f} "
+                "(effective sample size)",
+                MODELS_DIFFER,
+                EXPLORE,
+            )
+    if small := _warned(result, "few_held_out_rows"):
+        yield Advice(small, "a small group", "merge groups, or collect more rows of it")
+    if len(result.tails) > 1:
+        yield Advice(
+            f"its bound is made of {len(result.tails)} bounds, which share its delta",
+            "a product, or an either/or",
+            "write a form that is tested at the full delta, if there is one",
+        )
+    if result.kind == "finite-sample":
+        yield Advice(
+            "its bound is finite-sample",
+            "finite-sample bounds are more cautious than the t bound",
+            "use bound='betting', the least cautious of them; declare a tighter impact_range, if "
+            "it is true",
+        )
+
+
+def _warned(result: ConstraintResult, *codes: WarningCode) -> str:
+    """What the warnings with some codes say."""
+    return "; ".join(each.text for each in result.warnings if each.code in codes)
+
+
+def advise_on_all(certificate: Certificate) -> tuple[Advice, ...]:
+    """What may help if no single statement is to blame.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        A result of "no solution found".
+    """
+    found = []
+    if {"mean_weight", "propensities_fit"} & {each.code for each in certificate.violated}:
+        found.append(
+            Advice(
+                "the importance weights do not average 1",
+                "wrong propensities",
+                "correct the propensities: no bound computed with them means anything",
+            )
+        )
+    passed = sum(result.passed for result in certificate.constraints)
+    if passed and len(certificate.constraints) >= 10:
+        found.append(
+            Advice(
+                f"{passed} of {len(certificate.constraints)} statements passed, but all must pass "
+                "at once",
+                "many statements, some of them about small groups",
+                "merge groups, or name only the groups that you need a promise for",
+            )
+        )
+    return tuple(found)
+
+
+#: Ways to learn more from the same number of rows.
+MORE_FROM_THE_SAME_ROWS = (
+    'split="crossfit" uses every row for both search and test. It returns a model most often, and '
+    "is asymptotic only.",
+    'estimator="dr" helps if the features predict the impact. It costs no validity.',
+    "candidate_tuning= chooses among settings inside the candidate rows. It costs no validity.",
+)
+
+WHAT_NOT_TO_DO = (
+    "What not to do: fit again with other seeds until a model passes. That is peeking, and voids "
+    "the stated confidence. If you change constraints or settings after you have seen this result, "
+    "test the next model on new rows."
+)
