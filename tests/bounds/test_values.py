@@ -159,7 +159,7 @@ def test_overlapping_samples_must_say_which_rows_they_hold() -> None:
     with pytest.raises(InputError, match=r"(?s)overlap.*rows=positions"):
         t.upper([Sample(Z), Sample(Z)], 0.1, disjoint=False)
     twice = Sample(Z, rows=np.zeros(7, dtype=int))
-    with pytest.raises(InputError, match="a row twice"):
+    with pytest.raises(InputError, match="a repeated row"):
         t.upper([twice, twice], 0.1, disjoint=False)
 
 

@@ -1,6 +1,6 @@
 """One-sided upper confidence bounds on means, from rows.
 
-Each file holds one bound; `get_bound` finds it by the name that a user writes.
+`get_bound` finds a bound by the name that a user writes.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ BOUNDS: dict[str, Bound] = {
 
 
 def get_bound(name: str) -> Bound:
-    """The bound that a user names.
+    """The bound with the name that a user writes.
 
     Parameters
     ----------
     name : {"ttest", "hoeffding", "bernstein", "anderson", "betting"}
-        What is written as ``bound=``.
+        The value of ``bound=``.
 
     Returns
     -------
     Bound
-        It holds no state, and is shared.
+        It has no state and is shared.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""What a bound is: a sample of rows goes in, an upper confidence bound on their mean comes out.
+"""What a bound is: from a sample of rows, an upper confidence bound on their mean.
 
-Rows are oriented as g, "large is bad": the constraint is ``g = E[z] <= 0``, and it passes when the
-upper bound is at most 0.
+Large rows are bad: the constraint is ``g = E[z] <= 0``, and it passes if the upper bound is at
+most 0.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from elfair.errors import BoundError, DataError, InputError
+from elfair.types import Floats, Index
 
-Array = npt.NDArray[np.float64]
 Kind = Literal["finite-sample", "asymptotic"]
 
 
@@ -30,11 +29,11 @@ class Sample:
     values : array of shape (..., n)
         One number for each row. Leading axes are independent repetitions.
     low, high : float
-        Known ends of one row: declared or structural, never the sample's own minimum or maximum.
+        Known ends of a row: declared or structural, never the sample's own minimum or maximum.
     scale : float, optional
-        Typical spread (standard deviation) of a row, learnt on *other* rows. Read by "betting".
+        The typical spread (standard deviation) of a row, learnt from *other* rows, for "betting".
     rows : array of shape (n,), optional
-        Distinct positions of the rows in the data set. Read by "ttest" where samples overlap.
+        The distinct positions of the rows in the data set, for "ttest" if samples overlap.
 
     Examples
     --------
@@ -42,11 +41,11 @@ class Sample:
     3
     """
 
-    values: Array
+    values: Floats
     low: float = -inf
     high: float = inf
     scale: float | None = None
-    rows: npt.NDArray[np.intp] | None = None
+    rows: Index | None = None
 
     def __post_init__(self) -> None:
         values = np.asarray(self.values, dtype=np.float64)
@@ -56,7 +55,7 @@ class Sample:
                 f"A bound needs at least 2 rows inside the condition. Got {values.size} instead.",
                 hint="widen the condition, or log more decisions for it.",
             )
-        # One pass and no temporary array: any NaN or infinity makes the sum not finite.
+        # One pass and no temporary array: any NaN or infinity makes the sum infinite or NaN.
         if not isfinite(float(values.sum())):
             raise DataError(
                 "The rows of a bound must be finite numbers. "
@@ -72,7 +71,7 @@ class Sample:
         if self.scale is not None and not 0 < self.scale < inf:
             raise InputError(
                 f"The scale of a row must be positive and finite. Got {self.scale} instead.",
-                hint="leave it out where the other rows do not vary.",
+                hint="leave it out if the other rows do not vary.",
             )
         if self.rows is not None and np.shape(self.rows) != (self.n,):
             raise InputError(
@@ -83,7 +82,7 @@ class Sample:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
+        """The number of rows."""
         return int(self.values.shape[-1])
 
 
@@ -94,11 +93,11 @@ class Moments:
     Parameters
     ----------
     n : int
-        How many rows.
+        The number of rows.
     mean, variance : float
-        Of these rows; the variance divides by n - 1.
+        Their mean and variance (divided by n - 1).
     low, high : float
-        Known ends of one row.
+        Known ends of a row.
 
     Examples
     --------
@@ -113,17 +112,22 @@ class Moments:
     high: float = inf
 
 
+Samples: TypeAlias = Sequence[Sample]
+#: A bound, and its derivatives by the values of each sample.
+Prediction: TypeAlias = tuple[float, list[Floats]]
+
+
 class Bound(ABC):
     """A one-sided upper confidence bound on a mean, or on a sum of means.
 
     Attributes
     ----------
     name : str
-        What a user writes as ``bound=``.
+        The value of ``bound=``.
     kind : {"finite-sample", "asymptotic"}
         Whether the level holds for every number of rows, or only in the limit.
     needs : str
-        What must be known of a row before it is seen, in words.
+        What must be known about a row before seeing it, in words.
 
     Examples
     --------
@@ -140,15 +144,15 @@ class Bound(ABC):
     needs_high: ClassVar[bool] = False
 
     def check(self, sample: Sample) -> None:
-        """Raise `BoundError` where an end that the proof needs is not known."""
+        """Raise `BoundError` if an end that the proof needs is unknown."""
         missing = [
             end
             for end, needed in (("low", self.needs_low), ("high", self.needs_high))
             if needed and not isfinite(getattr(sample, end))
         ]
         if missing:
-            # The good end of g follows from the impact range alone; the bad one of a weighted row
-            # also needs the largest weight.
+            # The impact range alone gives the good end of g; the bad end of a weighted row also
+            # needs the largest weight.
             remedy = "impact_range=(lowest, highest)"
             if "low" in missing:
                 remedy += " and propensity_floor="
@@ -160,43 +164,38 @@ class Bound(ABC):
             )
 
     @abstractmethod
-    def upper(self, samples: Sequence[Sample], delta: float, *, disjoint: bool = True) -> Array:
-        """Upper bound, at level ``delta``, on the sum over the samples of their means.
+    def upper(self, samples: Samples, delta: float, *, disjoint: bool = True) -> Floats:
+        """The upper bound, at level ``delta``, on the sum of the means of the samples.
 
         Parameters
         ----------
         samples : sequence of Sample
-            Usually one. Several are added up.
+            Usually one.
         delta : float
-            The probability, at most, that the sum of the means is above the bound.
+            The largest probability that the sum of the means is above the bound.
         disjoint : bool
             Whether no row of the data set is in two samples.
 
         Returns
         -------
         array
-            Its shape is that of the leading axes of the values.
+            Shaped like the leading axes of the values.
         """
 
     @abstractmethod
     def predict(
-        self,
-        samples: Sequence[Sample],
-        delta: float,
-        n: Sequence[float],
-        *,
-        disjoint: bool = True,
-    ) -> tuple[float, list[Array]]:
-        """The upper bound to be expected of a test with ``n[k]`` rows of sample k.
+        self, samples: Samples, delta: float, n: Sequence[float], *, disjoint: bool = True
+    ) -> Prediction:
+        """The upper bound to expect from a test with ``n[k]`` rows of sample k.
 
-        For candidate selection only: it decides power, never validity.
+        Only candidate selection uses it: it affects power, never validity.
 
         Returns
         -------
         value : float
             The predicted bound.
         gradients : list of arrays
-            Its derivative with respect to the values of each sample.
+            Its derivatives with respect to the values of each sample.
         """
 
     def upper_of_moments(
@@ -207,21 +206,21 @@ class Bound(ABC):
         disjoint: bool = True,
         error: float | None = None,
     ) -> float | None:
-        """What `upper` says, from moments alone.
+        """The value of `upper`, from moments alone.
 
         Parameters
         ----------
         moments : sequence of Moments
-            Those of each sample.
+            The moments of each sample.
         delta, disjoint
             See `upper`.
         error : float, optional
-            The standard error of the sum of the means, where samples overlap.
+            The standard error of the sum of the means if samples overlap.
 
         Returns
         -------
         float or None
-            None where the bound needs to see every row.
+            None if the bound needs to see every row.
 
         Examples
         --------
@@ -240,16 +239,16 @@ class Bound(ABC):
         Parameters
         ----------
         width : float
-            The width ``high - low`` of a row's ends.
+            The distance ``high - low`` between a row's ends.
         delta : float
-            Level of the bound.
+            The level of the bound.
         n : float
-            Expected number of test rows.
+            The expected number of test rows.
 
         Returns
         -------
         (float, float) or None
-            None where the bound depends on more than mean and standard deviation.
+            None if the bound depends on more than mean and standard deviation.
         """
         return None
 
@@ -263,16 +262,16 @@ def require_delta(delta: float) -> None:
         )
 
 
-def require_samples(samples: Sequence[Sample]) -> None:
+def require_samples(samples: Samples) -> None:
     """Raise `InputError` unless there is at least one sample."""
     if not samples:
         raise InputError(
             "A bound needs at least one sample. Got none instead.",
-            hint="pass a list, also for one sample.",
+            hint="pass a list, even for one sample.",
         )
 
 
-def require_prediction(samples: Sequence[Sample], n: Sequence[float]) -> None:
+def require_prediction(samples: Samples, n: Sequence[float]) -> None:
     """Raise `InputError` unless there is one 1-D sample for each expected number of rows."""
     require_samples(samples)
     if len(n) != len(samples) or any(sample.values.ndim != 1 for sample in samples):
@@ -283,10 +282,10 @@ def require_prediction(samples: Sequence[Sample], n: Sequence[float]) -> None:
         )
 
 
-def dot(a: Array, b: Array) -> float:
-    """Inner product on one thread.
+def dot(a: Floats, b: Floats) -> float:
+    """The inner product, on one thread.
 
-    At the lengths of a search BLAS would wake its threads, which costs more than it saves: on a
-    busy machine with 2 cores, 12 ms instead of 0.03 ms for 60,000 rows.
+    At the lengths of a search, waking the threads of BLAS costs more than it saves: on a busy
+    machine with 2 cores, 12 ms instead of 0.03 ms for 60,000 rows.
     """
     return float(np.einsum("i,i->", a, b))

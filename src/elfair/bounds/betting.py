@@ -1,8 +1,8 @@
-"""The betting bound of Waudby-Smith and Ramdas, for rows with a known upper end only.
+"""The betting bound of Waudby-Smith and Ramdas, which needs only the upper end of a row.
 
-A gambler bets, row after row, that the mean of Y = high - Z is above m. While it is not, the
-wealth K is a nonnegative supermartingale that starts at 1, and reaches 1/delta with probability
-at most delta (Ville). The lower bound on E[Y] is where the wealth stops reaching it.
+A gambler bets, row after row, that the mean of Y = high - Z is above m. If it is not, the wealth K
+is a nonnegative supermartingale that starts at 1, and reaches 1/delta with probability at most
+delta (Ville). The lower bound on E[Y] is the m at which the wealth stops reaching 1/delta.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 from math import inf, isfinite, log, sqrt
 
 import numpy as np
-import numpy.typing as npt
 
-from elfair.bounds.base import Array, Sample, dot, require_delta
+from elfair.bounds.base import Sample, dot, require_delta
 from elfair.bounds.finite_sample import FiniteSampleBound, require_inside
+from elfair.types import Booleans, Floats
 
 # The largest share of the wealth that one row may lose. Any number in (0, 1) is valid. Measured on
 # five kinds of rows: it matters at n = 10 (uniform rows, delta = .1: lower bound .62 / .67 / .69 of
-# the mean with .5 / .75 / .95), and no longer from n = 50 on.
+# the mean with .5 / .75 / .95), but not from n = 50 on.
 _STAKE = 0.95
 # Measured: gap of the bound / gap of the typical end = .81 / .85 / .90 at delta = .1 / .05 / .01,
 # for ln(1/delta) = 2.3 / 3.0 / 4.6.
@@ -29,10 +29,10 @@ _HALVINGS = 40
 class Betting(FiniteSampleBound):
     """Usually the tightest finite-sample bound here; needs only the upper end of a row.
 
-    Bets are sized by the rows seen before, so the bound depends on the order of the rows: pass
-    them in an order that does not depend on their values (a seeded permutation). The first bets
-    rest on ``scale``; without it, on the width ``high - low`` or, where low is not
-    known, on ``abs(high)``: the mean of Y where the constraint holds with equality.
+    Each bet depends on the rows before it, so the bound depends on the order of the rows: pass them
+    in an order that does not depend on their values (a seeded permutation). The first bets use
+    ``scale``; without it, the width ``high - low``; if low is unknown, ``abs(high)``, which is the
+    mean of Y if the constraint holds with equality.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class Betting(FiniteSampleBound):
     needs = "the upper end of a row"
     needs_high = True
 
-    def _upper(self, sample: Sample, delta: float) -> Array:
+    def _upper(self, sample: Sample, delta: float) -> Floats:
         unit = _unit(sample)
         y = np.maximum(sample.high - sample.values, 0.0) / unit
         bets = _bets(y, delta)
@@ -56,7 +56,7 @@ class Betting(FiniteSampleBound):
             below, above = np.where(wins, middle, below), np.where(wins, above, middle)
         return np.asarray(sample.high - unit * below)
 
-    def _predict(self, sample: Sample, delta: float, n: float) -> tuple[float, Array]:
+    def _predict(self, sample: Sample, delta: float, n: float) -> tuple[float, Floats]:
         level, each = log(1 / delta), 1 / sample.n
         y = sample.high - sample.values
         mean = float(y.mean())
@@ -67,8 +67,8 @@ class Betting(FiniteSampleBound):
         free = sqrt(2 * level / (n * variance)) if variance > 0 else inf
         end, slope = _typical_end(y, centred, variance, free, level, n)
         gap = mean - end
-        # The bound takes the best moment on the way, the typical end only the last one. That saves
-        # a share of the gap; less of it where bets are limited and the wealth grows steadily.
+        # The bound uses the best moment on the way, the typical end only the last one. That saves
+        # a share of the gap, but less if bets are limited and the wealth grows steadily.
         limit = min(1.0, _STAKE / (mean * free)) ** 2
         saved = _ON_THE_WAY / (level + _ON_THE_WAY) * limit
         gradient = (1 - saved) * slope
@@ -79,17 +79,17 @@ class Betting(FiniteSampleBound):
         return sample.high - mean + (1 - saved) * gap, gradient
 
 
-def wealth_exceeds(sample: Sample, delta: float, value: float = 0.0) -> npt.NDArray[np.bool_]:
-    """Whether the betting bound of a sample is at most ``value``, decided without a search.
+def wealth_exceeds(sample: Sample, delta: float, value: float = 0.0) -> Booleans:
+    """Whether the betting bound of a sample is at most ``value``, without computing the bound.
 
     Parameters
     ----------
     sample : Sample
         Its upper end must be known.
     delta : float
-        Level of the bound.
+        The level of the bound.
     value : float
-        What the bound is compared with.
+        The number to compare the bound with.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def wealth_exceeds(sample: Sample, delta: float, value: float = 0.0) -> npt.NDAr
 
 
 def _unit(sample: Sample) -> float:
-    """The unit in which a row of Y is expected to be 1/2 with a standard deviation of 1/2."""
+    """The unit in which a row of Y has an expected mean and standard deviation of 1/2."""
     if sample.scale is not None:
         return 2 * sample.scale
     width = sample.high - sample.low
@@ -123,7 +123,7 @@ def _unit(sample: Sample) -> float:
     return 2 * abs(sample.high) or 1.0
 
 
-def _bets(y: Array, delta: float) -> Array:
+def _bets(y: Floats, delta: float) -> Floats:
     """The bet on each row, from the rows before it."""
     n = y.shape[-1]
     seen = np.arange(2, n + 2)
@@ -135,9 +135,9 @@ def _bets(y: Array, delta: float) -> Array:
     return np.asarray(np.sqrt(2 * log(1 / delta) / n / bets))
 
 
-def _peak(y: Array, bets: Array, m: Array) -> Array:
-    """Logarithm of the largest wealth on the way, betting that the mean is above m."""
-    with np.errstate(divide="ignore"):  # m = 0: the stake is not limited
+def _peak(y: Floats, bets: Floats, m: Floats) -> Floats:
+    """The logarithm of the largest wealth on the way, betting that the mean is above m."""
+    with np.errstate(divide="ignore"):  # m = 0: no limit on the stake
         most = np.where(m > 0, _STAKE / m, inf)[..., None]
     gains = np.minimum(bets, most)
     gains *= y - m[..., None]
@@ -146,13 +146,13 @@ def _peak(y: Array, bets: Array, m: Array) -> Array:
 
 
 def _typical_end(
-    y: Array, centred: Array, variance: float, free: float, level: float, n: float
-) -> tuple[float, Array]:
-    """The m against which n rows like y are expected to win ``level`` in log wealth; its gradient.
+    y: Floats, centred: Floats, variance: float, free: float, level: float, n: float
+) -> tuple[float, Floats]:
+    """The m against which n rows like y should win ``level`` in log wealth, and its gradient.
 
-    That is the root of ``n mean(log(1 + b (y - m))) = level`` with the bet b that the whole sample
-    suggests: ``free``, or what the stake allows. It may be negative, where the bound itself would
-    be vacuous: the search then still sees which way is better.
+    It is the root of ``n mean(log(1 + b (y - m))) = level`` with the bet b that the whole sample
+    suggests: ``free``, or what the stake allows. It may be negative, although the bound itself
+    would then be vacuous: this still tells the search which way is better.
     """
     mean = float(y.mean())
 
@@ -166,7 +166,7 @@ def _typical_end(
 
     below, m = 0.0, mean
     if variance > 0 and surplus(0.0)[0] < 0:
-        below, m = -inf, 0.0  # concave from here on: Newton's steps never jump over the root
+        below, m = -inf, 0.0  # concave from here on: Newton's steps never pass the root
     above = m
     for _ in range(60):
         value, slope = surplus(m)

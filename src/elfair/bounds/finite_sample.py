@@ -1,10 +1,8 @@
-"""What the finite-sample bounds share: sums of means are brought back to one mean.
+"""Finite-sample bounds, and how sums of means reduce to one mean.
 
-Hoeffding's inequality: only the ends of a row matter, not its spread.
-
-The empirical Bernstein bound of Maurer and Pontil (2009).
-
-Anderson's bound: the mean under the least favourable distribution inside a DKW band.
+* Hoeffding's inequality: only the ends of a row matter, not its spread.
+* The empirical Bernstein bound of Maurer and Pontil (2009).
+* Anderson's bound: the mean under the least favourable distribution inside a DKW band.
 """
 
 from __future__ import annotations
@@ -16,29 +14,31 @@ from math import inf, log, sqrt
 import numpy as np
 
 from elfair.bounds.base import (
-    Array,
     Bound,
     Moments,
+    Prediction,
     Sample,
+    Samples,
     dot,
     require_delta,
     require_prediction,
     require_samples,
 )
 from elfair.errors import BoundError, DataError
+from elfair.types import Floats
 
 
 class FiniteSampleBound(Bound):
-    """A bound with a proof for one mean of i.i.d. rows, carried over to sums of means.
+    """A bound with a proof for one mean of i.i.d. rows, extended to sums of means.
 
-    Disjoint samples become i.i.d. blocks; samples that share rows are bounded one by one, each at
-    an equal share of delta (a union bound), and added up.
+    Disjoint samples become i.i.d. blocks. Samples that share rows are bounded one by one, each at
+    an equal share of delta (a union bound), and the bounds are added.
     """
 
     kind = "finite-sample"
 
-    def upper(self, samples: Sequence[Sample], delta: float, *, disjoint: bool = True) -> Array:
-        """Upper bound on the sum of the means; see `Bound.upper`."""
+    def upper(self, samples: Samples, delta: float, *, disjoint: bool = True) -> Floats:
+        """See `Bound.upper`."""
         self._require(samples, delta)
         for sample in samples:
             require_inside(sample)
@@ -50,17 +50,12 @@ class FiniteSampleBound(Bound):
         return np.asarray(sum(parts), dtype=np.float64)
 
     def predict(
-        self,
-        samples: Sequence[Sample],
-        delta: float,
-        n: Sequence[float],
-        *,
-        disjoint: bool = True,
-    ) -> tuple[float, list[Array]]:
-        """Predicted upper bound and gradients; see `Bound.predict`."""
+        self, samples: Samples, delta: float, n: Sequence[float], *, disjoint: bool = True
+    ) -> Prediction:
+        """See `Bound.predict`."""
         require_prediction(samples, n)
         self._require(samples, delta)
-        if min(n) <= 0:  # no rows, no bound; the mean still says which way to go
+        if min(n) <= 0:  # no rows, no bound; the mean still shows which way is better
             return inf, [np.full(sample.n, 1 / sample.n) for sample in samples]
         if len(samples) > 1 and disjoint:
             return self._predict_disjoint(samples, delta, n)
@@ -86,39 +81,37 @@ class FiniteSampleBound(Bound):
         return sum(known) if len(known) == len(parts) else None
 
     def _of_moments(self, moments: Sequence[Moments], delta: float) -> float | None:
-        """The bound for disjoint samples, where moments are enough."""
+        """The bound for disjoint samples; None if moments are not enough."""
         return None
 
-    def _require(self, samples: Sequence[Sample], delta: float) -> None:
+    def _require(self, samples: Samples, delta: float) -> None:
         require_delta(delta)
         require_samples(samples)
         for sample in samples:
             self.check(sample)
 
     @abstractmethod
-    def _upper(self, sample: Sample, delta: float) -> Array:
+    def _upper(self, sample: Sample, delta: float) -> Floats:
         """The bound for one sample."""
 
     @abstractmethod
-    def _predict(self, sample: Sample, delta: float, n: float) -> tuple[float, Array]:
+    def _predict(self, sample: Sample, delta: float, n: float) -> tuple[float, Floats]:
         """The prediction for one sample."""
 
-    def _upper_disjoint(self, samples: Sequence[Sample], delta: float) -> Array:
+    def _upper_disjoint(self, samples: Samples, delta: float) -> Floats:
         return self._upper(join(samples, block_sizes(samples, [s.n for s in samples])), delta)
 
-    def _predict_disjoint(
-        self, samples: Sequence[Sample], delta: float, n: Sequence[float]
-    ) -> tuple[float, list[Array]]:
+    def _predict_disjoint(self, samples: Samples, delta: float, n: Sequence[float]) -> Prediction:
         sizes = block_sizes(samples, n)
         value, gradient = self._predict(join(samples, sizes), delta, min(n))
         return value, share_out(gradient, samples, sizes)
 
 
-def block_sizes(samples: Sequence[Sample], n: Sequence[float]) -> list[int]:
-    """How many rows of each sample make one block, where ``n[k]`` rows of each are tested.
+def block_sizes(samples: Samples, n: Sequence[float]) -> list[int]:
+    """The number of rows of each sample in one block, if ``n[k]`` rows of each are tested.
 
-    The smallest sample gives one row to a block. (No block takes more than half the rows at hand:
-    that binds only in a prediction from few rows.)
+    The smallest sample gives one row to each block. (No block takes more than half of the given
+    rows; this limit matters only for predictions from few rows.)
     """
     fewest = min(n)
     return [
@@ -127,15 +120,15 @@ def block_sizes(samples: Sequence[Sample], n: Sequence[float]) -> list[int]:
     ]
 
 
-def join(samples: Sequence[Sample], sizes: Sequence[int]) -> Sample:
+def join(samples: Samples, sizes: Sequence[int]) -> Sample:
     """One sample of i.i.d. blocks whose mean is the sum of the means of disjoint samples.
 
     Block j adds up, over the samples k, the mean of the rows j b_k ... (j + 1) b_k - 1 of k.
 
     * Its expectation is the sum over k of E[Z_k].
     * Blocks are i.i.d. given the group sizes: no row is in two blocks or (the samples are disjoint)
-      in two terms, every block has the same make-up, and which rows go where, or are left over,
-      depends on the group sizes alone.
+      in two terms, every block has the same composition, and the place of each row (or that it is
+      left over) depends only on the group sizes.
     * Its ends: a mean of b numbers in [low_k, high_k] is in [low_k, high_k], and intervals add up,
       so a block is in [sum low_k, sum high_k]. (An unknown end stays unknown: the sum is infinite.)
     """
@@ -160,8 +153,8 @@ def join(samples: Sequence[Sample], sizes: Sequence[int]) -> Sample:
     )
 
 
-def share_out(gradient: Array, samples: Sequence[Sample], sizes: Sequence[int]) -> list[Array]:
-    """The gradient with respect to the rows, from the one with respect to the blocks of `join`."""
+def share_out(gradient: Floats, samples: Samples, sizes: Sequence[int]) -> list[Floats]:
+    """The gradient by rows, from the gradient by the blocks of `join`."""
     gradients = []
     for sample, size in zip(samples, sizes, strict=True):
         of_rows = np.zeros(sample.n)
@@ -198,16 +191,16 @@ class Hoeffding(FiniteSampleBound):
     needs = "both ends of a row"
     needs_low = needs_high = True
 
-    def _upper(self, sample: Sample, delta: float) -> Array:
+    def _upper(self, sample: Sample, delta: float) -> Floats:
         return self._upper_disjoint([sample], delta)
 
-    def _predict(self, sample: Sample, delta: float, n: float) -> tuple[float, Array]:
+    def _predict(self, sample: Sample, delta: float, n: float) -> tuple[float, Floats]:
         value, gradients = self._predict_disjoint([sample], delta, [n])
         return value, gradients[0]
 
     # The inequality holds for independent rows with different ends, so that all rows of disjoint
     # samples count, and no blocks are needed.
-    def _upper_disjoint(self, samples: Sequence[Sample], delta: float) -> Array:
+    def _upper_disjoint(self, samples: Samples, delta: float) -> Floats:
         mean = sum(sample.values.mean(axis=-1) for sample in samples)
         return np.asarray(
             mean + _margin([s.high - s.low for s in samples], delta, [s.n for s in samples])
@@ -217,9 +210,7 @@ class Hoeffding(FiniteSampleBound):
         mean = sum(each.mean for each in moments)
         return mean + _margin([m.high - m.low for m in moments], delta, [m.n for m in moments])
 
-    def _predict_disjoint(
-        self, samples: Sequence[Sample], delta: float, n: Sequence[float]
-    ) -> tuple[float, list[Array]]:
+    def _predict_disjoint(self, samples: Samples, delta: float, n: Sequence[float]) -> Prediction:
         mean = sum(float(sample.values.mean()) for sample in samples)
         gradients = [np.full(sample.n, 1 / sample.n) for sample in samples]
         return mean + _margin(_widths(samples), delta, n), gradients
@@ -235,7 +226,7 @@ def _margin(widths: Sequence[float], delta: float, n: Sequence[float]) -> float:
     return sqrt(log(1 / delta) / 2 * squares)
 
 
-def _widths(samples: Sequence[Sample]) -> list[float]:
+def _widths(samples: Samples) -> list[float]:
     return [sample.high - sample.low for sample in samples]
 
 
@@ -253,7 +244,7 @@ class EmpiricalBernstein(FiniteSampleBound):
     needs = "both ends of a row"
     needs_low = needs_high = True
 
-    def _upper(self, sample: Sample, delta: float) -> Array:
+    def _upper(self, sample: Sample, delta: float) -> Floats:
         constant, slope = _factors(sample.high - sample.low, delta, sample.n)
         spread = sample.values.std(axis=-1, ddof=1)
         return np.asarray(sample.values.mean(axis=-1) + slope * spread + constant)
@@ -265,7 +256,7 @@ class EmpiricalBernstein(FiniteSampleBound):
         constant, slope = _factors(of.high - of.low, delta, of.n)
         return of.mean + slope * sqrt(of.variance) + constant
 
-    def _predict(self, sample: Sample, delta: float, n: float) -> tuple[float, Array]:
+    def _predict(self, sample: Sample, delta: float, n: float) -> tuple[float, Floats]:
         m = sample.n
         mean = float(sample.values.mean())
         if n <= 1:
@@ -285,7 +276,7 @@ class EmpiricalBernstein(FiniteSampleBound):
 
 
 def _factors(width: float, delta: float, n: float) -> tuple[float, float]:
-    """What is added to the mean: a constant, and a share of the standard deviation."""
+    """What to add to the mean: a constant, and a multiple of the standard deviation."""
     level = log(2 / delta)
     return 7 * width * level / (3 * (n - 1)), sqrt(2 * level / n)
 
@@ -308,7 +299,7 @@ class Anderson(FiniteSampleBound):
     needs = "the upper end of a row"
     needs_high = True
 
-    def _require(self, samples: Sequence[Sample], delta: float) -> None:
+    def _require(self, samples: Samples, delta: float) -> None:
         require_delta(delta)
         if delta > 0.5:
             raise BoundError(
@@ -317,15 +308,15 @@ class Anderson(FiniteSampleBound):
             )
         super()._require(samples, delta)
 
-    def _upper(self, sample: Sample, delta: float) -> Array:
+    def _upper(self, sample: Sample, delta: float) -> Floats:
         weights = _weights(sample.n, delta, sample.n)
-        # Ascending z is descending y, so that the weights run backwards.
+        # Ascending z is descending y, so the weights run backwards.
         kept = np.sort(sample.values, axis=-1) @ weights[::-1]
         return np.asarray(sample.high * (1 - weights.sum()) + kept)
 
-    def _predict(self, sample: Sample, delta: float, n: float) -> tuple[float, Array]:
-        # The bound is a functional of F and of eps. The rows at hand stand for F; only eps knows
-        # how many rows will be tested.
+    def _predict(self, sample: Sample, delta: float, n: float) -> tuple[float, Floats]:
+        # The bound is a functional of F and eps. The given rows stand for F; only eps depends on
+        # the number of test rows.
         weights = _weights(sample.n, delta, n)
         gradient = np.empty(sample.n)
         gradient[np.argsort(-sample.values, kind="stable")] = weights
@@ -333,8 +324,8 @@ class Anderson(FiniteSampleBound):
         return value, gradient
 
 
-def _weights(m: int, delta: float, n: float) -> Array:
-    """Weight of each of m ordered y, smallest first: the fall of ``max(0, 1 - F - eps)`` there."""
+def _weights(m: int, delta: float, n: float) -> Floats:
+    """The weight of each of m sorted y (ascending): the drop of ``max(0, 1 - F - eps)`` there."""
     eps = sqrt(log(1 / delta) / (2 * n))
     steps = np.maximum(0.0, 1 - np.arange(m + 1) / m - eps)
     return np.asarray(steps[:-1] - steps[1:])

@@ -7,38 +7,38 @@ from functools import reduce
 from math import inf, sqrt
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import stdtrit
 
 from elfair.bounds.base import (
-    Array,
     Bound,
     Moments,
-    Sample,
+    Prediction,
+    Samples,
     dot,
     require_delta,
     require_prediction,
     require_samples,
 )
 from elfair.errors import InputError
+from elfair.types import Booleans, Floats, Index
 
 # A standard deviation below this share of the mean is rounding, not spread.
 _ROUNDING = 1e-13
 
 
 class StudentT(Bound):
-    """Mean plus ``s t(1 - delta; n - 1) / sqrt(n)``: right in the limit of many rows.
+    """Mean plus ``s t(1 - delta; n - 1) / sqrt(n)``: valid in the limit of many rows.
 
-    Sums of disjoint samples follow Welch, with Satterthwaite's degrees of freedom. Where samples
-    share rows, the variance of the sum includes their covariance (the delta method: each row's
-    influence on the sum is added up over the samples that it is in), with as many degrees of
-    freedom as the smallest sample allows.
+    Sums of disjoint samples follow Welch, with Satterthwaite's degrees of freedom. If samples share
+    rows, the variance of the sum includes their covariance (the delta method: each row's influence
+    adds up over the samples that it is in), with the degrees of freedom of the smallest sample.
 
-    Rows that do not vary say nothing of their spread: the bound is +inf, unless all of them are
-    exactly 0, as they are by construction where the new model is the behaviour model.
+    Rows that do not vary tell nothing about their spread: the bound is +inf, unless all of them are
+    exactly 0, as they are by construction if the new model is the behaviour model.
 
     Examples
     --------
+    >>> from elfair.bounds import Sample
     >>> rows = Sample([-0.5, 0.5, -0.5, 0.5])
     >>> round(float(StudentT().upper([rows], 0.1)), 4)
     0.4728
@@ -48,8 +48,8 @@ class StudentT(Bound):
     kind = "asymptotic"
     needs = "nothing"
 
-    def upper(self, samples: Sequence[Sample], delta: float, *, disjoint: bool = True) -> Array:
-        """Upper bound on the sum of the means; see `Bound.upper`."""
+    def upper(self, samples: Samples, delta: float, *, disjoint: bool = True) -> Floats:
+        """See `Bound.upper`."""
         require_delta(delta)
         require_samples(samples)
         n = [sample.n for sample in samples]
@@ -82,18 +82,13 @@ class StudentT(Bound):
         return float(_upper(n, means, spreads, nothing, joint, delta))
 
     def predict(
-        self,
-        samples: Sequence[Sample],
-        delta: float,
-        n: Sequence[float],
-        *,
-        disjoint: bool = True,
-    ) -> tuple[float, list[Array]]:
-        """Predicted upper bound and gradients; see `Bound.predict`."""
+        self, samples: Samples, delta: float, n: Sequence[float], *, disjoint: bool = True
+    ) -> Prediction:
+        """See `Bound.predict`."""
         require_delta(delta)
         require_prediction(samples, n)
         means = [float(sample.values.mean()) for sample in samples]
-        # The search calls this in its inner loop: each array made here becomes a gradient in place.
+        # The search calls this in its inner loop: each array becomes a gradient in place.
         centred = [s.values - mean for s, mean in zip(samples, means, strict=True)]
         variances = [dot(c, c) / (c.size - 1) for c in centred]
         flat = [bool(_is_flat(sqrt(v), m)) for v, m in zip(variances, means, strict=True)]
@@ -127,18 +122,19 @@ class StudentT(Bound):
         return (0.0, float(stdtrit(n - 1, 1 - delta)) / sqrt(n)) if n > 1 else None
 
 
-def standard_error(samples: Sequence[Sample], *, disjoint: bool = True) -> float:
+def standard_error(samples: Samples, *, disjoint: bool = True) -> float:
     """The standard error of the sum of the means of some samples.
 
     Parameters
     ----------
     samples : sequence of Sample
-        Of one dimension.
+        One-dimensional samples.
     disjoint : bool
         Whether no row of the data set is in two samples.
 
     Examples
     --------
+    >>> from elfair.bounds import Sample
     >>> standard_error([Sample([-0.5, 0.5, -0.5, 0.5], rows=[0, 1, 2, 3])]).__round__(4)
     0.2887
     """
@@ -150,14 +146,14 @@ def standard_error(samples: Sequence[Sample], *, disjoint: bool = True) -> float
 
 def _upper(
     n: Sequence[int],
-    means: Sequence[Array],
-    spreads: Sequence[Array],
-    nothing: Sequence[npt.NDArray[np.bool_]],
-    joint: Array | None,
+    means: Sequence[Floats],
+    spreads: Sequence[Floats],
+    nothing: Sequence[Booleans],
+    joint: Floats | None,
     delta: float,
-) -> Array:
-    """The bound from moments of samples, whether all rows of each are 0, and the variance of the
-    sum of the means where samples overlap.
+) -> Floats:
+    """The bound from the moments of samples, whether all rows of each are 0 (``nothing``), and the
+    variance of the sum of the means if samples overlap (``joint``).
     """
     flat = [_is_flat(s, m) for s, m in zip(spreads, means, strict=True)]
     terms = [s**2 / rows for s, rows in zip(spreads, n, strict=True)]
@@ -165,7 +161,7 @@ def _upper(
         variance = np.asarray(sum(terms))
         freedom = _satterthwaite(terms, variance, n)
     else:
-        # Rows that cancel are as mute as rows that do not vary.
+        # Rows that cancel tell as little as rows that do not vary.
         cancelled = (joint <= _ROUNDING**2 * sum(terms)) & (np.asarray(sum(terms)) > 0)
         variance = np.where(cancelled, inf, joint)
         freedom = np.asarray(min(n) - 1.0)
@@ -174,19 +170,19 @@ def _upper(
     return np.where(reduce(np.logical_or, mute), inf, bound)
 
 
-def _joint_variance(samples: Sequence[Sample], means: Sequence[Array], n: Sequence[float]) -> Array:
+def _joint_variance(samples: Samples, means: Sequence[Floats], n: Sequence[float]) -> Floats:
     """The variance of a sum of means of samples that share rows."""
     centred = [s.values - m[..., None] for s, m in zip(samples, means, strict=True)]
     influence, _ = _influence(samples, centred, n)
     return np.asarray(np.sum(influence**2, axis=-1))
 
 
-def _is_flat(spread: Array | float, mean: Array | float) -> npt.NDArray[np.bool_]:
+def _is_flat(spread: Floats | float, mean: Floats | float) -> Booleans:
     return np.less_equal(spread, _ROUNDING * np.abs(mean))
 
 
-def _satterthwaite(terms: Sequence[Array], variance: Array, n: Sequence[float]) -> Array:
-    """Degrees of freedom of a sum of variances of means (1 where nothing varies: not used)."""
+def _satterthwaite(terms: Sequence[Floats], variance: Floats, n: Sequence[float]) -> Floats:
+    """The degrees of freedom of a sum of variances of means (1, unused, if nothing varies)."""
     below = np.asarray(sum(t**2 / (k - 1) for t, k in zip(terms, n, strict=True)))
     safe = np.where(below > 0, below, 1.0)
     return np.where(below > 0, variance**2 / safe, 1.0)
@@ -215,19 +211,19 @@ def _welch(
 
 
 def _influence(
-    samples: Sequence[Sample], centred: Sequence[Array], n: Sequence[float]
-) -> tuple[Array, list[npt.NDArray[np.intp]]]:
+    samples: Samples, centred: Sequence[Floats], n: Sequence[float]
+) -> tuple[Floats, list[Index]]:
     """Each row's influence on the sum of the means, and the places of each sample's rows in it.
 
-    The sum of its squares is the variance of the sum of the means of ``n[k]`` rows each: for
-    disjoint samples Welch's, for samples on the same rows that of the mean of their row-wise sum.
+    The sum of its squares is the variance of the sum of the means of ``n[k]`` rows each: Welch's
+    for disjoint samples, that of the mean of the row-wise sum for samples on the same rows.
     """
     where = [sample.rows for sample in samples]
     if any(rows is None or np.unique(rows).size != rows.size for rows in where):
         raise InputError(
-            "Samples that overlap must say which rows they hold, each row once. Got samples "
-            "without 'rows', or with a row twice, instead.",
-            hint="pass Sample(..., rows=positions), or disjoint=True where no row is in two.",
+            "Samples that overlap must name their rows, each row once. Got samples without 'rows', "
+            "or with a repeated row, instead.",
+            hint="pass Sample(..., rows=positions), or disjoint=True if no row is in two samples.",
         )
     union, place = np.unique(
         np.concatenate([r for r in where if r is not None]), return_inverse=True
