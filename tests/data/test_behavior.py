@@ -127,7 +127,7 @@ def test_behavior_tables_that_do_not_fit() -> None:
     refused("missing or infinite values in 1 of 6", **table([np.nan, 0.5]))
     refused("probability 0 to some decision in 1 of 6 rows", **table([0.0, 1.0]))
     impossible = Model([*BEHAVIOR[:5], [1.0, 0.0]])
-    refused("probability 0 to the decision that was logged, in 1 of 6 rows (the first is row 5)",
+    refused("probability 0 to the logged decision, in 1 of 6 rows (the first is row 5)",
             propensity=None, behavior=impossible)  # fmt: skip
 
 

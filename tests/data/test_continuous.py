@@ -82,7 +82,7 @@ def test_classes_in_disguise():
 
 
 def test_a_density_needs_its_decision():
-    refused("propensity was given, but not the decision", decision=None)
+    refused("propensity was given without the decision", decision=None)
 
 
 def test_parts_and_joined_parts():

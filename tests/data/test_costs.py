@@ -109,9 +109,9 @@ def test_what_is_missing_is_said():
         certify(model, LoggedData(X, label, **{**columns, "cost": None}), "E[cost] <= 1")
     with pytest.raises(ConstraintError, match="needs labels, but y was not given"):
         certify(model, LoggedData(X, **columns), "E[cost] <= 1")
-    with pytest.raises(DataError, match="both an impact called 'cost' and cost="):
+    with pytest.raises(DataError, match="an impact called 'cost', and cost="):
         LoggedData(X, label, impact={"cost": model}, **columns)
-    with pytest.raises(DataError, match="neither y nor decision nor classes"):
+    with pytest.raises(DataError, match="without y, decision or classes"):
         LoggedData(X, cost=NAMED)
 
 

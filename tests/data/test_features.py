@@ -113,7 +113,7 @@ def test_objects_are_refused() -> None:
 def test_missing_and_infinite_features_are_named(bad: float) -> None:
     rows: list[list[Any]] = [[1.0, 2.0], [1.0, bad], [1.0, bad]]
     words = "contains NaN or infinity in 2 of 3 rows"
-    refused(rows, "Input X " + words, "'x1'", "candidate half only")
+    refused(rows, "Input X " + words, "'x1'", "only on candidate rows")
     for make in (pd.DataFrame, pl.DataFrame, pa.table, dict):
         error = refused(make({"a": [1.0] * 3, "b": [r[1] for r in rows]}), words, "columns: 'b'")
         assert "'a'" not in str(error)

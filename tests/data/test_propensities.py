@@ -97,7 +97,7 @@ def test_bad_luck_and_impossible_decisions_are_no_errors():
     x, p, decision, impact = (column[:40] for column in draw(40, 4))
     rare = np.full(40, 0.99)
     require_taken(logged(x, p, np.ones(40, dtype=int), impact, propensity=rare))
-    with pytest.raises(DataError, match=r"(?s)'c' was never taken in 40 rows, so that nothing"):
+    with pytest.raises(DataError, match=r"(?s)'c' was never taken in 40 rows, so nothing"):
         require_taken(
             LoggedData(
                 x[:, None],

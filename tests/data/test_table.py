@@ -329,8 +329,8 @@ def test_impact_is_finite() -> None:
 
 
 def test_propensity_needs_its_decision() -> None:
-    refused("propensity was given, but not the decision", decision=None)
-    refused("neither y nor decision", y=None, decision=None, propensity=None, behavior=BEHAVIOR)
+    refused("propensity was given without the decision", decision=None)
+    refused("without y, decision", y=None, decision=None, propensity=None, behavior=BEHAVIOR)
 
 
 def test_decisions_are_classes() -> None:
@@ -371,15 +371,15 @@ def test_names_and_scalars_are_not_columns() -> None:
     refused("y must be one column. Got 2", y=np.zeros((6, 2)))
     refused("impact must have at least one column", impact={})
     refused("decision must be one column or a table", decision=np.zeros((6, 2, 2)))
-    refused("lines of different lengths", impact=[[1, 2], [3], [1], [1], [1], [1]])
+    refused("rows of different lengths", impact=[[1, 2], [3], [1], [1], [1], [1]])
 
 
 @pytest.mark.parametrize("what", ["X", "sensitive_features", "impact"])
 def test_columns_of_one_name_are_refused(what: str) -> None:
     twice = pd.DataFrame(np.ones((6, 2)), columns=["a", "a"])
-    refused(f"{what} has two columns of one name", **{what: twice})
+    refused(f"{what} has two columns with the same name", **{what: twice})
     alike = pd.DataFrame(np.ones((6, 2)), columns=[0, "0"])
-    refused(f"{what} has two columns of one name, '0'", **{what: alike})
+    refused(f"{what} has two columns with the same name, '0'", **{what: alike})
 
 
 def test_lists_in_cells_are_refused() -> None:

@@ -318,7 +318,7 @@ def test_what_no_model_can_change_or_meet_is_no_missing_solution(constraint, wor
 
 def test_rows_that_were_shuffled_apart_are_noticed():
     frame = pd.DataFrame({"x": np.arange(20.0), "y": np.arange(20) % 2})
-    with pytest.raises(DataError, match=r"(?s)rows of y are those of X in another order.*Hint"):
+    with pytest.raises(DataError, match=r"(?s)y has the same rows as X in a different order.*Hint"):
         ELFClassifier().fit(frame[["x"]], frame["y"].sample(frac=1, random_state=0))
     # By position, or with labels of their own: as everywhere in scikit-learn.
     ELFClassifier().fit(frame[["x"]], frame["y"].sample(frac=1, random_state=0).to_numpy())
@@ -334,10 +334,10 @@ def test_columns_that_were_shuffled_apart_inside_a_table_are_noticed(name):
         "impact": {"impact": pd.Series(DRAW.impact, index=order)},
         "behavior": pd.DataFrame({0: 1 - p, 1: p}, index=order),
     }
-    with pytest.raises(DataError, match=f"rows of {name}.* are those of X in another order"):
+    with pytest.raises(DataError, match=f"{name}.* has the same rows as X in a different order"):
         LoggedData(pd.DataFrame(X), Y, **{**LOGGED, "propensity": None, name: table[name]})
     # Without labels of X, those of y.
-    with pytest.raises(DataError, match=f"rows of {name}.* are those of y in another order"):
+    with pytest.raises(DataError, match=f"{name}.* has the same rows as y in a different order"):
         LoggedData(X, pd.Series(Y), **{**LOGGED, "propensity": None, name: table[name]})
 
 
@@ -346,7 +346,7 @@ def test_doses_that_were_shuffled_apart_are_noticed(name):
     rng = np.random.default_rng(0)
     known = dict.fromkeys(["decision", "propensity", "behavior_spread"], rng.uniform(1, 2, 1500))
     known[name] = pd.Series(known[name], index=rng.permutation(1500))
-    with pytest.raises(DataError, match=f"rows of {name} are those of X in another order"):
+    with pytest.raises(DataError, match=f"{name} has the same rows as X in a different order"):
         ELFRegressor("E[impact] >= 0").fit(pd.DataFrame(X), Y, impact=DRAW.impact, **known)
 
 
@@ -356,5 +356,5 @@ def test_labels_of_several_levels_are_no_error():
     deeper = pd.MultiIndex.from_arrays([plain, plain, plain])
     for own, other in [(deep, plain), (plain, deep), (deep, deeper), (deeper, deep), (deep, deep)]:
         assert LoggedData(pd.DataFrame(X, index=own), pd.Series(Y, index=other)).n == 1500
-    with pytest.raises(DataError, match="another order"):
+    with pytest.raises(DataError, match="different order"):
         LoggedData(pd.DataFrame(X, index=deep), pd.Series(Y, index=deep[::-1]))

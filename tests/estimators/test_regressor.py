@@ -249,7 +249,7 @@ TEXT = np.where(DRAW.group == 1, "high", "low")
         (Y, changed("decision", np.nan), "Input decision contains NaN"),
         (Y, {"decision": TEXT}, "decision must hold numbers. Got 'high'"),
         (Y, {"decision": DRAW.group}, "decision holds only 2 different values"),
-        (Y, {"decision": None}, "propensity was given, but not the decision"),
+        (Y, {"decision": None}, "propensity was given without the decision"),
         (Y, {"propensity": None}, "needs propensity, which was not given"),
         (Y, {"impact": None}, "impact was not given"),
         (Y, {"behavior_spread": None}, "needs behavior_spread, which was not given"),

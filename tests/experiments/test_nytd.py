@@ -193,7 +193,7 @@ def test_errors_say_what_was_got_and_what_is_allowed(wrong, says):
     ("text", "says"),
     [
         ("STFCID,WAVE\na,1\n\nb\n", "line 4 of a.csv has 1 cells, but the header has 2"),
-        ("STFCID,WAVE,WAVE\na,1,1\n", "two columns of one name"),
+        ("STFCID,WAVE,WAVE\na,1,1\n", "two columns with the same name"),
         ("STFCID;WAVE\na;1\n", "must be separated by ','. Its first line has none, but has ';'"),
         ("", "columns are missing: STFCID, WAVE, WHITE"),
         (",".join(ROWS[0]) + "\n", "there are no rows"),

@@ -304,7 +304,7 @@ def test_text_and_numbers_do_not_meet(folder, column, values):
         for line in lines[1:]:
             line[place] = "0" + line[place]  # leading zeros: text
         (folder / "loans.csv").write_text("\n".join(map(";".join, lines)))
-    with pytest.raises(DataError, match="'0' is not 0: write both alike"):
+    with pytest.raises(DataError, match="'0' is not 0: use the same kind for both"):
         _ = StudyFile.loads(text, folder=folder).read().data
 
 

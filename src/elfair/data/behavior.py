@@ -5,18 +5,24 @@ from __future__ import annotations
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from elfair.data.columns import as_floats, check_length, named_columns, one_column, positions
+from elfair.data.columns import (
+    as_floats,
+    check_length,
+    counted,
+    named_columns,
+    one_column,
+    positions,
+)
 from elfair.errors import DataError, listed
-from elfair.types import Array, Floats
+from elfair.types import Array, Booleans, Floats, Index
 
-#: How far probabilities may miss a sum of 1, or two statements of one probability differ.
+#: How far probabilities may be from a sum of 1, or two values of one probability from each other.
 TOLERANCE = 1e-6
 
 
 @runtime_checkable
-class BehaviorModel(Protocol):
+class FittedClassifier(Protocol):
     """A fitted model that made the logged decisions."""
 
     classes_: Any
@@ -27,17 +33,18 @@ class BehaviorModel(Protocol):
 
 def read_behavior(
     behavior: Any, X: Any, n: int, classes: Array
-) -> tuple[BehaviorModel | None, Floats]:
-    """The behaviour model, if it is one, and its probability of every class for each of n rows.
+) -> tuple[FittedClassifier | None, Floats]:
+    """The behaviour model (None if only its probabilities are given), and its probability of every
+    class for each of n rows.
 
     Parameters
     ----------
     behavior : fitted model, array or data frame of shape (n, classes)
-        Columns of a data frame that are called like the classes are taken by name.
+        Columns of a data frame with the names of the classes are read by name.
     X : array or data frame
-        What a model is asked about.
+        The rows to ask a model about.
     n : int
-        How many rows there must be.
+        The required number of rows.
     classes : ndarray
         The classes, sorted.
 
@@ -46,14 +53,14 @@ def read_behavior(
     >>> read_behavior([[0.25, 0.75]], None, 1, np.array([0, 1]))
     (None, array([[0.25, 0.75]]))
     """
-    if isinstance(behavior, BehaviorModel):
+    if isinstance(behavior, FittedClassifier):
         probabilities = behavior_probabilities(behavior, X, classes)
         check_length(probabilities, n, "predict_proba of the behaviour model")
         return behavior, probabilities
     if hasattr(behavior, "predict_proba"):
         raise DataError(
             f"behavior must be a fitted model. Got {behavior!r}, which has no classes_.",
-            hint="fit it first, or pass the probabilities that it gave.",
+            hint="fit it first, or pass its probabilities.",
         )
     columns = named_columns(behavior, "behavior", default="behavior")
     names = [str(name) for name in classes]
@@ -62,10 +69,10 @@ def read_behavior(
     table = np.column_stack([as_floats(column, "behavior") for column in columns.values()])
     if table.shape != (n, classes.size):
         raise DataError(
-            f"behavior must be of shape ({n}, {classes.size}): a probability for each row and each "
+            f"behavior must have shape ({n}, {classes.size}): a probability for each row and each "
             f"class ({listed(classes)}). Got shape {table.shape}.",
-            hint="pass the behaviour model itself, or its predict_proba in the order of the sorted "
-            "classes.",
+            hint="pass the behaviour model itself, or the output of its predict_proba in the order "
+            "of the sorted classes.",
         )
     probabilities = _distributions(table)
     unsupported = (probabilities <= 0).any(axis=1)
@@ -74,20 +81,20 @@ def read_behavior(
             f"behavior gives probability 0 to some decision in {unsupported.sum()} of {n} rows: "
             "the impact of that decision cannot be identified there.",
             hint="pass the fitted model itself as behavior: the new policy then keeps it and never "
-            "takes a decision that it could not take.",
+            "takes a decision that the model could not take.",
         )
     return None, probabilities
 
 
-def behavior_probabilities(model: BehaviorModel, X: Any, classes: Array) -> Floats:
-    """What a fitted behaviour model says about X, in the order of the given classes.
+def behavior_probabilities(model: FittedClassifier, X: Any, classes: Array) -> Floats:
+    """The probabilities that a fitted behaviour model predicts for X, by the given classes.
 
     Parameters
     ----------
-    model : BehaviorModel
-        Its own classes may come in any order, and lack some of the given ones.
+    model : FittedClassifier
+        Its own classes may be in any order, and may lack some of the given ones.
     X : array or data frame
-        What it is asked about.
+        The rows to ask it about.
     classes : ndarray
         The classes, sorted.
 
@@ -118,15 +125,15 @@ def behavior_probabilities(model: BehaviorModel, X: Any, classes: Array) -> Floa
             f"the behaviour model takes decisions that are not among the classes: "
             f"{listed(known[stray])}. Classes: {listed(classes)}.",
             hint=text_or_numbers(known[stray][0], classes)
-            or "classes are the values of y: do they lack one that was decided?",
+            or "the classes are the values of y: is one of the decisions missing there?",
         )
     ordered = np.zeros((len(said), classes.size))
     ordered[:, places[places >= 0]] = said[:, places >= 0]
     return ordered
 
 
-def logged_propensity(probabilities: Floats, decision: NDArray[np.intp]) -> Floats:
-    """The probability of the decision that was logged in each row.
+def logged_propensity(probabilities: Floats, decision: Index) -> Floats:
+    """The probability of the logged decision of each row.
 
     Examples
     --------
@@ -137,10 +144,8 @@ def logged_propensity(probabilities: Floats, decision: NDArray[np.intp]) -> Floa
     impossible = propensity <= 0
     if impossible.any():
         raise DataError(
-            "behavior gives probability 0 to the decision that was logged, in "
-            f"{impossible.sum()} of {len(decision)} rows (the first is row "
-            f"{np.flatnonzero(impossible)[0]}).",
-            hint="these probabilities are not those of the model that decided.",
+            f"behavior gives probability 0 to the logged decision, in {counted(impossible)}.",
+            hint="these are not the probabilities of the model that decided.",
         )
     return propensity
 
@@ -161,40 +166,39 @@ def read_propensity(values: Any, n: int) -> Floats:
         raise DataError(
             f"propensity must be in (0, 1]. Got {propensity[row]:g} in row {row} ({wrong.sum()} of "
             f"{n} rows are wrong).",
-            hint="it is the probability with which the behaviour model took the decision that is "
-            "logged in the row.",
+            hint="it is the probability with which the behaviour model took the logged decision.",
         )
     return propensity
 
 
 def check_agreement(propensity: Floats, expected: Floats) -> None:
-    """Raise where propensities are not those that the behaviour model gives.
+    """Raise if propensities are not those of the behaviour model.
 
     Examples
     --------
     >>> check_agreement(np.array([0.5]), np.array([0.5 + 1e-9]))
     """
     apart = np.abs(propensity - expected)
-    # A small probability must agree in proportion as well: it is the weight 1/p that matters.
+    # A small probability must also agree in proportion, because the weight 1/p matters.
     wrong = apart > np.minimum(TOLERANCE, 0.01 * expected)
     if wrong.any():
         row = int(np.argmax(np.where(wrong, apart / expected, 0)))
         raise DataError(
             f"propensity and behavior disagree in {wrong.sum()} rows: in row {row}, propensity is "
             f"{propensity[row]:.6g} and behavior says {expected[row]:.6g}.",
-            hint="pass only one of them, the one that describes how decisions were made.",
+            hint="pass only the one that describes how decisions were made.",
         )
 
 
-def check_not_certain(certain: NDArray[np.bool_], *, masked: bool) -> None:
-    """Raise where decisions were deterministic, so that no other decision can be judged.
+def check_not_certain(certain: Booleans, *, masked: bool) -> None:
+    """Raise if decisions were deterministic: no other decision can then be judged.
 
     Parameters
     ----------
     certain : ndarray of bool
-        The rows in which the decision had probability 1.
+        The rows whose decision had probability 1.
     masked : bool
-        Whether the policy keeps the behaviour model and never leaves its support; some rows may
+        Whether the policy keeps the behaviour model and never leaves its support. Some rows may
         then be certain, but not all.
 
     Examples
@@ -205,31 +209,31 @@ def check_not_certain(certain: NDArray[np.bool_], *, masked: bool) -> None:
         raise DataError(
             f"propensity is exactly 1 in {certain.sum()} of {certain.size} rows: those decisions "
             "were deterministic, so the impact of any other decision cannot be identified there.",
-            hint="log decisions that were sampled; or, where only some rows are certain, pass the "
-            "fitted model as behavior, so that the new policy never leaves its support.",
+            hint="log sampled decisions; or, if only some rows are certain, pass the fitted model "
+            "as behavior, and the new policy will never leave its support.",
         )
 
 
 def text_or_numbers(value: object, classes: Array) -> str | None:
-    """The hint for a class that is unknown because it is text among numbers, or the other way.
+    """The hint for a class that is unknown because it is text and not a number, or vice versa.
 
     Examples
     --------
     >>> text_or_numbers("0", np.array([0, 1]))
-    "text and numbers differ, '0' is not 0: write both alike."
+    "text and numbers differ, '0' is not 0: use the same kind for both."
     """
     if isinstance(value, str) != isinstance(classes[0], str):
-        return "text and numbers differ, '0' is not 0: write both alike."
+        return "text and numbers differ, '0' is not 0: use the same kind for both."
     return None
 
 
 def _distributions(table: Floats) -> Floats:
-    """Rows that sum to 1, exactly so where they missed it by rounding."""
+    """Rows of probabilities, scaled to sum to 1 exactly."""
     wrong = ~((table >= 0).all(axis=1) & np.isfinite(table).all(axis=1))
     if wrong.any():
         raise DataError(
             "behavior must hold probabilities. Got negative, missing or infinite values in "
-            f"{wrong.sum()} of {len(table)} rows (the first is row {np.flatnonzero(wrong)[0]}).",
+            f"{counted(np.asarray(wrong))}.",
             hint="each row is a distribution over the classes.",
         )
     total = table.sum(axis=1, keepdims=True)

@@ -1,7 +1,7 @@
-"""From whatever a user holds (arrays, pandas, polars, pyarrow, mappings) to named numpy columns.
+"""From a user's arrays, mappings, pandas, polars or pyarrow tables to named numpy columns.
 
-Numbers, true/false values and dates stay what they are; text and everything else becomes objects,
-among which None alone stands for a missing value.
+Numbers, true/false values and dates stay as they are; text and everything else becomes objects, in
+which only None stands for a missing value.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Columns: TypeAlias = dict[str, Array]
 
 
 def named_columns(values: object, what: str, *, default: str) -> Columns:
-    """Read one or more columns, whatever holds them.
+    """Read one or more columns.
 
     Parameters
     ----------
@@ -32,12 +32,12 @@ def named_columns(values: object, what: str, *, default: str) -> Columns:
     what : str
         The name of the argument, for errors.
     default : str
-        The name of a column that has none; several such columns are numbered.
+        The name for a column without one; several such columns are numbered.
 
     Returns
     -------
     dict of str to ndarray
-        One-dimensional arrays, in the order in which they came.
+        One-dimensional arrays, in their original order.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def named_columns(values: object, what: str, *, default: str) -> Columns:
     if columns is not None:
         raise DataError(
             f"{what} must have at least one column. Got a table without columns.",
-            hint=f"leave {what} out where there is none.",
+            hint=f"leave {what} out if there is none.",
         )
     series = nw.from_native(values, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
@@ -119,7 +119,7 @@ def one_column(values: object, what: str) -> Array:
 def as_floats(
     column: Array, what: str, *, hint: str = "convert the column to numbers first."
 ) -> Floats:
-    """A numeric column as floats; a missing value becomes NaN, anything else is an error.
+    """A numeric column as floats; a missing value becomes NaN. Anything else is an error.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def as_floats(
     """
     if column.dtype.kind in "biuf":
         return column.astype(np.float64, copy=False)
-    # Numpy would read text as numbers, and dates as days since 1970: neither was meant.
+    # Numpy would read text as numbers, and dates as days since 1970; neither is intended.
     if column.dtype.kind == "O":
         odd = {kind for kind in set(map(type, column)) if not issubclass(kind, _NUMBERS)}
         if not odd:
@@ -160,7 +160,7 @@ def is_missing(column: Array) -> Booleans:
 
 
 def distinct(column: Array) -> Array:
-    """The sorted different values; a TypeError where they have no order.
+    """The distinct values, sorted; raises TypeError if they have no order.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def distinct(column: Array) -> Array:
 
 
 def positions(column: Array, values: Array) -> Index:
-    """Where among sorted, different values each entry of a column is; -1 if it is none of them.
+    """The position of each entry of a column among sorted, distinct values; -1 if not found.
 
     Examples
     --------
@@ -187,15 +187,15 @@ def positions(column: Array, values: Array) -> Index:
     places = {value: k for k, value in enumerate(values.tolist())}
     try:
         return np.fromiter((places.get(v, -1) for v in column.tolist()), np.intp, len(column))
-    except TypeError:  # something that cannot be hashed, such as a list
+    except TypeError:  # an entry that cannot be hashed, such as a list
         return np.full(column.shape, -1, dtype=np.intp)
 
 
 def check_order(**columns: Any) -> None:
-    """Raise where two pandas columns have the same labels of rows in another order.
+    """Raise if two pandas columns have the same row labels in different orders.
 
-    Rows belong together by position, as everywhere in scikit-learn; but rows that were shuffled
-    apart are not meant to.
+    Rows belong together by position, as in scikit-learn; but rows in different orders were probably
+    shuffled by mistake.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def check_order(**columns: Any) -> None:
     >>> check_order(X=pd.DataFrame({"x": [1, 2]}), y=pd.Series([0, 1], index=[1, 0]))
     Traceback (most recent call last):
         ...
-    elfair.errors.DataError: the rows of y are those of X in another order (by their index).
+    elfair.errors.DataError: y has the same rows as X in a different order (by index).
     Hint: align them: y.loc[X.index]; or pass y.to_numpy() if rows belong together by position.
     """
     parts: dict[str, Any] = {}
@@ -215,20 +215,20 @@ def check_order(**columns: Any) -> None:
         return
     first, own = next(iter(indexes.items()))
     for name, index in indexes.items():
-        # Labels of one and of several levels are never the same, and pandas compares them not.
+        # Pandas cannot compare indexes with different numbers of levels; they are never equal.
         alike = index.nlevels == own.nlevels and len(index) == len(own)
         if not alike or own.equals(index):
             continue
         if own.is_unique and index.is_unique and own.isin(index).all():
             raise DataError(
-                f"the rows of {name} are those of {first} in another order (by their index).",
+                f"{name} has the same rows as {first} in a different order (by index).",
                 hint=f"align them: {name}.loc[{first}.index]; or pass {name}.to_numpy() if rows "
                 "belong together by position.",
             )
 
 
 def _index(column: Any) -> Any:
-    """The labels of pandas rows; None for what has none (a list's ``index`` is a method)."""
+    """The row labels of a pandas object; None for others (a list's ``index`` is a method)."""
     index = getattr(column, "index", None)
     return index if hasattr(index, "equals") else None
 
@@ -247,6 +247,17 @@ def check_length(column: Array, n: int, what: str) -> None:
         )
 
 
+def counted(wrong: Booleans) -> str:
+    """How many rows are wrong, and the first of them, for an error message.
+
+    Examples
+    --------
+    >>> counted(np.array([False, True, True]))
+    '2 of 3 rows (the first is row 1)'
+    """
+    return f"{wrong.sum()} of {wrong.size} rows (the first is row {np.flatnonzero(wrong)[0]})"
+
+
 def _by_name(columns: Iterable[tuple[object, Array]], what: str) -> Columns:
     named: Columns = {}
     for name, column in columns:
@@ -258,8 +269,9 @@ def _by_name(columns: Iterable[tuple[object, Array]], what: str) -> Columns:
 
 def _duplicate(what: str, name: str = "") -> DataError:
     return DataError(
-        f"{what} has two columns of one name{f', {name!r}' if name else ''}; names must differ.",
-        hint="rename one of them, so that each can be named.",
+        f"{what} has two columns with the same name{f', {name!r}' if name else ''}; names must "
+        "differ.",
+        hint="rename one of them.",
     )
 
 
@@ -267,7 +279,7 @@ def _read(series: Any, what: str) -> Array:
     """A narwhals series as numpy."""
     dtype, missing = series.dtype, series.null_count() > 0
     if dtype.is_float() or dtype.is_temporal():
-        return _tidy(np.asarray(series.to_numpy()))  # NaN and NaT stand for what is missing
+        return _tidy(np.asarray(series.to_numpy()))  # missing values are NaN and NaT
     if (dtype.is_integer() or dtype == nw.Boolean) and not missing:
         return np.asarray(series.to_numpy())
     if dtype == nw.String or missing:
@@ -275,12 +287,12 @@ def _read(series: Any, what: str) -> Array:
         if missing:
             column[series.is_null().to_numpy()] = None
         return column
-    # Categories and objects may be anything; numbers among them become numbers again.
+    # Categories and objects may hold anything; numbers in them become numbers again.
     column = _array(series.to_list(), what)
     if column.ndim != 1 or dtype.is_nested():
         raise DataError(
             f"{what} must hold one value in each row. Got {dtype}, such as {series[0]!r}.",
-            hint="take the lists or records apart into columns first.",
+            hint="split the lists or records into columns first.",
         )
     return column
 
@@ -291,11 +303,11 @@ def _array(values: object, what: str) -> Array:
     try:
         array = np.asarray(values)
         if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
-            # Of a list that mixes kinds numpy makes text: keep [0, "1"] and ["A", nan] as they are.
+            # Numpy turns mixed lists into text: keep [0, "1"] and ["A", nan] as they are.
             array = np.array(values, dtype=object)
     except ValueError as error:
         raise DataError(
-            f"{what} must be one column or a table of columns. Got lines of different lengths "
+            f"{what} must be one column or a table of columns. Got rows of different lengths "
             f"({error}).",
             hint="every row must have the same number of values.",
         ) from None
@@ -303,7 +315,7 @@ def _array(values: object, what: str) -> Array:
 
 
 def _tidy(array: Array) -> Array:
-    """Text as objects, and None for what is missing among objects."""
+    """Text as objects, with None for missing values."""
     if array.dtype.kind in "UST":
         array = array.astype(object)
     if array.dtype.kind == "O" and array.ndim == 1 and (missing := is_missing(array)).any():
@@ -317,7 +329,7 @@ def _objects(values: list[Any]) -> Array:
 
 
 def _differs_from_itself(value: Any) -> bool:
-    """Only a missing value differs from itself; pandas' NA refuses to say, which tells it apart."""
+    """Only a missing value differs from itself; pandas' NA refuses to compare, which reveals it."""
     if value is None:
         return True
     try:

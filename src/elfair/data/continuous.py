@@ -1,4 +1,4 @@
-"""ContinuousData: a validated table of past decisions that are numbers."""
+"""ContinuousData: a validated table of logged decisions that are numbers."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from typing import Any
 
 import numpy as np
 
-from elfair.data.columns import as_floats, check_length, check_order, one_column
+from elfair.data.columns import as_floats, check_length, check_order, counted, one_column
 from elfair.data.table import LoggedData
 from elfair.errors import DataError
 from elfair.types import Array, Floats
 
-#: Decisions with no more different values than this were not drawn from a density.
+#: Decisions with at most this many different values do not come from a density.
 FEWEST_VALUES = 10
 
 
 class ContinuousData(LoggedData):
-    """Past decisions that are numbers, such as a dose or a price.
+    """Logged decisions that are numbers, such as doses or prices.
 
     Parameters
     ----------
     X : array or data frame of shape (n, d)
         Features: what the new model will see.
     y : array of shape (n,), optional
-        Labels: what the best decision would have been, a number.
+        Labels: the best decisions, as numbers.
     sensitive_features, impact, row_id
         See `LoggedData`.
     decision : array of shape (n,), optional
-        The decision that was taken.
+        The logged decisions.
     propensity : array of shape (n,), optional
         The *density* of the behaviour model at the logged decision; it may exceed 1.
     behavior_spread : float or array of shape (n,), optional
@@ -66,16 +66,15 @@ class ContinuousData(LoggedData):
             self.behavior_spread = self._positive_column(
                 behavior_spread,
                 "behavior_spread",
-                "it is the standard deviation of the decisions that the behaviour model draws for "
-                "one person; without any, no other decision can be judged.",
+                "it is the standard deviation of the behaviour model's decisions about one person; "
+                "if it is 0, no other decision can be judged.",
             )
         if propensity is not None:
             self._check_drawn()
             self.propensity = self._positive_column(
                 propensity,
                 "propensity",
-                "it is the density of the behaviour model at the decision that is logged in the "
-                "row.",
+                "it is the density of the behaviour model at the logged decision.",
             )
 
     @property
@@ -104,8 +103,7 @@ class ContinuousData(LoggedData):
         for wrong, word in ((np.isnan(column), "NaN"), (np.isinf(column), "infinity")):
             if wrong.any():
                 raise DataError(
-                    f"Input {what} contains {word}, in {wrong.sum()} of {self.n} rows (the first "
-                    f"is row {np.flatnonzero(wrong)[0]}).",
+                    f"Input {what} contains {word}, in {counted(wrong)}.",
                     hint=f"drop the rows without {what}, or find out what it was.",
                 )
         return column
@@ -123,16 +121,16 @@ class ContinuousData(LoggedData):
         return column
 
     def _check_drawn(self) -> None:
-        """Refuse decisions that no density can have brought about."""
+        """Refuse decisions that cannot come from a density."""
         if self.decision is None:
             raise DataError(
-                "propensity was given, but not the decision whose density it is.",
-                hint="pass decision=, the decision that was taken.",
+                "propensity was given without the decision.",
+                hint="pass decision=, the logged decisions.",
             )
         different = np.unique(self.decision).size
         if different <= FEWEST_VALUES < self.n / 2:
             raise DataError(
                 f"decision holds only {different} different values in {self.n} rows: such "
-                "decisions have probabilities, and no density.",
+                "decisions have probabilities, not a density.",
                 hint="use ELFClassifier, with the values as classes.",
             )

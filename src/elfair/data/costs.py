@@ -1,4 +1,4 @@
-"""What each decision costs for each label: the matrix behind ``E[cost]``."""
+"""The cost of each decision for each label: the matrix behind ``E[cost]``."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from elfair.data.columns import as_floats, one_column, positions
 from elfair.errors import DataError, did_you_mean, listed
 from elfair.types import Array
 
-#: The name under which a constraint asks for it.
+#: Its name in constraints.
 COST = "cost"
 
 
 def read_cost(cost: Any, classes: Array) -> NDArray[np.float64]:
-    """A cost matrix with one line for each label and one column for each decision.
+    """A cost matrix with one row for each label and one column for each decision.
 
     Parameters
     ----------
     cost : array of shape (classes, classes), mapping or data frame
-        An array is in the order of the sorted classes. A mapping holds one mapping of decisions to
-        costs for each label. A data frame names labels in its index and decisions in its columns.
+        An array has the order of the sorted classes. A mapping maps each label to a mapping of
+        decisions to costs. A data frame has labels as its index and decisions as its columns.
     classes : ndarray
         The sorted classes.
 
@@ -47,8 +47,8 @@ def read_cost(cost: Any, classes: Array) -> NDArray[np.float64]:
     """
     if not classes.size:
         raise DataError(
-            "cost was given, but neither y nor decision nor classes.",
-            hint="pass y, the label that a cost is about.",
+            "cost was given without y, decision or classes.",
+            hint="pass y: a cost depends on the label.",
         )
     if isinstance(frame := nw.from_native(cost, eager_only=True, pass_through=True), nw.DataFrame):
         cost = _mapping(frame)
@@ -57,12 +57,12 @@ def read_cost(cost: Any, classes: Array) -> NDArray[np.float64]:
     else:
         try:
             table = np.asarray(cost)
-        except ValueError:  # lines of different lengths
+        except ValueError:  # rows of different lengths
             table = np.array(None)
         if table.shape != (classes.size, classes.size):
             raise DataError(
-                f"cost must be of shape ({classes.size}, {classes.size}), a line for each label "
-                "and a column for each decision. Got "
+                f"cost must have shape ({classes.size}, {classes.size}), a row for each label and "
+                "a column for each decision. Got "
                 f"{table.shape if table.ndim else repr(cost)} instead.",
                 hint=f"the classes, in order, are {listed(classes)}.",
             )
@@ -72,7 +72,7 @@ def read_cost(cost: Any, classes: Array) -> NDArray[np.float64]:
         raise DataError(
             f"cost must hold finite numbers. Got {matrix[label, decision]} for label "
             f"{listed([classes[label]])} and decision {listed([classes[decision]])}.",
-            hint="every decision has a cost for every label; 0 where there is none.",
+            hint="every decision needs a cost for every label, which may be 0.",
         )
     return matrix
 
@@ -82,7 +82,7 @@ def _mapping(frame: Any) -> Mapping[Any, Any]:
     index = nw.maybe_get_index(frame)
     if index is None:
         raise DataError(
-            "cost is a data frame without an index, which names no labels.",
+            "cost is a data frame without an index, so it does not name the labels.",
             hint="pass a mapping, cost={label: {decision: cost, ...}, ...}.",
         )
     native = nw.to_native(frame)
@@ -111,7 +111,7 @@ def _by_name(cost: Mapping[Any, Any], classes: Array) -> Array:
 
 
 def _order(names: Mapping[Any, Any], classes: Array, what: str) -> list[int]:
-    """For each class, which of the names is its own."""
+    """For each class, the position of its name."""
     known = list(names)
     places = positions(one_column(known, COST), classes).tolist() if known else []
     if sorted(places) != list(range(classes.size)):

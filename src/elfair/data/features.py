@@ -11,7 +11,7 @@ from elfair.data.columns import Columns, as_floats, is_missing, named_columns, t
 from elfair.errors import DataError, FeatureTypeError, listed
 from elfair.types import Array, Floats
 
-#: A sensitive column with more values than this has no part in regressions.
+#: Regressions ignore a sensitive column with more values than this.
 MOST_GROUPS = 20
 _DENSE = "X must be a dense table of numbers, one row for each person."
 _ENCODE = "encode it first (for example with OneHotEncoder), or leave it to sensitive_features."
@@ -35,7 +35,7 @@ def read_features(X: Any) -> tuple[Floats, list[str]]:
     (array([[1., 2.],
             [3., 4.]]), ['x0', 'x1'])
     """
-    # One kind of sparse matrix is a mapping too; scikit-learn refuses it in its own words.
+    # One kind of sparse matrix is also a mapping; scikit-learn has its own error for it.
     columns = None if hasattr(X, "tocsr") else table_columns(X, "X")
     if columns:
         features = _stacked(columns)
@@ -44,19 +44,19 @@ def read_features(X: Any) -> tuple[Floats, list[str]]:
     names = list(columns or []) or [f"x{j}" for j in range(features.shape[1])]
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not np.isfinite(features.sum())
-    if suspicious:  # one pass has said that something may be wrong: look closer
+    if suspicious:  # one cheap pass found something: look closer
         _check_finite(features, names)
     return features, names
 
 
 def _matrix(X: Any) -> Floats:
-    """What scikit-learn makes of X, with its own words where it refuses."""
+    """X as scikit-learn reads it, with its own error messages."""
     from sklearn.utils import check_array
 
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(np.float64), np.nan)
     if getattr(X, "ndim", 2) == 1:
-        X = np.asarray(X)  # for a series scikit-learn has other words than for an array
+        X = np.asarray(X)  # scikit-learn's message for a series differs from that for an array
     try:
         array = check_array(X, dtype=None, input_name="X", ensure_all_finite=False)
         if array.dtype.kind in "biuf":
@@ -71,9 +71,9 @@ def _matrix(X: Any) -> Floats:
 
 
 def _numbers(array: Array) -> Floats:
-    """The numbers in an array of objects; text is refused, also where it looks like a number."""
+    """The numbers in an array of objects; text is an error, even if it looks like a number."""
     if array.dtype.kind == "O" and not any(isinstance(value, str) for value in array.flat):
-        return array.astype(np.float64)  # the TypeError for others is what scikit-learn expects
+        return array.astype(np.float64)  # scikit-learn expects the TypeError for anything else
     columns = named_columns(array, "X", default="x").values()
     return _stacked({f"x{j}": column for j, column in enumerate(columns)})
 
@@ -90,12 +90,12 @@ def _check_finite(features: Floats, names: list[str]) -> None:
         raise DataError(
             f"Input X contains NaN or infinity in {bad.any(axis=1).sum()} of {len(bad)} rows "
             f"(columns: {listed(shown)}).",
-            hint="impute or drop those rows; fit an imputer on the candidate half only.",
+            hint="impute or drop those rows; fit an imputer only on candidate rows.",
         )
 
 
 class People(Protocol):
-    """What is known of some people before anything is decided about them."""
+    """What is known about people before any decision."""
 
     features: Floats
     feature_names: list[str]
@@ -104,7 +104,7 @@ class People(Protocol):
 
 @dataclass(frozen=True)
 class Encoding:
-    """Features standardised, sensitive columns as indicators of the values seen in training."""
+    """Standardised features, and sensitive columns as indicators of the values seen in training."""
 
     center: Floats
     scale: Floats
@@ -133,12 +133,12 @@ class Encoding:
         return np.column_stack([standardised, *indicators])
 
     def names(self, data: People) -> list[str]:
-        """What the columns of the design matrix are about."""
+        """What each column of the design matrix means."""
         groups = [
             f"{name} == {value!r}" for name, of in self.groups.items() for value in of.tolist()
         ]
         return [*(f"'{name}'" for name in data.feature_names), *groups]
 
     def groups_in(self, known: Floats) -> Floats:
-        """Of what `of` gives, the indicators of groups, and a column of ones before them."""
+        """A column of ones, and the indicators of groups in the result of `of`."""
         return np.column_stack([np.ones(len(known)), known[:, self.center.size :]])

@@ -1,4 +1,4 @@
-"""Whether a log can be what its propensities say: decisions drawn with these probabilities."""
+"""Whether the logged decisions can have been drawn with the given propensities."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from elfair.data.table import LoggedData
 from elfair.errors import DataError, listed
 from elfair.types import Booleans
 
-#: A decision that should have been taken more often than this, and never was, is not bad luck.
+#: A decision that was expected more often than this, but never taken, is not a matter of chance.
 EXPECTED = 10.0
-#: The chance with which right propensities are said not to fit.
+#: The probability of rejecting correct propensities.
 FALSE_ALARM = 1e-6
-#: A feature farther from its mean than so many standard deviations counts as that far away: one
-#: person must not decide.
+#: A feature more standard deviations from its mean than this counts as this far away: one person
+#: must not decide the result.
 FARTHEST = 3.0
-#: What may be wrong with propensities that do not fit.
+#: What may be wrong if propensities do not fit.
 MISFIT = (
-    "a propensity is the probability of the decision that was logged, and not of some class, given "
-    "everything that the decision used; and no feature may be known only after the decision."
+    "a propensity is the probability of the logged decision, not of a fixed class, given everything"
+    " that the decision used; and every feature must be known before the decision."
 )
 
 
 def require_taken(data: LoggedData, possible: Booleans | None = None) -> None:
-    """Raise where the log does not show a decision that the new model may take.
+    """Raise if the new model may take a decision that the log never shows.
 
     Parameters
     ----------
     data : LoggedData
         The log.
     possible : ndarray of shape (classes,), optional
-        The decisions that the new model may take; all of them where it is None.
+        The decisions that the new model may take; None means all.
 
     Examples
     --------
@@ -44,9 +44,9 @@ def require_taken(data: LoggedData, possible: Booleans | None = None) -> None:
     Traceback (most recent call last):
         ...
     elfair.errors.DataError: decision 0 was never taken in 40 rows; by the propensities it ...
-    Hint: if the log holds only people who got some decision, add the others: ...
+    Hint: if the log holds only people with some decision, add the others: ...
     """
-    if data.decision_index is None:  # asked for, pointing at the text, where it is needed
+    if data.decision_index is None:  # where it is needed, an error will point at the text
         return
     taken = np.bincount(data.decision_index, minlength=data.classes.size)
     for a in np.flatnonzero(taken == 0):
@@ -55,32 +55,32 @@ def require_taken(data: LoggedData, possible: Booleans | None = None) -> None:
             if possible is not None and not possible[a]:
                 continue
             raise DataError(
-                f"decision {name} was never taken in {data.n} rows, so that nothing is known of "
-                "what comes of it.",
+                f"decision {name} was never taken in {data.n} rows, so nothing is known about its "
+                "impact.",
                 hint="leave it out of the classes, log more decisions, or pass the fitted model as "
-                "behavior, so that the new policy never takes it.",
+                "behavior, and the new policy will never take it.",
             )
         expected = float(data.behavior[:, a].sum())
         if expected > EXPECTED:
             raise DataError(
                 f"decision {name} was never taken in {data.n} rows; by the propensities it should "
                 f"have been taken about {expected:.0f} times.",
-                hint="if the log holds only people who got some decision, add the others: what is "
-                "not logged cannot be weighted.",
+                hint="if the log holds only people with some decision, add the others: rows that "
+                "are not logged cannot be weighted.",
             )
 
 
 class Misfit(NamedTuple):
-    """How far decisions are from their probabilities.
+    """How far the logged decisions are from their probabilities.
 
     Parameters
     ----------
     off : float
-        By how many standard errors, where it is worst.
+        The largest distance, in standard errors.
     limit : float
-        How many may be chance.
+        The distance that chance can explain.
     where : str
-        What of the decisions is so far off.
+        What is furthest off.
     """
 
     off: float
@@ -89,12 +89,12 @@ class Misfit(NamedTuple):
 
     @property
     def is_chance(self) -> bool:
-        """Whether right propensities would lead to this, too."""
+        """Whether chance can explain it."""
         return self.off <= self.limit
 
     @property
     def evidence(self) -> str:
-        """What was seen."""
+        """What was found, in words."""
         seen = (
             f"shares and features are up to {self.off:.1f} standard errors off, chance explains "
             f"{self.limit:.1f}"
@@ -103,17 +103,17 @@ class Misfit(NamedTuple):
 
     @property
     def refusal(self) -> DataError:
-        """What is said to whoever asks for more."""
+        """The error to raise if chance cannot explain it."""
         return does_not_fit(self.evidence)
 
 
 def does_not_fit(evidence: str) -> DataError:
-    """The error for propensities that cannot be right.
+    """The error for propensities that cannot be correct.
 
     Parameters
     ----------
     evidence : str
-        What was seen.
+        What was found.
     """
     return DataError(
         f"the propensities do not fit the decisions ({evidence}): no bound computed with them "
@@ -123,11 +123,11 @@ def does_not_fit(evidence: str) -> DataError:
 
 
 def misfit(data: LoggedData) -> Misfit | None:
-    """How far decisions are from their probabilities, and how far they may be by chance.
+    """How far the logged decisions are from their probabilities, and how far chance allows.
 
-    The share of each decision, in each group too, and its covariance with each feature, in standard
-    errors: the largest, and the largest to be expected of right propensities, whatever the number
-    of rows. None where not all behaviour probabilities are known.
+    It compares the share of each decision, overall and by group, and its covariance with each
+    feature. The limit holds for any number of rows. None unless all behaviour probabilities are
+    known.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def misfit(data: LoggedData) -> Misfit | None:
     variance = (directions**2).T @ (data.behavior * (1 - data.behavior))
     known = variance > 0
     error = np.sqrt(variance[known])
-    # Bernstein's inequality: it holds for rare decisions, where a normal limit would not.
+    # Bernstein's inequality holds for rare decisions, unlike a normal limit.
     level = log(2 * max(1, error.size) / FALSE_ALARM)
     off, limits = surprise[known] / error, sqrt(2 * level) + FARTHEST * level / (3 * error)
     if not off.size:

@@ -1,4 +1,4 @@
-"""LoggedData: a validated table of past decisions."""
+"""LoggedData: a validated table of logged decisions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from elfair.data.behavior import (
-    BehaviorModel,
+    FittedClassifier,
     check_agreement,
     check_not_certain,
     logged_propensity,
@@ -22,6 +22,7 @@ from elfair.data.columns import (
     as_floats,
     check_length,
     check_order,
+    counted,
     distinct,
     is_missing,
     named_columns,
@@ -36,35 +37,36 @@ from elfair.types import Array, Floats, Index
 
 
 class LoggedData:
-    """Past decisions: who was decided about, what was decided, with what probability, what came.
+    """Logged decisions: the people, the decisions, their probabilities and their later impact.
 
     Parameters
     ----------
     X : array or data frame of shape (n, d)
         Features: what the new model will see.
     y : array of shape (n,), optional
-        Labels: what the best decision would have been.
+        Labels: the best decisions.
     sensitive_features : array, series, data frame or mapping, optional
-        One or more columns that name groups.
+        One or more columns that define groups.
     decision : array of shape (n,), optional
-        The decision that was taken.
+        The logged decisions.
     propensity : array of shape (n,), optional
         The probability with which the behaviour model took *the logged decision*, given everything
         that it used.
     behavior : array of shape (n, classes) or fitted model, optional
-        The behaviour model's probability of every decision; a fitted model with ``predict_proba``
-        is kept, so that a policy can respect its support at prediction time.
+        The behaviour model's probability of every decision. A fitted model with ``predict_proba``
+        is kept, so a policy can respect its support at prediction time.
     impact : array, series, data frame or mapping, optional
-        What was seen later; one or more columns. A single column can always be called ``impact``.
+        One or more columns of what was observed later. You can always call a single column
+        ``impact``.
     row_id : array of shape (n,), optional
         One unique identifier for each row (each person). The split into halves then depends on the
-        identifiers and not on the order of rows.
+        identifiers, not on the order of rows.
     classes : sequence, optional
-        The decisions that exist, where neither ``y`` nor ``decision`` shows them all.
+        All possible decisions, if neither ``y`` nor ``decision`` shows them all.
     positive : object, optional
-        The class that PR, TPR and so on count; the largest one unless said otherwise.
+        The class that PR, TPR and so on count; by default the largest one.
     cost : array of shape (classes, classes), mapping or data frame, optional
-        What ``E[cost]`` averages: a line for each label, a column for each decision, both in the
+        What ``E[cost]`` averages: a row for each label and a column for each decision, both in the
         order of the sorted classes; or ``{label: {decision: cost}}``.
 
     Examples
@@ -117,7 +119,7 @@ class LoggedData:
         )
         self.features, self.feature_names = read_features(X)
         self.n = self.features.shape[0]
-        #: Where in the whole table each row is.
+        #: The position of each row in the whole table.
         self.position = np.arange(self.n)
         self.label = None if y is None else self._complete(y, "y")
         self.decision = None if decision is None else self._complete(decision, "decision")
@@ -129,7 +131,7 @@ class LoggedData:
         self.cost = None if cost is None else self._cost(cost)
         self.label_index = self._class_index(self.label, "y")
         self.decision_index = self._class_index(self.decision, "decision")
-        self.behavior_model: BehaviorModel | None = None
+        self.behavior_model: FittedClassifier | None = None
         self.behavior: Floats | None = None
         self.propensity: Floats | None = None
         #: Out-of-fold scores of a scorer (see elfair.policies.scored), while a search uses these.
@@ -151,26 +153,26 @@ class LoggedData:
         """Whether features came with names of their own."""
         return self.feature_names != [f"x{j}" for j in range(len(self.feature_names))]
 
-    # -- what conditions can speak of -----------------------------------------------------------
+    # -- what conditions and statistics read ----------------------------------------------------
 
     @property
     def names(self) -> list[str]:
-        """The columns that a condition can name."""
+        """The columns that conditions can name."""
         extra = [name for name in self.feature_names if name not in self.sensitive]
         return [*self.sensitive, *extra]
 
     def column(self, name: str) -> Array:
-        """A sensitive feature or a feature by its name."""
+        """A sensitive feature, or a feature, by its name."""
         if name in self.sensitive:
             return self.sensitive[name]
         return self.features[:, self.feature_names.index(name)]
 
     def impact(self, name: str) -> Floats:
-        """An impact by its name; the only one is also called ``impact``."""
+        """An impact by its name; a single one is also called ``impact``."""
         return self.impacts[self.impact_key(name)]
 
     def impact_key(self, name: str) -> str:
-        """The column that an impact's name stands for."""
+        """The column that an impact's name refers to."""
         if name in self.impacts:
             return name
         if name in self.impact_names:
@@ -178,7 +180,7 @@ class LoggedData:
         if not self.impacts:
             raise DataError(
                 f"no impact '{name}': impact was not given.",
-                hint="pass impact=, the column that holds what was seen later.",
+                hint="pass impact=, the column of what was observed later.",
             )
         raise DataError(
             f"no impact '{name}'; impacts: {listed(self.impact_names)}.",
@@ -187,7 +189,7 @@ class LoggedData:
 
     @property
     def impact_names(self) -> list[str]:
-        """The names under which impacts can be asked for."""
+        """The names that refer to impacts."""
         names = list(self.impacts)
         alone = len(names) == 1 and "impact" not in (*names, *self.names)
         return [*names, "impact"] if alone else names
@@ -199,7 +201,7 @@ class LoggedData:
 
     @property
     def measured(self) -> dict[str, Floats]:
-        """Columns of numbers that are known only after the decision, by what people call them."""
+        """Columns of numbers that are known only after the decision, by names for people."""
         return {f"impact '{name}'": values for name, values in self.impacts.items()}
 
     # -- parts of the table ---------------------------------------------------------------------
@@ -223,7 +225,7 @@ class LoggedData:
 
     @staticmethod
     def joined(parts: Sequence[LoggedData]) -> LoggedData:
-        """The rows of several parts of one table, one part after the other."""
+        """The rows of several parts of one table, in order."""
         if len(parts) == 1:
             return parts[0]
         whole = copy.copy(parts[0])
@@ -238,10 +240,10 @@ class LoggedData:
         return whole
 
     def digest(self) -> bytes:
-        """A fingerprint of the rows, equal for equal rows in any order.
+        """A fingerprint of the rows that does not depend on their order.
 
-        Groups and row ids have no part in it: the same people under another grouping are the same
-        held-out rows.
+        It ignores groups and row ids: the same people under another grouping are the same held-out
+        rows.
         """
         columns = [*self.features.T, *self._as_numbers, self.propensity, *self.impacts.values()]
         return rows_digest(columns, self.n)
@@ -252,7 +254,7 @@ class LoggedData:
         return self.label_index, self.decision_index
 
     def fingerprint(self) -> str:
-        """SHA-256 of all that is known of these rows, in their order."""
+        """SHA-256 of everything known about these rows, in their order."""
         known = {"label", "decision", "propensity", "behavior", "row_id", "behavior_spread"}
         return columns_digest(
             [
@@ -277,14 +279,13 @@ class LoggedData:
         missing = is_missing(column)
         if missing.any():
             raise DataError(
-                f"{what} is missing in {missing.sum()} of {self.n} rows "
-                f"(the first is row {np.flatnonzero(missing)[0]}).",
+                f"{what} is missing in {counted(missing)}.",
                 hint=f"drop the rows without {what}, or find out what it was.",
             )
         if column.dtype.kind == "f" and np.isinf(column).any():
             raise DataError(
                 f"Input {what} contains infinity, in {np.isinf(column).sum()} of {self.n} rows.",
-                hint=f"{what} names a class or a person; write it as a whole number or as text.",
+                hint=f"{what} identifies a class or a person; use whole numbers or text.",
             )
         return column
 
@@ -301,7 +302,7 @@ class LoggedData:
                     raise DataError(
                         f"'{name}' is both a feature and a sensitive feature, with different "
                         "values.",
-                        hint="rename one of them, so that a condition can name either.",
+                        hint="rename one of them; a condition could mean either.",
                     )
         return columns
 
@@ -314,8 +315,8 @@ class LoggedData:
             if name in self.names:
                 raise DataError(
                     f"'{name}' is both an impact and a column that conditions can name.",
-                    hint="rename one of them; an impact is not known when a decision is taken, and "
-                    "is no feature.",
+                    hint="rename one of them; an impact is not known before the decision, so it is "
+                    "not a feature.",
                 )
             impacts[name] = as_floats(column, f"impact '{name}'")
             missing, infinite = np.isnan(impacts[name]), np.isinf(impacts[name])
@@ -323,13 +324,13 @@ class LoggedData:
                 raise DataError(
                     f"impact '{name}' is missing in {missing.sum()} of {self.n} rows: it was not "
                     "observed (yet).",
-                    hint="wait until it is observed, or drop those rows if, for each group, they "
-                    "are missing for reasons that have nothing to do with decision and impact.",
+                    hint="wait until it is observed, or drop those rows if, in each group, the "
+                    "reasons have nothing to do with decision and impact.",
                 )
             if infinite.any():
                 raise DataError(
                     f"impact '{name}' is infinite in {infinite.sum()} of {self.n} rows.",
-                    hint="impact must be a finite number; clip it to a meaningful range.",
+                    hint="an impact must be finite; clip it to a meaningful range.",
                 )
         return impacts
 
@@ -358,7 +359,7 @@ class LoggedData:
             kinds = sorted({type(value).__name__ for value in seen.tolist()})
             raise DataError(
                 f"{what} must hold values of one kind. Got a mixture of {', '.join(kinds)}.",
-                hint="write all classes as text or all as numbers.",
+                hint="write all classes as text, or all as numbers.",
             ) from None
 
     def _positive(self, positive: Any) -> Any:
@@ -376,7 +377,7 @@ class LoggedData:
     def _cost(self, cost: Any) -> Floats:
         if COST in self.impacts:
             raise DataError(
-                "there is both an impact called 'cost' and cost=: E[cost] could mean either.",
+                "there is an impact called 'cost', and cost= was given: E[cost] could mean either.",
                 hint="rename the impact.",
             )
         return read_cost(cost, self.classes)
@@ -394,15 +395,15 @@ class LoggedData:
                 f"{listed([odd])} among them. Classes: {listed(self.classes)}.",
                 hint=text_or_numbers(odd, self.classes)
                 or "the classes are the values of y unless classes= names them; correct the "
-                "values, or leave those rows out.",
+                "values, or drop those rows.",
             )
         return index
 
     def _set_behavior(self, X: Any, behavior: Any) -> None:
         if not self.classes.size:
             raise DataError(
-                "behavior was given, but neither y nor decision nor classes.",
-                hint="pass decision=, the decision that was taken.",
+                "behavior was given without y, decision or classes.",
+                hint="pass decision=, the logged decisions.",
             )
         self.behavior_model, self.behavior = read_behavior(behavior, X, self.n, self.classes)
         if self.decision_index is not None:
@@ -413,8 +414,8 @@ class LoggedData:
     def _set_propensity(self, values: Any) -> None:
         if self.decision_index is None:
             raise DataError(
-                "propensity was given, but not the decision whose probability it is.",
-                hint="pass decision=, the decision that was taken.",
+                "propensity was given without the decision.",
+                hint="pass decision=, the logged decisions.",
             )
         propensity = read_propensity(values, self.n)
         if self.propensity is not None:
@@ -423,7 +424,7 @@ class LoggedData:
         check_not_certain(propensity >= 1, masked=False)
         self.propensity = propensity
         if self.classes.size == 2:
-            # With two classes the logged propensity says all: the other decision has the rest.
+            # With two classes, the other decision has the rest of the probability.
             other = 1 - propensity
             first = self.decision_index == 0
             self.behavior = np.column_stack(

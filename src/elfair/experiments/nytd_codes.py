@@ -188,7 +188,9 @@ def _text_columns(path: Path, separator: str, names: Sequence[str]) -> Columns:
     table = np.array(cells, dtype=object).reshape(len(cells), len(places))
     found = {header[k]: table[:, j] for j, k in enumerate(places)}
     if len(found) < len(places):
-        raise DataError(f"{path.name} has two columns of one name.", hint="rename one of them.")
+        raise DataError(
+            f"{path.name} has two columns with the same name.", hint="rename one of them."
+        )
     return found
 
 
