@@ -13,7 +13,7 @@ import elfair
 
 SLOW = ("scipy.stats.", "pandas.", "polars.")
 #: What reads tables may ask for these, when it is called.
-SLOW_AT_FIRST = ("pyarrow.", "duckdb.", "sqlalchemy.")
+SLOW_AT_FIRST = ("pyarrow.", "duckdb.")
 LAZY = ("lark", "rich", "cmaes", "polars", "torch", "jinja2", "skops", "pydantic")
 
 

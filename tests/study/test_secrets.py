@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elfair.errors import InputError
-from elfair.study.secrets import filled_in, with_variables, without_secrets
+from elfair.study.databases import filled_in, with_variables, without_secrets
 
 PASSWORDS = st.text(st.characters(exclude_characters="\n\r", codec="ascii"), min_size=4).map(
     lambda text: f"pass{text}word"

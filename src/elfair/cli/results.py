@@ -153,7 +153,7 @@ def verify(
     not be checked is said to be skipped. Exit code 0: no check failed; 1: some did, or the search
     was to be repeated and could not be; 2: the input makes no sense.
     """
-    from elfair.study.secrets import without_secrets
+    from elfair.study.databases import without_secrets
     from elfair.verification import verify_files
 
     if data is not None and query is not None:

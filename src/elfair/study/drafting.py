@@ -12,11 +12,11 @@ from elfair.language import Column
 from elfair.language.fairness import RECIPES
 from elfair.records.reading import Key, keys_of
 from elfair.records.toml import example_of, toml
+from elfair.study.databases import is_address, with_variables
 from elfair.study.file import TODO
 from elfair.study.guessing import Look, Roles, guess_roles
 from elfair.study.keys import CONSTRAINT, MODEL, TEST, ColumnKeys, RowKeys
-from elfair.study.secrets import with_variables
-from elfair.study.sources import is_address, read_table
+from elfair.study.sources import read_table
 
 _COLUMNS = keys_of(ColumnKeys)
 _COMMENT: dict[str, Any] = {

@@ -20,11 +20,11 @@ from elfair.records.files import decoded, unreadable
 from elfair.records.toml import parsed, shaped, together
 from elfair.search.loss import OBJECTIVES
 from elfair.study.data import StudyData, study_data
+from elfair.study.databases import is_address, without_secrets
 from elfair.study.encoding import Feature, TableEncoding
 from elfair.study.keys import TEST, StudyKeys
 from elfair.study.mistakes import constraint_of, mistakes_of
-from elfair.study.secrets import without_secrets
-from elfair.study.sources import check_query, is_address, nearest_file, read_table
+from elfair.study.sources import check_query, nearest_file, read_table
 
 #: A value that `elfair init` leaves to the user.
 TODO = "TODO"

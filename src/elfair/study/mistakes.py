@@ -15,8 +15,9 @@ from elfair.records.toml import example_of, repeated
 from elfair.search.goals import goal_of
 from elfair.search.regression import task_of
 from elfair.statistics.plan import read_constraints
+from elfair.study.databases import is_address
 from elfair.study.keys import RECIPE_KEYS
-from elfair.study.sources import FORMATS, check_query, is_address
+from elfair.study.sources import FORMATS, check_query
 
 
 def constraint_of(entry: Mapping[str, Any], impacts: Sequence[str] = ()) -> str | Recipe:

@@ -12,9 +12,15 @@ from typing import Any
 from elfair.data.digests import file_digest
 from elfair.errors import DataError, InputError, did_you_mean, listed
 from elfair.records.files import unreadable
+from elfair.study.databases import (
+    Opened,
+    filled_in,
+    is_address,
+    is_known,
+    open_query,
+    without_secrets,
+)
 from elfair.study.delimited import DelimitedText
-from elfair.study.secrets import filled_in, without_secrets
-from elfair.study.sql import Opened, is_known, query_duckdb, query_sqlalchemy
 
 FORMATS = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
 
@@ -77,25 +83,14 @@ def read_table(
     folder = (Path.cwd() if folder is None else folder).resolve()
     name = without_secrets(str(source))
     if query is not None:
-        ask = query_duckdb if str(source).startswith("duckdb:") else query_sqlalchemy
-        table, digest = _read(ask(filled_in(str(source)), query, folder), columns, name), None
+        opened = open_query(filled_in(str(source)), query, folder)
+        table, digest = _read(opened, columns, name), None
     else:
         path = _file(folder / source, name)
         table, digest = _read_file(path, columns, name)
     if not table.num_rows:
         raise DataError(f"{name} has no rows.", hint="every row is one logged decision.")
     return SourceTable(table, name, digest)
-
-
-def is_address(source: str | Path) -> bool:
-    """Whether a source is the address of a database, not a file.
-
-    Examples
-    --------
-    >>> is_address("sqlite:///loans.db"), is_address("loans.csv")
-    (True, False)
-    """
-    return "://" in str(source)
 
 
 def check_query(source: str | Path, query: str | None, of_study: str | None = None) -> None:
@@ -117,9 +112,9 @@ def check_query(source: str | Path, query: str | None, of_study: str | None = No
     if is_address(source) and not is_known(str(source)):
         raise InputError(
             f"{without_secrets(str(source))!r} cannot be read. Sources are files "
-            f"({', '.join(FORMATS)}), duckdb:// and databases that SQLAlchemy has a driver for, "
-            "such as sqlite:// and postgresql://.",
-            hint="bring the table here first, as CSV or Parquet.",
+            f"({', '.join(FORMATS)}), duckdb://, sqlite://, and through DuckDB's extensions "
+            "postgresql:// and mysql://.",
+            hint="export the table to Parquet or CSV first.",
         )
     if is_address(source) and not (query or "").strip():
         needs = f"{without_secrets(str(source))!r} is a database, and needs a query."

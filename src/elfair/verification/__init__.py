@@ -108,7 +108,7 @@ def verify_files(
     Verification
         A table or a model that cannot be read is a check that failed.
     """
-    from elfair.study.sources import is_address
+    from elfair.study.databases import is_address
 
     if not Path(certificate).is_file():
         raise InputError(
