@@ -80,7 +80,7 @@ def of_certificate(certificate: Any) -> dict[str, Any]:
     ]
     return {
         "passed": certificate.passed,
-        "n": [certificate.n, certificate.n_candidate, certificate.n_fairness],
+        "n": [certificate.n, certificate.n_candidate, certificate.n_held_out],
         "results": results,
     }
 

@@ -12,10 +12,10 @@ from elfair import Certificate, ElfairError, LoggedData, Report, certify
 from elfair.certificate import (
     PREDICATE,
     STATEMENT,
-    CandidateRecord,
     GroupRecord,
     LeftOut,
     Provenance,
+    SearchRecord,
     WarningRecord,
 )
 from elfair.errors import InputError
@@ -112,7 +112,7 @@ def test_infinities_nan_and_none_survive(certificate):
     record = replace(
         certificate,
         constraints=(worst,),
-        candidate=CandidateRecord("cmaes", "accuracy", 1, 0.25, 0.5, False, 17, 20, 5, 4),
+        search=SearchRecord("cmaes", "accuracy", 1, 0.25, 0.5, False, 17, 20, 5, 4),
     )
     again = Certificate.from_json(record.to_json())
     assert again.to_json() == record.to_json()
@@ -121,8 +121,8 @@ def test_infinities_nan_and_none_survive(certificate):
     assert again.constraints[0].spread == float("-inf")
     assert again.constraints[0].ess is None
     assert again.constraints[0].rows_needed is None
-    assert again.candidate == record.candidate
-    assert Certificate.from_json(replace(record, candidate=None).to_json()).candidate is None
+    assert again.search == record.search
+    assert Certificate.from_json(replace(record, search=None).to_json()).search is None
     assert "NaN" not in record.to_json()
     assert "Infinity" not in record.to_json()
 
@@ -154,7 +154,7 @@ def test_numbers_changed_with_care_are_still_seen(certificate):
 def test_another_form_of_the_same_contents_is_refused(certificate):
     for form in ({"indent": 4}, {"sort_keys": True, "indent": 2}, {}):
         text = json.dumps(json.loads(certificate.to_json()), **form)
-        with pytest.raises(InputError, match=r"another form|changed after"):
+        with pytest.raises(InputError, match=r"not in the form that elfair writes|changed after"):
             Certificate.from_json(text)
 
 

@@ -101,7 +101,7 @@ def test_a_quantile_is_one_share_at_the_full_delta():
     (result,) = record.constraints
     assert result.statement == "P[impact < 0.2 | T == 1] <= 0.1"
     assert (result.constraint, result.delta) == (text, 0.1)
-    assert (record.n_candidate, record.n_fairness) == (250, 750)  # points are chosen on others
+    assert (record.n_candidate, record.n_held_out) == (250, 750)  # points are chosen on others
     assert 300 < result.n < 450
     # On all rows it would be this: the same claim about a share, which learns nothing.
     (whole,) = certify(p, data, result.statement).constraints

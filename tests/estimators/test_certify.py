@@ -57,17 +57,17 @@ def test_the_bound_is_that_of_the_paired_rows_of_all_rows():
     assert result.ess == pytest.approx(weight.sum() ** 2 / (weight**2).sum())
     assert result.mean_weight == pytest.approx(weight.mean())
     assert result.max_weight == pytest.approx(1.8)
-    assert (record.n, record.n_candidate, record.n_fairness) == (400, 0, 400)
-    assert (record.split, record.candidate) == ("none", None)
+    assert (record.n, record.n_candidate, record.n_held_out) == (400, 0, 400)
+    assert (record.split, record.search) == ("none", None)
     assert record.passed
 
 
 def test_constants_are_learnt_from_a_fifth_of_the_rows_that_is_then_not_tested():
     record = certify(mostly_one(), draw(), NO_WORSE)
-    assert (record.n, record.n_candidate, record.n_fairness) == (400, 80, 320)
+    assert (record.n, record.n_candidate, record.n_held_out) == (400, 80, 320)
     assert record.constraints[0].n == 320
     record = certify(mostly_one(), draw(), NO_WORSE, nuisance_fraction=0.5)
-    assert (record.n_candidate, record.n_fairness) == (200, 200)
+    assert (record.n_candidate, record.n_held_out) == (200, 200)
 
 
 @pytest.mark.parametrize(

@@ -66,10 +66,10 @@ def test_a_solution(fitted):
     assert fitted.n_features_in_ == 5
     assert fitted.tuned_ == {}
     assert fitted.certificate_.n == 1500
-    assert (fitted.certificate_.n_candidate, fitted.certificate_.n_fairness) == (900, 600)
+    assert (fitted.certificate_.n_candidate, fitted.certificate_.n_held_out) == (900, 600)
     assert POPULATION.accuracy(fitted) > 0.8
-    record = fitted.certificate_.candidate
-    assert (record.search, record.objective, record.meets_target) == ("gradient", "accuracy", True)
+    record = fitted.certificate_.search
+    assert (record.method, record.objective, record.meets_target) == ("gradient", "accuracy", True)
     assert 0.5 < record.predicted_pass <= 1
 
 
@@ -264,7 +264,7 @@ def test_three_classes_text_labels_several_groups_and_impacts():
     assert [by_text[text].delta for text in clf.constraints] == clf.delta
     women = by_text[clf.constraints[0]]
     assert women.groups[0].condition == both
-    assert women.n < 0.35 * clf.certificate_.n_fairness
+    assert women.n < 0.35 * clf.certificate_.n_held_out
     check_frequencies(clf, features[:10])
     # `positive` is what PR counts: the mean probability of "grant" among the held-out of race A.
     granted = clf.predict_proba(features)[people["race"] == "A", 1].mean()
@@ -383,7 +383,7 @@ def test_the_settings_of_the_paper():
     statuses = {a.name: a.status for a in clf.certificate_.assumptions}
     assert statuses["tau is known"] == statuses["halves independent"] == "violated"
     assert clf.certificate_.split == "stratified"
-    assert clf.certificate_.candidate.search == "cmaes"
+    assert clf.certificate_.search.method == "cmaes"
 
 
 def test_the_paper_solves_the_foster_care_population():

@@ -52,7 +52,7 @@ def test_labels_that_nothing_speaks_of_change_little():
 def test_minus_mse_is_mse():
     plain, negative = fit("mse", y=DRAW.label), fit(-elfair.mse(), y=DRAW.label)
     np.testing.assert_array_equal(plain.fitted_.models[0].theta, negative.fitted_.models[0].theta)
-    assert negative.certificate_.candidate.objective == "-mse"
+    assert negative.certificate_.search.objective == "-mse"
     with pytest.raises(ConstraintError, match="would make an error large"):
         fit("mse[T == 1]", y=DRAW.label)
 
@@ -91,7 +91,7 @@ def test_text_and_tree_are_one_and_the_certificate_keeps_the_text():
     first, second = (fit(o, POPULATION.constraints) for o in (text, tree))
     np.testing.assert_array_equal(first.fitted_.models[0].theta, second.fitted_.models[0].theta)
     for reg in (first, second):
-        assert reg.certificate_.candidate.objective == text
+        assert reg.certificate_.search.objective == text
         assert Certificate.from_json(reg.certificate_.to_json()) == reg.certificate_
     again = pickle.loads(pickle.dumps(clone(first))).fit(DRAW.features, **LOGGED)
     np.testing.assert_array_equal(again.fitted_.models[0].theta, first.fitted_.models[0].theta)

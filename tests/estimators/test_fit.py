@@ -90,7 +90,7 @@ def test_the_line_of_models_does_not_depend_on_any_held_out_row(parameters, monk
     assert np.array_equal(lines[0].thetas, lines[1].thetas)
     assert np.array_equal(lines[0].policy.center, lines[1].policy.center)
     assert before.tuned_ == after.tuned_
-    records = [clf.certificate_.candidate for clf in (before, after)]
+    records = [clf.certificate_.search for clf in (before, after)]
     assert records[0].predicted_pass == records[1].predicted_pass
     assert records[0].evaluations == records[1].evaluations
     assert before.certificate_.constraints != after.certificate_.constraints
@@ -140,7 +140,7 @@ def test_accuracy_too():
 @pytest.mark.parametrize("fraction", [0.3, 0.8])
 def test_the_fraction_of_candidates(fraction):
     record = fit(ELFClassifier(NO_WORSE, candidate_fraction=fraction)).certificate_
-    assert (record.n_candidate, record.n_fairness) == (1500 * fraction, 1500 - 1500 * fraction)
+    assert (record.n_candidate, record.n_held_out) == (1500 * fraction, 1500 - 1500 * fraction)
 
 
 # -- tuning inside the candidate half ----------------------------------------------------------
@@ -348,8 +348,8 @@ def test_the_mixture_is_what_was_tested():
     """The estimate is the average, over all rows, of the row under its own fold's model."""
     clf = fit(crossfit(folds=3))
     certificate = clf.certificate_
-    assert (certificate.split, certificate.n, certificate.n_fairness) == ("crossfit", 1500, 1500)
-    assert certificate.candidate.models == len(clf.fitted_.models) == 3
+    assert (certificate.split, certificate.n, certificate.n_held_out) == ("crossfit", 1500, 1500)
+    assert certificate.search.models == len(clf.fitted_.models) == 3
     data = LoggedData(np.zeros((1500, 1)), np.arange(1500) % 2, row_id=np.arange(1500))
     hits = np.empty(1500)
     for model, (_, sealed) in zip(clf.fitted_.models, cross_partition(data, folds=3), strict=True):

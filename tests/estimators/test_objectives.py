@@ -41,7 +41,7 @@ def test_text_and_tree_are_one_and_the_certificate_keeps_the_text(outreach):
     first, second = (ELFClassifier(B_NO_WORSE, objective=o).fit(**sample) for o in (text, tree))
     np.testing.assert_array_equal(first.fitted_.models[0].theta, second.fitted_.models[0].theta)
     for clf in (first, second):
-        assert clf.certificate_.candidate.objective == text
+        assert clf.certificate_.search.objective == text
         assert Certificate.from_json(clf.certificate_.to_json()) == clf.certificate_
 
 

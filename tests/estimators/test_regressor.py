@@ -58,7 +58,7 @@ def test_a_solution_and_its_certificate(fitted):
     assert fitted.solution_found_
     certificate = fitted.certificate_
     assert certificate.classes == ()
-    assert certificate.candidate.objective == "mse"
+    assert certificate.search.objective == "mse"
     assert [result.passed for result in certificate.constraints] == [True, True]
     for result in certificate.constraints:
         assert abs(result.mean_weight - 1) < 0.2

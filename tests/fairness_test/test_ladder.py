@@ -115,13 +115,13 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_the_test_by_hand(name, watched):
     model = CASES[name]()
-    certificate, record = model.certificate_, model.certificate_.candidate
+    certificate, record = model.certificate_, model.certificate_.search
     outcomes = [run_in_turn([[rung]]).outcome for rung in watched.trials]
     passed = [outcome.passed for outcome in outcomes]
     first_failure = passed.index(False) if False in passed else len(passed)
     place = max(first_failure, 1)  # where none passed, all is about the first
 
-    assert record.lined_up == len(watched.trials) == 20
+    assert record.on_ladder == len(watched.trials) == 20
     assert (record.place, record.tested) == (place, min(first_failure + 1, 20))
     assert certificate.passed is model.solution_found_ is (first_failure > 0)
     assert certificate.constraints == outcomes[place - 1].results
@@ -151,7 +151,7 @@ def test_the_test_by_hand(name, watched):
 )
 def test_certify_says_the_same_of_the_model_that_was_let_out(parameters, watched):
     clf = foster_care(parameters)
-    assert clf.certificate_.candidate.place > 1
+    assert clf.certificate_.search.place > 1
     rows = watched.turns.outcome.data
     parameters = {"constraints": POPULATION.constraints, **parameters}
     again = certify(clf.predict_proba(rows.features), rows, **parameters)
@@ -242,7 +242,7 @@ def test_the_seal_is_broken_once_and_only_when_all_is_chosen(monkeypatch):
     monkeypatch.setattr(SealedHalf, "open", open_)
     monkeypatch.setattr(test, "run_in_turn", watched)
     first = foster_care({}, seed=11)
-    assert first.certificate_.candidate.tested > 2
+    assert first.certificate_.search.tested > 2
     assert events == ["test", "open"]
     assert first.certificate_.openings == 1
     # Another fit on the same rows is another opening, however many models it tests.
@@ -266,7 +266,7 @@ def test_any_number_of_models_from_the_same_first_to_the_same_last(count, watche
     foster_care({})
     ends = watched.thetas[0], watched.thetas[-1]
     clf = foster_care({"candidates": count})
-    assert clf.certificate_.candidate.lined_up == len(watched.thetas) == count
+    assert clf.certificate_.search.on_ladder == len(watched.thetas) == count
     assert np.array_equal(watched.thetas[0], ends[0])
     assert np.array_equal(watched.thetas[-1], ends[1])
 
@@ -274,7 +274,7 @@ def test_any_number_of_models_from_the_same_first_to_the_same_last(count, watche
 def test_as_a_numpy_integer_and_in_a_clone():
     clf = ELFClassifier(NO_WORSE, candidates=np.int64(3))
     assert clone(clf).get_params()["candidates"] == 3
-    assert foster_care({"candidates": np.int64(3)}).certificate_.candidate.lined_up == 3
+    assert foster_care({"candidates": np.int64(3)}).certificate_.search.on_ladder == 3
     assert clone(ELFRegressor(NO_WORSE, candidates=4)).candidates == 4
     assert ELFClassifier.paper(NO_WORSE).candidates == 1
 
@@ -285,14 +285,14 @@ def test_as_a_numpy_integer_and_in_a_clone():
     ids=str,
 )
 def test_where_a_single_model_is_found_it_is_tested_alone(parameters):
-    record = foster_care(parameters).certificate_.candidate
-    assert (record.lined_up, record.tested, record.place) == (1, 1, 1)
+    record = foster_care(parameters).certificate_.search
+    assert (record.on_ladder, record.tested, record.place) == (1, 1, 1)
 
 
 def test_what_is_written_down_of_the_model_and_of_the_first_in_line(watched):
     one, many = foster_care({"candidates": 2}), foster_care({})
-    assert many.certificate_.candidate.place > one.certificate_.candidate.place
+    assert many.certificate_.search.place > one.certificate_.search.place
     # The prediction is the first model's, and the loss that of the model that was let out.
-    first, last = one.certificate_.candidate, many.certificate_.candidate
+    first, last = one.certificate_.search, many.certificate_.search
     assert first.predicted_pass == last.predicted_pass
     assert last.loss < first.loss

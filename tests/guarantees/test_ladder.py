@@ -327,7 +327,7 @@ def difficult(whose, n, parameters, daring, seed):
             propensity=np.where(decision == 1, BEFORE[person], 1 - BEFORE[person]),
             impact=good.astype(float),
         )
-    policy, place = lines[0].policy, clf.certificate_.candidate.place
+    policy, place = lines[0].policy, clf.certificate_.search.place
     chances = [policy.probabilities(theta, PEOPLE, None)[:, 1] for theta in lines[0].thetas]
     harms = [max(harm(chance, t) for t in groups) > 0 for chance in chances]
     found = clf.solution_found_

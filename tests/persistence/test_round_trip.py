@@ -71,7 +71,7 @@ def test_the_whole_line_up_is_kept(kind, made, needs, tmp_path):
 
 def test_the_kinds_are_what_they_are_meant_to_be(made):
     assert len(made("line of models").fitted_.ladder) == 20
-    assert made("line of models").certificate_.candidate.place > 1
+    assert made("line of models").certificate_.search.place > 1
     assert len(made("crossfit").fitted_.models) == 3
     assert not made("no solution").solution_found_
     assert made("mixed")._behavior_model is not None

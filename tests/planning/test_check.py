@@ -110,7 +110,7 @@ def test_less_is_foreseen_than_the_search_hopes_for(log):
         foreseen.append(check(clf, LoggedData(**table)).chance)
         clf.fit(table.pop("X"), table.pop("y"), **table)
         returned.append(clf.solution_found_)
-        hoped.append(clf.certificate_.candidate.predicted_pass)
+        hoped.append(clf.certificate_.search.predicted_pass)
     assert np.mean(hoped) - np.mean(foreseen) > 0.1
     assert abs(np.mean(foreseen) - np.mean(returned)) < abs(np.mean(hoped) - np.mean(returned))
 

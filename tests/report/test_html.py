@@ -365,7 +365,7 @@ def test_two_hundred_statements_fit(of_kind):
         constraints=results,
         groups=groups,
         terms=replace(many.terms, claims=(many.terms.claims * 4)[:200]),
-        candidate=of_kind("solution").candidate,
+        search=of_kind("solution").search,
         trade_off=replace(line, series=series, models=models),
     )
     text = Report(large).html()

@@ -86,10 +86,10 @@ def test_the_let_out_model_is_the_last_that_passed(monkeypatch):
     places = []
     for seed in range(6):
         clf, _ = fitted(seed)
-        record = clf.certificate_.candidate
+        record = clf.certificate_.search
         places.append(record.place)
         assert clf.certificate_.openings == 1
-        assert record.lined_up == 20
+        assert record.on_ladder == 20
         if clf.solution_found_:
             assert record.tested == min(record.place + 1, 20)
         else:

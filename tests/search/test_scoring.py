@@ -133,7 +133,7 @@ def test_scores_are_a_function_of_data_and_seed():
 def test_explored_rows_keep_their_scores_and_fit_nothing_again(monkeypatch):
     monkeypatch.setattr(selection, "EXPLORED_ROWS", 60)
     clf = ELFClassifier(GAIN, scorer=Memory()).fit(**rows(400))
-    assert clf.certificate_.candidate.evaluations > 1
+    assert clf.certificate_.search.evaluations > 1
     assert [what for what, _ in LOG].count("fit") == FOLDS + 1
 
 

@@ -88,7 +88,7 @@ def _provenance(**changes):
         (_provenance(title="All loans"), "study file"),
         (lambda r: replace(r, seed=1), "study file"),
         (
-            lambda r: replace(r, candidate=replace(r.candidate, objective="log_loss")),
+            lambda r: replace(r, search=replace(r.search, objective="log_loss")),
             "study file",
         ),
     ],

@@ -105,7 +105,7 @@ def excused(certificate):
 
 def another_place(certificate):
     """One further in line, as if it had passed."""
-    of = certificate.candidate
+    of = certificate.search
     place = of.place + 1
     models = []
     for m in certificate.trade_off.models:
@@ -114,7 +114,7 @@ def another_place(certificate):
     loss = models[place - 1].loss
     return replace(
         certificate,
-        candidate=replace(of, place=place, tested=min(place + 1, of.lined_up), loss=loss),
+        search=replace(of, place=place, tested=min(place + 1, of.on_ladder), loss=loss),
         trade_off=replace(certificate.trade_off, models=tuple(models)),
     )
 
@@ -174,7 +174,7 @@ def digest(certificate, **changes):
 
 
 def candidate(certificate, **changes):
-    return replace(certificate, candidate=replace(certificate.candidate, **changes))
+    return replace(certificate, search=replace(certificate.search, **changes))
 
 
 #: What was changed; of which certificate; how; and the levels that see it.
@@ -270,12 +270,12 @@ FORGERIES = {
     ),
     "place on the ladder": ("three classes", another_place, "1, 3"),
     "models tested": (
-        "no solution", lambda c: replace(c, candidate=replace(c.candidate, tested=0)), "2, 3",
+        "no solution", lambda c: replace(c, search=replace(c.search, tested=0)), "2, 3",
     ),
     "digest of the model": ("default", lambda c: digest(c, model="0" * 64), "1"),
-    "digest of the ladder": ("default", lambda c: digest(c, lineup="0" * 64), "1"),
+    "digest of the ladder": ("default", lambda c: digest(c, ladder="0" * 64), "1"),
     "digest of the split": ("default", lambda c: digest(c, split="0" * 64), "1"),
-    "digest of held-out rows": ("default", lambda c: digest(c, fairness="0" * 64), "1"),
+    "digest of held-out rows": ("default", lambda c: digest(c, held_out="0" * 64), "1"),
     "counts of a histogram": ("default", counts, "3"),
     "rows of a histogram": ("default", one_more, "2, 3"),
     "rows of a picture": ("default", lambda c: replace(c, groups=nth(c.groups, 1, n=5)), "2, 3"),

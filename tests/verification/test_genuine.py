@@ -66,7 +66,7 @@ def test_there_are_certificates_that_passed_and_others_that_did_not(case, kinds)
     """Else the tests above would say little."""
     passed = [case(kind).certificate.passed for kind in kinds]
     assert 15 <= sum(passed) < len(passed) - 3
-    places = [c.place for kind in kinds if (c := case(kind).certificate.candidate) is not None]
+    places = [c.place for kind in kinds if (c := case(kind).certificate.search) is not None]
     assert max(places) > 1
 
 
@@ -121,7 +121,7 @@ def test_models_that_saw_held_out_rows_are_seen_by_fitting_again():
     forged = replace(certificate, terms=replace(certificate.terms, candidate_share=0.6))
     forged = recomputed(Context(forged, data, model))
     assert forged.passed
-    assert forged.n_fairness == 24
+    assert forged.n_held_out == 24
     assert verify(forged, data=data, model=model).passed  # which is why there is a refit
     verification = verify(forged, data=data, model=model, refit=True)
     assert names(verification, "failed") == {"search"}

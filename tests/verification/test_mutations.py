@@ -191,7 +191,7 @@ def test_a_changed_number_of_the_model_is_seen(original):
         found = failed(verify(certificate, data=data, model=other))
         what = f"seed {seed}: number {k} of model {place + 1}"
         assert "ladder" in found, what
-        assert ("model" in found) == (place == certificate.candidate.place - 1), what
+        assert ("model" in found) == (place == certificate.search.place - 1), what
 
 
 def test_a_changed_split_is_seen(original):
@@ -215,7 +215,7 @@ def with_another_split(certificate, data, seed):
         terms = replace(certificate.terms, candidate_share=share)
         aside = round(share * certificate.n)
         certificate = replace(
-            certificate, terms=terms, n_candidate=aside, n_fairness=certificate.n - aside
+            certificate, terms=terms, n_candidate=aside, n_held_out=certificate.n - aside
         )
     elif seed % 4 == 2:
         one, other = rng.choice(data.n, 2, replace=False)

@@ -51,7 +51,7 @@ def test_it_is_what_is_missing_of_the_known_variance_around_impacts_like_theirs(
     (tail,) = certificate.constraints[0].tails
     order = np.argsort(row_keys(data, 0), kind="stable")
     tested = data.take(order[round(0.2 * data.n) :])
-    assert tested.n == certificate.n_fairness
+    assert tested.n == certificate.n_held_out
     new = np.column_stack([1 - model, model])[tested.position]
     known = (new**2 / tested.behavior).sum(axis=1).mean() - 1
     taken = new[np.arange(tested.n), tested.decision_index]

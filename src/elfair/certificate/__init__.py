@@ -19,7 +19,7 @@ from elfair.certificate.pictures import (
     SeriesPicture,
     TradeOff,
 )
-from elfair.certificate.record import CandidateRecord, Certificate, SplitKind
+from elfair.certificate.record import Certificate, SearchRecord, SplitKind
 from elfair.certificate.results import (
     NOT_STATED,
     ClaimRecord,
@@ -32,9 +32,9 @@ from elfair.certificate.results import (
     PartRecord,
     Provenance,
     RangeRecord,
-    Roles,
+    RolesRecord,
     TailRecord,
-    Terms,
+    TermsRecord,
     Version,
 )
 from elfair.certificate.statement import PREDICATE, STATEMENT

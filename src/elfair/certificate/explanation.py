@@ -139,7 +139,7 @@ def verdict(certificate: Certificate) -> str:
     if not certificate.constraints:
         return "No constraint was given, so nothing was tested."
     total = len(certificate.constraints)
-    rows = f"the test on {certificate.n_fairness:,} held-out rows"
+    rows = f"the test on {certificate.n_held_out:,} held-out rows"
     names = "; ".join(each.name for each in certificate.violated)
     if not certificate.passed:
         moreover = f" Besides, not every assumption holds ({names})." if names else ""

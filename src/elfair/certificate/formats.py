@@ -1,9 +1,9 @@
-"""A certificate in the terms of others: a JSON schema, and the model card of a CycloneDX document.
+"""A certificate for other tools: its JSON schema, and the model card of a CycloneDX document.
 
 ``python -m elfair.certificate.formats`` prints the schema, which is kept as
-docs/certificate.schema.json. https://cyclonedx.org/docs/1.6/json/ says what each field of the card
-is. The card is an excerpt: the certificate alone holds tests and assumptions in full, and can be
-checked.
+docs/certificate.schema.json. https://cyclonedx.org/docs/1.6/json/ describes each field of the card.
+The card is an excerpt: only the certificate holds tests and assumptions in full, and can be
+verified.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def statement_schema() -> dict[str, Any]:
-    """The schema (draft 2020-12) of what `Certificate.to_json` writes.
+    """The JSON schema (draft 2020-12) of what `Certificate.to_json` writes.
 
     Examples
     --------
@@ -35,11 +35,14 @@ def statement_schema() -> dict[str, Any]:
     known = json_schema(Certificate)["$defs"]
     record = known["Certificate"]
     record["properties"] |= {
-        "how_to_verify": {"const": HOW_TO_VERIFY, "description": "What checks all this."},
+        "how_to_verify": {
+            "const": HOW_TO_VERIFY,
+            "description": "What verifies this record.",
+        },
         "digest": {
             **_sha256(),
-            "description": "SHA-256 of the statement with this digest left empty, as JSON without "
-            "spaces, in the order of its keys.",
+            "description": "SHA-256 of the statement with this digest empty, as JSON without "
+            "spaces, keys in their order.",
         },
     }
     record["required"] = list(record["properties"])
@@ -58,7 +61,7 @@ def statement_schema() -> dict[str, Any]:
                     "items": subject,
                     "minItems": 1,
                     "maxItems": 1,
-                    "description": "The model that was tested.",
+                    "description": "The tested model.",
                 },
                 "predicateType": {"const": PREDICATE},
                 "predicate": {"$ref": "#/$defs/Certificate"},
@@ -93,7 +96,7 @@ def to_cyclonedx(certificate: Certificate) -> str:
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
-        # Of equal certificates, equal documents.
+        # Equal certificates give equal documents.
         "serialNumber": f"urn:uuid:{uuid5(NAMESPACE_URL, f'urn:sha256:{statement}')}",
         "version": 1,
         "metadata": {"tools": {"components": tools}},
@@ -127,9 +130,9 @@ def _component(certificate: Certificate, statement: str) -> dict[str, Any]:
 
 
 def _metric(result: ConstraintResult) -> dict[str, Any]:
-    """A statement as a number that is at most 0 where it holds, with its one-sided bound."""
+    """A statement as a number that is at most 0 if it holds, with its one-sided bound."""
     return {
-        "type": f"excess of the statement {result.statement!r} (at most 0 where it holds), bounded "
+        "type": f"excess of the statement {result.statement!r} (at most 0 if it holds), bounded "
         f"from above with confidence {1 - result.delta:g} ({result.kind})",
         "value": repr(result.estimate),
         "slice": "; ".join(group.condition for group in result.groups),

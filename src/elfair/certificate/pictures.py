@@ -1,4 +1,4 @@
-"""What a report draws of people and models. Descriptive: no promise rests on it."""
+"""What a report draws of people and models. It is descriptive: no promise rests on it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Fate = Literal["released", "passed", "failed", "not tested"]
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with a two-sided interval, by Student's t, for this number alone.
+    """An estimate with a two-sided Student's t interval, for this number alone.
 
     Parameters
     ----------
@@ -30,9 +30,9 @@ class ImpactPicture:
     Parameters
     ----------
     impact : str
-        Which.
+        Its name.
     logged, new : Interval
-        Under the model that decided, and under the model that was tested.
+        Its mean under the behaviour model, and under the tested model.
     """
 
     impact: str
@@ -47,9 +47,9 @@ class DecisionPicture:
     Parameters
     ----------
     decision : str
-        Which; "mean" of numbers.
+        Its name; "mean" for numbers.
     logged, new : float
-        The share of held-out rows, and what the tested model would do.
+        Its share of held-out rows, and its share under the tested model.
     """
 
     decision: str
@@ -59,12 +59,12 @@ class DecisionPicture:
 
 @dataclass(frozen=True)
 class Histogram:
-    """How many rows lie between each edge and the next; the last edge belongs to its bin.
+    """How many rows lie between each edge and the next; the last bin includes its upper edge.
 
     Parameters
     ----------
     edges : tuple of float
-        One more than there are counts.
+        The edges, one more than there are counts.
     counts : tuple of int
         The numbers of rows.
     """
@@ -80,18 +80,18 @@ class GroupPicture:
     Parameters
     ----------
     condition : str
-        Who they are.
+        The condition that they meet.
     n : int
-        How many.
+        The number of rows.
     decisions : tuple of DecisionPicture
-        What is decided about them; empty where no decisions were logged.
+        The decisions about them; empty if no decisions were logged.
     impacts : tuple of ImpactPicture
-        What becomes of them; empty where nothing can be said.
+        Their impacts; empty if these cannot be estimated.
     weights : Histogram or None
         Their importance weights.
     propensities, probabilities : Histogram or None
-        The probability of the logged decision under the model that took it, and under the tested
-        one: they must overlap.
+        The probability of the logged decision under the behaviour model, and under the tested
+        model: they must overlap.
     """
 
     condition: str
@@ -105,14 +105,14 @@ class GroupPicture:
 
 @dataclass(frozen=True)
 class SeriesPicture:
-    """An impact in a group, of which each model in line has its own.
+    """An impact in a group, which each model on the ladder changes.
 
     Parameters
     ----------
     impact, condition : str
-        Which impact of whom.
+        The impact, and the condition of the group.
     logged : float
-        Its mean under the model that decided.
+        Its mean under the behaviour model.
     """
 
     impact: str
@@ -122,16 +122,16 @@ class SeriesPicture:
 
 @dataclass(frozen=True)
 class ModelPicture:
-    """A model in line, on candidate rows.
+    """A model on the ladder, on candidate rows.
 
     Parameters
     ----------
     place : int
-        Its place in line, from 1.
+        Its place on the ladder, from 1.
     loss : float
-        What the search makes small.
+        What the search minimises.
     fate : {"released", "passed", "failed", "not tested"}
-        What the test made of it.
+        The result of its test.
     impacts : tuple of float
         The estimated mean of each series.
     """
@@ -144,14 +144,14 @@ class ModelPicture:
 
 @dataclass(frozen=True)
 class TradeOff:
-    """The objective beside the impact, for the models that were lined up.
+    """The objective beside the impact, for each model on the ladder.
 
     Parameters
     ----------
     series : tuple of SeriesPicture
         The impacts.
     models : tuple of ModelPicture
-        The models, in line.
+        The models, in their order.
     """
 
     series: tuple[SeriesPicture, ...]

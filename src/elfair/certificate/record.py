@@ -1,4 +1,4 @@
-"""The record of a result. Everything that is shown of a result is read from here."""
+"""The record of a result. Everything that elfair shows of a result comes from it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from elfair.certificate.results import (
     ConstraintResult,
     Digests,
     Provenance,
-    Roles,
-    Terms,
+    RolesRecord,
+    TermsRecord,
     Version,
 )
 from elfair.certificate.statement import from_statement, to_statement
@@ -34,43 +34,43 @@ SplitKind = Literal["random", "stratified", "crossfit", "none"]
 
 
 @dataclass(frozen=True)
-class CandidateRecord:
-    """How the tested model was found; says nothing about validity.
+class SearchRecord:
+    """How the tested model was found; the promise does not depend on it.
 
     Parameters
     ----------
-    search : str
-        The method.
+    method : str
+        The method of the search.
     objective : str
-        What was made large.
+        What was maximised.
     models : int
-        How many models were found, one of which is picked at random for each decision: one, or one
-        for each fold. With several, loss is their mean and predicted_pass the smallest.
+        How many models decide, one of them picked at random for each decision: one, or one for each
+        fold. With several, loss is their mean and predicted_pass the smallest.
     loss : float
         The loss on candidate rows; of an expression, the share of its range that is not reached.
     predicted_pass : float
-        The predicted probability that the first model in line passes every test.
+        The predicted probability that the first model on the ladder passes every test.
     meets_target : bool
         Whether it has the margin that was asked for.
     evaluations : int
-        How many policies were looked at.
-    lined_up : int
-        How many models were lined up for the test, in an order that held-out rows had no part in.
+        How many policies were tried.
+    on_ladder : int
+        How many models are on the ladder, in an order that held-out rows had no part in.
     tested : int
-        How many of them were tested, one after the other, until one failed or none was left.
+        How many of them were tested in turn, until one failed or none was left.
     place : int
-        The place in line, from 1, of the model that all this is about: the last that passed, or the
-        first if that one failed.
+        The place of the tested model on the ladder, from 1: the last that passed, or the first if
+        that one failed.
     """
 
-    search: str
+    method: str
     objective: str
     models: int
     loss: float
     predicted_pass: float
     meets_target: bool
     evaluations: int
-    lined_up: int
+    on_ladder: int
     tested: int
     place: int
 
@@ -82,46 +82,46 @@ class Certificate:
     Parameters
     ----------
     passed : bool
-        Whether every statement passed, so that the model was let out.
+        Whether every statement passed, and so the model was released.
     constraints : tuple of ConstraintResult
         One for each one-sided statement, the worst first.
     joint_delta : float
         The largest delta; under ``split="crossfit"``, the sum of all.
     joint_statement : str
-        What is promised about all constraints together.
+        The promise about all constraints together.
     assumptions : tuple of Assumption
-        What the promise rests on.
+        The assumptions of this promise.
     warnings : tuple of WarningRecord
         What a reader must not overlook.
     estimator, bound : str
         How impacts were estimated and bounded.
     classes : tuple of str
         The decisions.
-    n, n_candidate, n_fairness : int
-        All rows, those of the search (or of constants), those of the test.
+    n, n_candidate, n_held_out : int
+        The number of all rows, of candidate rows, and of held-out rows.
     split : {"random", "stratified", "crossfit", "none"}
         How the rows were divided.
     seed : int
-        What the division depends on.
+        The seed of the split.
     openings : int
-        How often these held-out rows had been opened in this process (and, of a study file, before
-        it), this time included; 0 where nothing was tested.
-    terms : Terms
-        What was to be tested.
-    roles : Roles
-        Which column was what.
+        How often these held-out rows were opened in this process (with a study file, also before
+        it), including this time; 0 if nothing was tested.
+    terms : TermsRecord
+        What was asked for.
+    roles : RolesRecord
+        What each column was used as.
     digests : Digests
-        Of rows, split and models.
-    candidate : CandidateRecord or None
+        Digests of rows, split and models.
+    search : SearchRecord or None
         How the model was found; None for a model from elsewhere.
     groups : tuple of GroupPicture
-        What is decided about each group, and what becomes of it.
+        The decisions about each group, and their impacts.
     trade_off : TradeOff or None
-        The objective beside the impact; None where no models were lined up.
+        The objective beside the impact of each model; None without a ladder.
     provenance : Provenance
         Where the rows come from.
     versions : tuple of Version
-        What computed this.
+        The programs that computed it.
 
     Examples
     --------
@@ -145,14 +145,14 @@ class Certificate:
     classes: tuple[str, ...]
     n: int
     n_candidate: int
-    n_fairness: int
+    n_held_out: int
     split: SplitKind
     seed: int
     openings: int
-    terms: Terms
-    roles: Roles
+    terms: TermsRecord
+    roles: RolesRecord
     digests: Digests
-    candidate: CandidateRecord | None
+    search: SearchRecord | None
     groups: tuple[GroupPicture, ...]
     trade_off: TradeOff | None
     provenance: Provenance
@@ -174,12 +174,14 @@ class Certificate:
 
     @classmethod
     def from_json(cls, text: str) -> Certificate:
-        """The record from what `to_json` wrote; anything else, or a changed byte, is refused."""
+        """Read what `to_json` wrote; anything else, or a changed byte, is an error."""
         return from_statement(text, cls)
 
     def to_cyclonedx(self) -> str:
-        """The model card of a CycloneDX 1.6 bill of materials, in JSON: an excerpt for tools that
-        know no certificates, the same for equal certificates.
+        """The model card of a CycloneDX 1.6 bill of materials, in JSON.
+
+        It is an excerpt for tools that do not read certificates. Equal certificates give equal
+        cards.
 
         Examples
         --------
@@ -196,12 +198,12 @@ class Certificate:
         return to_cyclonedx(self)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write what `to_json` says to a file, whole or not at all."""
+        """Write what `to_json` returns to a file, whole or not at all."""
         write_whole(path, self.to_json() + "\n")
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Certificate:
-        """Read a certificate from a file; anything else, or a changed byte, is refused."""
+        """Read a certificate from a file; anything else, or a changed byte, is an error."""
         try:
             content = Path(path).read_bytes()
         except (OSError, ValueError) as error:
@@ -249,18 +251,22 @@ class Certificate:
         provenance: Provenance | None = None,
         earlier_tests: int = 0,
     ) -> Certificate:
-        """The same certificate with what only people can say.
+        """Add what only people can say.
 
         Parameters
         ----------
         chosen_by, why : str or mapping of str to str
-            Who chose tolerances and deltas, and for what reason: of all constraints, or of each by
-            its text. What is left out stays as it is.
+            Who chose tolerances and deltas, and why: for all constraints, or for each by its text.
+            What you do not give stays as it is.
         provenance : Provenance, optional
-            Where the rows come from. If some were left out, that they do not differ from the others
-            joins the assumptions.
+            Where the rows come from. If some were left out, the certificate assumes that they are
+            like the others.
         earlier_tests : int, default 0
-            How many other tests of the same held-out rows there were, in other processes.
+            How many other tests of the same held-out rows other processes made.
+
+        Returns
+        -------
+        Certificate
 
         Examples
         --------

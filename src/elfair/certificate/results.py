@@ -1,6 +1,6 @@
-"""What was asked for, of which rows and which model: all that a recomputation needs to know.
+"""The parts of a certificate: what was asked for, and the result of each statement.
 
-What was seen of each statement, with the moments from which its bound can be computed again.
+They hold all that a recomputation needs, and the moments from which each bound can be computed.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Literal
 
 from elfair.certificate.assumptions import WarningRecord
 
-#: What stands where nobody said who chose something, or why.
+#: Stands where nobody said who chose something, or why.
 NOT_STATED = "not stated"
 
 
 @dataclass(frozen=True)
 class ClaimRecord:
-    """A one-sided statement, as it was fixed before held-out rows were opened.
+    """A one-sided statement, as fixed before held-out rows were opened.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class ClaimRecord:
     delta : float
         The probability with which its test may err.
     chosen_by, why : str
-        Who chose tolerance and delta, and for what reason; "not stated" unless said.
+        Who chose tolerance and delta, and why; "not stated" unless someone said so.
     """
 
     constraint: str
@@ -47,7 +47,7 @@ class RangeRecord:
     impact : str
         The impact.
     low, high : float
-        What it cannot leave.
+        The smallest and the largest value that it can have.
     """
 
     impact: str
@@ -56,27 +56,27 @@ class RangeRecord:
 
 
 @dataclass(frozen=True)
-class Terms:
-    """What was to be tested, and how.
+class TermsRecord:
+    """What was asked for, and how it was to be tested.
 
     Parameters
     ----------
     claims : tuple of ClaimRecord
-        One for each one-sided statement that was asked for.
+        One for each one-sided statement.
     center : str
-        Where the constant of the paired form goes.
+        The constant of the paired form; see `ELFClassifier`.
     impact_ranges : tuple of RangeRecord
         The declared ranges.
     propensity_floor : float or None
-        The declared smallest behaviour probability.
+        The declared smallest propensity.
     outcome_model : str
-        What the doubly robust form fits; empty where it fits nothing.
+        The outcome model of the doubly robust form; empty for other estimators.
     candidate_share : float
-        The share of rows that was not for the test (of the rows, or of each stratum).
+        The share of candidate rows (of all rows, or of each stratum).
     folds : int
-        How many folds there are; 1 without cross-fitting.
+        The number of folds; 1 without cross-fitting.
     thresholds : tuple of float
-        The decisions at which ``P[decision >= t]`` is asked for, where decisions are numbers.
+        The values t of ``P[decision >= t]`` in constraints, where decisions are numbers.
     """
 
     claims: tuple[ClaimRecord, ...]
@@ -97,34 +97,34 @@ class Digests:
     ----------
     data : str
         All columns of all rows, in their order.
-    candidate, fairness : str
-        The rows of the search (or of constants), and the held-out rows in the order of the test.
+    candidate, held_out : str
+        The candidate rows, and the held-out rows in the order of the test.
     split : str
-        Which rows of the table the held-out ones are, in the order of the test.
+        The positions of the held-out rows in the table, in the order of the test.
     model : str
-        The model that all this is about.
-    lineup : str
-        All models that were lined up, in their order.
+        The tested model.
+    ladder : str
+        All models on the ladder, in their order.
     """
 
     data: str
     candidate: str
-    fairness: str
+    held_out: str
     split: str
     model: str
-    lineup: str
+    ladder: str
 
 
 @dataclass(frozen=True)
 class GroupCount:
-    """How many people of a group.
+    """The number of people in a group.
 
     Parameters
     ----------
     group : str
         The group.
     n : int
-        How many.
+        The number.
     """
 
     group: str
@@ -133,16 +133,16 @@ class GroupCount:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Rows of the table that had no part in anything.
+    """Rows of the table that were not used.
 
     Parameters
     ----------
     reason : str
-        Why.
+        Why they were left out.
     n : int
-        How many.
+        How many were left out.
     groups : tuple of GroupCount
-        The same by group.
+        How many of each group.
 
     Examples
     --------
@@ -157,24 +157,24 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where the rows come from, and when this was written; nothing was computed from it.
+    """Where the rows come from, and when the certificate was written; no result depends on it.
 
     Parameters
     ----------
     title : str
-        What the study is called.
+        The title of the study.
     issued : str
-        When, in UTC (ISO 8601).
+        The time, in UTC (ISO 8601).
     source : str
         The file or database that the rows were read from.
     source_digest : str
-        SHA-256 of the file's bytes; empty where there is no file.
+        SHA-256 of the file's bytes; empty if there is no file.
     rows_read : int
-        The rows of the table, those left out included.
+        The rows of the table, including those left out.
     left_out : tuple of LeftOut
         The rows that were not used.
     study : str
-        The study file, as it was read (passwords left out); empty where there is none.
+        The study file, without passwords; empty if there is none.
     """
 
     title: str = NOT_STATED
@@ -188,12 +188,12 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Version:
-    """A program that had a part in the result.
+    """A program that computed the result.
 
     Parameters
     ----------
     name, version : str
-        Which, and its version.
+        Its name and version.
     """
 
     name: str
@@ -201,15 +201,15 @@ class Version:
 
 
 @dataclass(frozen=True)
-class Roles:
-    """Which column was what.
+class RolesRecord:
+    """What each column was used as.
 
     Parameters
     ----------
     features, sensitive, impacts : tuple of str
-        What the model sees, what names groups, what was seen later.
+        The columns that the model sees, those that define groups, and those of later impacts.
     label, propensities, row_id : bool
-        Whether these were given.
+        Whether these columns were given.
     """
 
     features: tuple[str, ...]
@@ -232,11 +232,11 @@ class PartRecord:
     condition : str
         The condition; "everyone" if there is none.
     n : int
-        How many rows.
+        The number of rows.
     mean, variance : float
-        Of these rows; the variance divides by n - 1.
+        Their mean and variance; the variance divides by n - 1.
     low, high : float
-        The ends of a row that are known whatever the rows are; infinite where none is.
+        The smallest and the largest value that a row can have; infinite if not known.
     """
 
     condition: str
@@ -254,20 +254,20 @@ class TailRecord:
     Parameters
     ----------
     form : str
-        The form.
+        Its text.
     delta : float
         The probability with which its bound may err.
     estimate, upper : float
         The sum of the parts' means, and the upper bound on what it estimates.
     error : float
-        The standard error of the estimate, where parts that share rows vary together.
+        The standard error of the estimate; parts that share rows vary together.
     unseen : float
-        The variance of the estimate that rows do not show, where importance weights are known to
-        vary far more than among these rows; the bound allows for it.
+        The variance of the estimate that these rows do not show, if importance weights are known
+        to vary far more than they do here. The bound allows for it.
     disjoint : bool
         Whether nobody can be in two parts.
     parts : tuple of PartRecord
-        Its rows, by condition.
+        Its rows by condition.
     """
 
     form: str
@@ -294,11 +294,11 @@ class GroupRecord:
     condition : str
         The condition; "everyone" if there is none.
     n : int
-        How many held-out rows meet it.
+        The number of held-out rows that meet it.
     ess, mean_weight, mean_weight_error, max_weight : float or None
-        Effective sample size, mean importance weight with its standard error (that which right
-        propensities would lead to, where all of them are known), and largest weight; None where no
-        weight enters.
+        Effective sample size, mean importance weight with its standard error (computed from the
+        behaviour model where all its probabilities are known), and largest weight; None if the
+        statement uses no weights.
     """
 
     condition: str
@@ -320,7 +320,7 @@ class ConstraintResult:
     statement : str
         The one-sided statement that is part of it.
     delta : float
-        The probability with which the test may let a violated statement pass.
+        The probability with which a violated statement may pass.
     passed : bool
         Whether ``upper <= 0``.
     estimate : float
@@ -330,19 +330,19 @@ class ConstraintResult:
     spread : float
         The standard deviation of a row of g (of the sum, where several conditions take part).
     kind : {"finite-sample", "asymptotic"}
-        What kind of bound it is.
+        The kind of bound.
     tails : tuple of TailRecord
-        What the bound was computed from.
+        The linear forms that the bound was computed from.
     n : int
-        Held-out rows that took part.
+        The number of held-out rows that the statement is about.
     ess, mean_weight, max_weight : float or None
         The smallest effective sample size, the mean weight furthest from 1 and the largest weight
         among the groups.
     groups : tuple of GroupRecord
         One for each condition.
     rows_needed : int or None
-        About how many rows in all (candidate rows included) would let this statement pass with
-        probability 0.95 if estimate and spread stayed as they are; None where none would.
+        About how many rows in all (including candidate rows) this statement needs to pass with
+        probability 0.95 if estimate and spread stay as they are; None if no number is enough.
     warnings : tuple of WarningRecord
         What a reader must not overlook.
     """

@@ -1,9 +1,9 @@
-"""A record as an in-toto Statement v1: who it is about, and a digest that shows any change.
+"""A record as an in-toto Statement v1: which model it is about, and a digest that shows any change.
 
 https://github.com/in-toto/attestation/blob/main/spec/v1/statement.md says what a statement is. The
-text has one form only, and holds a digest of itself, so that a changed byte is seen even where it
-changes no number. Who may rewrite the whole file can rewrite the digest too: against that a
-statement is signed, in an envelope of its own (DSSE), by tools made for it.
+text has exactly one form and holds a digest of itself, so a changed byte is detected even if it
+changes no number. Anyone who can rewrite the whole file can also rewrite the digest. To protect
+against that, sign the statement in an envelope (DSSE), with tools made for it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ Record = TypeVar("Record")
 
 
 def to_statement(record: Any, *, subject: str) -> str:
-    """A record as the text of a statement about a model.
+    """Write a record as the text of a statement about a model.
 
     Parameters
     ----------
     record : dataclass
-        What is stated.
+        The record.
     subject : str
         The digest of the model, SHA-256.
     """
@@ -45,7 +45,7 @@ def to_statement(record: Any, *, subject: str) -> str:
 
 
 def from_statement(text: str, kind: type[Record]) -> Record:
-    """The record of a statement; one that was changed, cut short or written otherwise is refused.
+    """Read the record of a statement; one that was changed or cut short is an error.
 
     Parameters
     ----------
@@ -68,29 +68,29 @@ def from_statement(text: str, kind: type[Record]) -> Record:
             hint="ask for the file as elfair wrote it.",
         )
     predicate["digest"] = stated
-    # A file of it ends with a line break.
+    # Its file ends with a line break.
     if text.removesuffix("\n") != _text(statement) or how != HOW_TO_VERIFY:
         raise InputError(
-            "this certificate says what elfair wrote, in another form: spaces, line breaks, "
-            "escapes or the order of keys were changed.",
+            "this certificate is not in the form that elfair writes: spaces, line breaks, escapes "
+            "or the order of keys were changed.",
             hint="ask for the file as elfair wrote it, byte for byte.",
         )
     return record
 
 
 def _check_writable(statement: dict[str, Any]) -> None:
-    """Half a character, and a number beyond all numbers, can be read in JSON and never written."""
+    """JSON can hold half a character or an infinite number, which elfair never writes."""
     try:
         _digest(statement)
     except ValueError as error:
         raise InputError(
-            f"this certificate holds what elfair never writes: {error}.",
+            f"this certificate contains what elfair never writes: {error}.",
             hint="ask for the file as elfair wrote it.",
         ) from None
 
 
 def _expected(statement: Any) -> dict[str, Any]:
-    """The predicate, where the statement is one of ours."""
+    """The predicate of a statement that elfair may have written."""
     known = isinstance(statement, dict)
     kind = statement.get("predicateType") if known else None
     if kind != PREDICATE or statement.get("_type") != STATEMENT:
@@ -117,11 +117,7 @@ def _expected(statement: Any) -> dict[str, Any]:
 
 
 def _digest(statement: dict[str, Any]) -> str:
-    """Of a statement whose own digest is left empty, without spaces and in the order of its keys.
-
-    The order is kept: a reader that sorts keys would find the same contents and another digest,
-    and says so by refusing.
-    """
+    """The digest of a statement whose own digest is empty, without spaces, keys in their order."""
     plain = json.dumps(statement, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(plain.encode()).hexdigest()
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from elfair.bounds import get_bound
-from elfair.certificate import CandidateRecord, Certificate
+from elfair.certificate import Certificate, SearchRecord
 from elfair.data import LoggedData
 from elfair.data.split import Split
 from elfair.errors import BoundError, InputError
@@ -117,18 +117,18 @@ def _check_sizes(claims: tuple[Claim, ...], split: Split) -> None:
             require_rows(given, left, fold.sealed.n, data)
 
 
-def _search_record(request: Request, lineups: Sequence[Lineup]) -> CandidateRecord:
+def _search_record(request: Request, lineups: Sequence[Lineup]) -> SearchRecord:
     selection = request.selection()
     first = [lineup.found.candidates[0] for lineup in lineups]
-    return CandidateRecord(
-        search=selection.method,
+    return SearchRecord(
+        method=selection.method,
         objective=selection.task.objective,
         models=len(first),
         loss=float(np.mean([candidate.loss for candidate in first])),
         predicted_pass=float(np.exp(min(candidate.log_pass for candidate in first))),
         meets_target=all(candidate.meets_target for candidate in first),
         evaluations=sum(lineup.found.evaluations for lineup in lineups),
-        lined_up=1,
+        on_ladder=1,
         tested=1,
         place=1,
     )
@@ -136,8 +136,8 @@ def _search_record(request: Request, lineups: Sequence[Lineup]) -> CandidateReco
 
 def _fitted(test: FairnessTest, certificate: Certificate, tuned: dict[str, Any]) -> Fitted:
     """The models at the place on the ladder that the certificate names."""
-    assert certificate.candidate is not None
-    place, n = certificate.candidate.place - 1, test.split.n_tested
+    assert certificate.search is not None
+    place, n = certificate.search.place - 1, test.split.n_tested
     every = zip(*(ladder.models for ladder in test.ladders), strict=True)
     return Fitted(
         tuple(ladder.models[place] for ladder in test.ladders),

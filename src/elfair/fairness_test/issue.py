@@ -15,7 +15,6 @@ from elfair._version import __version__
 from elfair.certificate import (
     NOT_STATED,
     Assumption,
-    CandidateRecord,
     Certificate,
     ClaimRecord,
     ConstraintResult,
@@ -23,9 +22,10 @@ from elfair.certificate import (
     Kind,
     Provenance,
     RangeRecord,
-    Roles,
+    RolesRecord,
+    SearchRecord,
     SplitKind,
-    Terms,
+    TermsRecord,
     TradeOff,
     Version,
     WarningRecord,
@@ -45,8 +45,8 @@ from elfair.statistics.declared import ROUNDING
 from elfair.statistics.plan import Plan
 
 
-def lineup_digest(digests: Sequence[str]) -> str:
-    """Of models in line, by their digests."""
+def ladder_digest(digests: Sequence[str]) -> str:
+    """The digest of a ladder, from those of its models."""
     return columns_digest([("digest", np.array(digests, dtype=object))])
 
 
@@ -59,7 +59,7 @@ def issue_certificate(
     openings: int,
     model: str,
     ladder: Sequence[str],
-    candidate: CandidateRecord | None,
+    search: SearchRecord | None,
     trade_off: TradeOff | None,
     declared: tuple[Assumption, ...],
 ) -> Certificate:
@@ -75,7 +75,7 @@ def issue_certificate(
         The rows, divided.
     asked : Plan
         What was asked for, before points and constants were chosen for the tested model.
-    openings, candidate, trade_off
+    openings, search, trade_off
         See `Certificate`.
     model : str
         The digest of the tested model.
@@ -100,7 +100,7 @@ def issue_certificate(
         passed=outcome.passed,
         constraints=results,
         joint_delta=joint,
-        joint_statement=joint_statement(kind, joint, split.kind, candidate),
+        joint_statement=joint_statement(kind, joint, split.kind, search),
         assumptions=assumptions,
         warnings=tuple(dict.fromkeys(notes)),
         estimator=plan.baselines.estimation.estimator,
@@ -108,12 +108,12 @@ def issue_certificate(
         classes=tuple(str(name) for name in data.classes),
         n=everyone.n,
         n_candidate=split.n_candidate,
-        n_fairness=data.n,
+        n_held_out=data.n,
         split=split.kind,
         seed=split.seed,
         openings=openings,
         terms=_terms(asked, split),
-        roles=Roles(
+        roles=RolesRecord(
             tuple(everyone.feature_names),
             tuple(everyone.sensitive),
             tuple(everyone.impacts),
@@ -124,12 +124,12 @@ def issue_certificate(
         digests=Digests(
             data=everyone.fingerprint(),
             candidate=split.candidate.fingerprint(),
-            fairness=data.fingerprint(),
+            held_out=data.fingerprint(),
             split=columns_digest([("position", data.position)]),
             model=model,
-            lineup=lineup_digest(ladder),
+            ladder=ladder_digest(ladder),
         ),
-        candidate=candidate,
+        search=search,
         groups=group_pictures(plan, data, outcome.free),
         trade_off=trade_off,
         provenance=Provenance(rows_read=everyone.n),
@@ -137,12 +137,12 @@ def issue_certificate(
     )
 
 
-def _terms(asked: Plan, split: Split) -> Terms:
+def _terms(asked: Plan, split: Split) -> TermsRecord:
     """What was to be tested."""
     estimation = asked.baselines.estimation
     weight = estimation.largest_weight
     claims = [(claim.conjunct.parent, claim.conjunct.text, claim.delta) for claim in asked.claims]
-    return Terms(
+    return TermsRecord(
         claims=tuple(ClaimRecord(*claim, NOT_STATED, NOT_STATED) for claim in claims),
         center=estimation.center,
         impact_ranges=tuple(
@@ -224,7 +224,7 @@ def warn_reader(certificate: Certificate, *, level: int = 2) -> None:
 
 
 def joint_statement(
-    kind: Kind | None, delta: float, split: SplitKind, candidate: CandidateRecord | None
+    kind: Kind | None, delta: float, split: SplitKind, search: SearchRecord | None
 ) -> str:
     """What is promised with a bound of some kind; without one, nothing is.
 
@@ -240,9 +240,9 @@ def joint_statement(
         f"{delta:g} ({which}). This is not conditional on a model being returned, and "
         "the bounds shown are not simultaneous."
     )
-    if candidate is not None and candidate.lined_up > 1:
+    if search is not None and search.on_ladder > 1:
         promise += (
-            f" {candidate.lined_up} models were lined up before the held-out rows were opened, "
+            f" {search.on_ladder} models were lined up before the held-out rows were opened, "
             "and tested in that order as long as none failed; that needs no correction of delta, "
             "while "
             "the bounds shown are those of one model's test, not adjusted for its place in line."

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from elfair.certificate import Assumption, CandidateRecord, Certificate
+from elfair.certificate import Assumption, Certificate, SearchRecord
 from elfair.data import LoggedData
 from elfair.data.split import SealedHalf, Split, looking_again
 from elfair.fairness_test.evidence import (
@@ -42,7 +42,7 @@ class FairnessTest:
         What was asked for, one plan for each fold: constants are learnt from its candidate rows.
     ladders : tuple of Ladder
         The models, one ladder for each fold.
-    search : CandidateRecord, optional
+    search : SearchRecord, optional
         What the search says about the models; None for a model from elsewhere.
     losses : sequence of float, optional
         The loss of each model on the ladder; without them the certificate shows no trade-off.
@@ -53,7 +53,7 @@ class FairnessTest:
     split: Split
     plans: tuple[Plan, ...]
     ladders: tuple[Ladder, ...]
-    search: CandidateRecord | None = None
+    search: SearchRecord | None = None
     losses: Sequence[float] = ()
     declared: tuple[Assumption, ...] = ()
 
@@ -71,7 +71,7 @@ class FairnessTest:
         every = list(zip(*(ladder.digests for ladder in self.ladders), strict=True))
         search, trade_off = self.search, None
         if search is not None:
-            search = replace(search, lined_up=len(every), tested=turns.tested, place=turns.place)
+            search = replace(search, on_ladder=len(every), tested=turns.tested, place=turns.place)
         if search is not None and self.losses:
             search = replace(search, loss=self.losses[turns.place - 1])
             fates = [
@@ -87,7 +87,7 @@ class FairnessTest:
             openings=opened,
             model=mixture_digest(chosen),
             ladder=[digest for of_folds in every for digest in of_folds],
-            candidate=search,
+            search=search,
             trade_off=trade_off,
             declared=self.declared,
         )

@@ -142,7 +142,7 @@ def data(certificate: Certificate) -> Section:
         ("rows in the table", count(of.rows_read)),
         ("rows used", count(certificate.n)),
         ("candidate rows, for search and constants", count(certificate.n_candidate)),
-        ("held-out rows, for the test", count(certificate.n_fairness)),
+        ("held-out rows, for the test", count(certificate.n_held_out)),
     ]
     blocks: list[Block] = [
         Paragraph(SPLITS[certificate.split]),
@@ -416,10 +416,10 @@ def reproduction(certificate: Certificate) -> Section:
             (
                 ("all rows", Code(digests.data)),
                 ("candidate rows", Code(digests.candidate)),
-                ("held-out rows", Code(digests.fairness)),
+                ("held-out rows", Code(digests.held_out)),
                 ("the split", Code(digests.split)),
                 ("the model", Code(digests.model)),
-                ("the models in line", Code(digests.lineup)),
+                ("the models in line", Code(digests.ladder)),
             ),
             words=2,
         ),

@@ -100,7 +100,7 @@ def _promise(certificate: Certificate) -> list[str]:
         )
     )
     if not certificate.passed:
-        promise.insert(0, NONE_FOUND if certificate.candidate else NOT_SHOWN)
+        promise.insert(0, NONE_FOUND if certificate.search else NOT_SHOWN)
     return promise
 
 
@@ -137,7 +137,7 @@ def facts(certificate: Certificate) -> tuple[tuple[str, str], ...]:
     return (
         (f"{passed} of {len(certificate.constraints)}", "statements passed"),
         (confidence(certificate.joint_delta), "confidence"),
-        (count(certificate.n_fairness), "held-out rows"),
+        (count(certificate.n_held_out), "held-out rows"),
         (count(min(sizes, default=0)), "rows in the smallest group"),
     )
 
@@ -330,7 +330,7 @@ MOST_ADVISED = 10
 
 def trade_off(certificate: Certificate) -> Section | None:
     """The objective beside the impact, along the line-up."""
-    of, found = certificate.trade_off, certificate.candidate
+    of, found = certificate.trade_off, certificate.search
     if of is None or found is None or not of.models:
         return None
     blocks: list[Block] = []
@@ -407,7 +407,7 @@ def _advice(found: tuple[Advice, ...]) -> list[Block]:
 
 def how_found(certificate: Certificate) -> Section:
     """How the tested model came about."""
-    found = certificate.candidate
+    found = certificate.search
     if found is None:
         said = (
             "The model is from elsewhere. Nothing here says how it was made; that it owes nothing "
@@ -415,7 +415,7 @@ def how_found(certificate: Certificate) -> Section:
         )
         return Section("search", "How the model was found", (Paragraph(said),))
     rows = [
-        ("search", found.search),
+        ("search", found.method),
         ("objective (made large)", found.objective),
         ("loss on candidate rows (made small)", number(found.loss)),
         ("policies looked at", count(found.evaluations)),
@@ -429,13 +429,13 @@ def how_found(certificate: Certificate) -> Section:
         )
     elif certificate.constraints:
         said = (
-            f"Before held-out rows were opened, {plural(found.lined_up, 'model')} stood in line, "
+            f"Before held-out rows were opened, {plural(found.on_ladder, 'model')} stood in line, "
             "from the one most likely to pass to the one with the best objective. They were tested "
             f"in that order as long as none failed: {found.tested} of them. All numbers here are "
             f"about the one at place {found.place}."
         )
         rows += [
-            ("models lined up", count(found.lined_up)),
+            ("models lined up", count(found.on_ladder)),
             ("models tested", count(found.tested)),
             ("place of the model in this report", count(found.place)),
         ]

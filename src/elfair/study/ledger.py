@@ -177,4 +177,4 @@ def _of_test(certificate: Certificate) -> str:
     ]
     terms = asdict(replace(certificate.terms, claims=tuple(claims)))
     how = (certificate.estimator, certificate.bound, certificate.split, certificate.seed)
-    return content_digest((terms, *how, certificate.digests.split, certificate.digests.lineup))
+    return content_digest((terms, *how, certificate.digests.split, certificate.digests.ladder))

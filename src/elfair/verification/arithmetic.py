@@ -117,7 +117,7 @@ def _check_moments(context: Context) -> str:
         require(bool(tail.parts), f"{where} has no parts")
         for part in tail.parts:
             _check_part(part, f"{where}, '{part.condition}'")
-            require(part.n <= record.n_fairness, f"{where}: more rows than there are")
+            require(part.n <= record.n_held_out, f"{where}: more rows than there are")
         names = [part.condition for part in tail.parts]
         require(len(set(names)) == len(names), f"{where}: a condition appears twice")
         apart = are_apart(names)

@@ -10,9 +10,9 @@ from math import inf, isfinite
 from elfair.bounds import get_bound
 from elfair.certificate import (
     Assumption,
-    CandidateRecord,
     Certificate,
     GroupPicture,
+    SearchRecord,
     TradeOff,
     WarningRecord,
 )
@@ -56,7 +56,7 @@ def _check_promise(context: Context) -> str:
         f"the joint delta is {record.joint_delta}, and should be {delta}",
     )
     kind = get_bound(record.bound).kind if record.constraints else None
-    promise = joint_statement(kind, record.joint_delta, record.split, record.candidate)
+    promise = joint_statement(kind, record.joint_delta, record.split, record.search)
     require(record.joint_statement == promise, f"the promise should read: {promise}")
     return f"delta {delta:g}"
 
@@ -81,7 +81,7 @@ def _check_groups(context: Context) -> str:
             if known:
                 _check_weights(known, group.n, f"{where}, '{group.condition}'")
         sizes = [group.n for group in result.groups]
-        least, most = max(sizes), min(sum(sizes), context.record.n_fairness)
+        least, most = max(sizes), min(sum(sizes), context.record.n_held_out)
         if are_apart([group.condition for group in result.groups]):
             least = sum(sizes)
         require(least <= result.n <= most, f"{where}: {result.n} rows, of groups {sizes}")
@@ -112,7 +112,7 @@ def _check_weights(weights: list[float], n: int, where: str) -> None:
 
 def _check_sizes(context: Context) -> str:
     record = context.record
-    n, aside, tested = record.n, record.n_candidate, record.n_fairness
+    n, aside, tested = record.n, record.n_candidate, record.n_held_out
     share, folds = record.terms.candidate_share, record.terms.folds
     require(min(n, aside, tested) >= 0, f"rows: {n}, {aside}, {tested}")
     said = f"{n} rows, {aside} for the search and {tested} for the test"
@@ -137,19 +137,19 @@ def _check_sizes(context: Context) -> str:
 
 def _check_ladder(context: Context) -> str:
     """A model is released if all before it passed, and the next one failed or there is none."""
-    record, of = context.record, context.record.candidate
+    record, of = context.record, context.record.search
     if of is None:
         require(record.trade_off is None, "there is a ladder of models, and none was searched for")
         require(record.split == "none", f"split is '{record.split}' for a model from elsewhere")
         return "a model from elsewhere"
-    said = f"{of.lined_up} on the ladder, {of.tested} tested, place {of.place}"
-    require(1 <= of.place <= of.tested <= of.lined_up, said)
+    said = f"{of.on_ladder} on the ladder, {of.tested} tested, place {of.place}"
+    require(1 <= of.place <= of.tested <= of.on_ladder, said)
     chance = of.predicted_pass
     require(0 <= chance <= 1, f"a predicted probability of {chance} to pass")
     require(of.evaluations >= 0, f"{of.evaluations} policies were tried")
     require(isfinite(of.loss), f"the loss is {of.loss}")
     if record.passed:
-        last = of.place == of.tested == of.lined_up
+        last = of.place == of.tested == of.on_ladder
         require(last or of.tested == of.place + 1, f"{said}: the test went on or stopped early")
     else:
         require(of.place == of.tested == 1, f"{said}, although the first failed")
@@ -161,13 +161,11 @@ def _check_ladder(context: Context) -> str:
     return said
 
 
-def _check_trade_off(
-    record: Certificate, trade_off: TradeOff, of: CandidateRecord, said: str
-) -> None:
+def _check_trade_off(record: Certificate, trade_off: TradeOff, of: SearchRecord, said: str) -> None:
     models = trade_off.models
     places = [m.place for m in models]
     require(
-        places == list(range(1, of.lined_up + 1)), f"{said}: the trade-off shows places {places}"
+        places == list(range(1, of.on_ladder + 1)), f"{said}: the trade-off shows places {places}"
     )
     fates = [fate_of(m.place, of.tested, of.place, passed=record.passed) for m in models]
     require([m.fate for m in models] == fates, f"{said}: fates should be {fates}")
@@ -185,7 +183,7 @@ def _check_pictures(context: Context) -> str:
     """Groups that were asked for, and histograms that hold each of their rows once."""
     record = context.record
     sizes = {group.condition: group.n for group in context.groups}
-    sizes[EVERYONE] = record.n_fairness
+    sizes[EVERYONE] = record.n_held_out
     asked = {EVERYONE, *map(who, conditions_of(context.claims))}
     shown = [picture.condition for picture in record.groups]
     require(

@@ -18,7 +18,7 @@ from elfair.data.digests import columns_digest, file_digest
 from elfair.data.split import Split
 from elfair.errors import ElfairError, InputError
 from elfair.estimators.certify import GivenModel
-from elfair.fairness_test.issue import lineup_digest
+from elfair.fairness_test.issue import ladder_digest
 from elfair.fairness_test.test import opened_before
 from elfair.language import conjuncts
 from elfair.policies.models import Fitted, digests, mixture_digest
@@ -137,7 +137,7 @@ class Context:
     @cached_property
     def ladder(self) -> Sequence[str]:
         """The digests of all models on the ladder."""
-        if self.record.candidate is not None:
+        if self.record.search is not None:
             return digests(self.fitted.ladder)
         if self.data is None and self.model is not None:
             raise SkippedError("probabilities are read beside the data, which were not given")
@@ -148,7 +148,7 @@ class Context:
         """The digest of the tested model: by its place, or of the mixture of all folds' models."""
         if self.record.split == "crossfit":
             return mixture_digest(self.ladder)
-        place = 1 if self.record.candidate is None else self.record.candidate.place
+        place = 1 if self.record.search is None else self.record.search.place
         count = len(self.ladder)
         require(1 <= place <= count, f"place {place} is not among the {count} models on the ladder")
         return self.ladder[place - 1]
@@ -229,10 +229,10 @@ def digest_checks(context: Context) -> list[Check]:
     said = context.record.digests
     checks: list[tuple[str, str, Callable[[], str]]] = [
         ("model", said.model, lambda: context.tested_model),
-        ("ladder", said.lineup, lambda: lineup_digest(context.ladder)),
+        ("ladder", said.ladder, lambda: ladder_digest(context.ladder)),
         ("data", said.data, lambda: context.rows.fingerprint()),
         ("candidate rows", said.candidate, lambda: context.split.candidate.fingerprint()),
-        ("held-out rows", said.fairness, lambda: context.held_out.fingerprint()),
+        ("held-out rows", said.held_out, lambda: context.held_out.fingerprint()),
         ("split", said.split, lambda: columns_digest([("position", context.held_out.position)])),
     ]
     return [

@@ -33,17 +33,17 @@ from elfair.verification.context import Context
 COMPARED = {
     "results": ("passed", "constraints", "joint_delta", "joint_statement"),
     "conditions of the test": (
-        "estimator", "bound", "classes", "n", "n_candidate", "n_fairness", "split", "seed",
+        "estimator", "bound", "classes", "n", "n_candidate", "n_held_out", "split", "seed",
         "terms", "roles",
     ),
     "pictures of groups": ("groups",),
-    "order of the test": ("candidate",),
+    "order of the test": ("search",),
     "trade-off": ("trade_off",),
     "assumptions": ("assumptions",),
     "warnings": ("warnings",),
 }  # fmt: skip
 #: The parts that the search gives again.
-SEARCHED = ("split", "digests", "terms", "candidate", "trade_off")
+SEARCHED = ("split", "digests", "terms", "search", "trade_off")
 
 
 def recomputation_checks(context: Context, *, refit: bool = False) -> list[Check]:
@@ -55,7 +55,7 @@ def recomputation_checks(context: Context, *, refit: bool = False) -> list[Check
         for name, parts in COMPARED.items()
         if any(getattr(record, part) is not None for part in parts)
     }
-    if record.candidate is not None:
+    if record.search is not None:
         checks["what decides"] = partial(_check_what_decides, context)
         checks["search"] = partial(_check_search, context, refit)
     if record.terms.claims:
@@ -129,7 +129,7 @@ def _check_search(context: Context, refit: bool) -> str:
     request = replace(model.request(everyone), claims=context.claims, seed=record.seed)
     with looking_again():
         again = fit_model(everyone, request).certificate
-    require(again.digests.lineup == record.digests.lineup, "the search found other models")
+    require(again.digests.ladder == record.digests.ladder, "the search found other models")
     # The search is the estimator's, by its own parameters: what it says must be what the record
     # says, or the models may have been found on rows that are called held out.
     require_none(list(_differences(record, again, SEARCHED)))
@@ -147,7 +147,7 @@ def recomputed(context: Context) -> Certificate:
     """The certificate of the same test, run again."""
     record, split, model = context.record, context.split, context.given
     claims, bound, estimation = context.claims, get_bound(record.bound), _estimation(context)
-    if record.candidate is None:
+    if record.search is None:
         given = GivenModel.read(model, split.everyone)
         test = test_of_given(given, split, claims, bound, estimation)
     else:
@@ -160,7 +160,7 @@ def recomputed(context: Context) -> Certificate:
             split,
             tuple(plan(ladder.candidate) for ladder in ladders),
             ladders,
-            search=record.candidate,
+            search=record.search,
             losses=_losses(context),
             declared=_family(ladders[0].policy, context).assumptions(),
         )

@@ -94,8 +94,8 @@ def _check_settings(context: Context, title: str, asked: Mapping[str, Any]) -> N
         said["folds"] = terms.folds
     elif terms.claims:
         said["candidate_fraction"] = terms.candidate_share
-    if record.candidate is not None:
-        said |= {"search": record.candidate.search, "objective": record.candidate.objective}
+    if record.search is not None:
+        said |= {"search": record.search.method, "objective": record.search.objective}
     require(
         title == record.provenance.title,
         f"the title of the study is {title!r}, and not {record.provenance.title!r}",
