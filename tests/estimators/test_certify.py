@@ -443,7 +443,7 @@ def test_the_distribution_of_a_cost_is_refused_in_words():
         propensity=np.full(n, 0.5),
         cost=[[0, 1], [1, 0]],
     )
-    with pytest.raises(ConstraintError, match=r"(?s)distribution of the cost.*Hint: ask for E"):
+    with pytest.raises(ConstraintError, match=r"(?s)distribution of the cost.*Hint: use E"):
         certify(np.full(n, 0.5), data, "median[cost] <= 1")
 
 

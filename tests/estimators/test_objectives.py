@@ -283,5 +283,5 @@ def test_an_objective_beyond_the_mean_says_what_it_lacks(outreach, objective, le
 def test_the_distribution_of_a_cost_is_no_objective(outreach):
     sample = outreach.sample(400, 0)
     sample |= {"y": sample["decision"]}
-    with pytest.raises(ConstraintError, match="only the mean is known"):
+    with pytest.raises(ConstraintError, match="only its mean is available"):
         ELFClassifier(objective="CVaR[cost, 0.1]", cost=np.eye(3)).fit(**sample)

@@ -25,7 +25,7 @@ from elfair.fairness_test.test import run_in_turn
 from elfair.populations import FosterCare
 from elfair.search import Selection, targets
 from elfair.statistics import Baselines
-from elfair.statistics.declared import declared_estimation
+from elfair.statistics.estimators import declared_estimation
 from elfair.statistics.plan import Plan, read_constraints
 
 FULL = os.environ.get("ELFAIR_GUARANTEES") == "full"

@@ -341,7 +341,7 @@ def test_one_policy_one_data_set_one_set_of_points():
 )  # fmt: skip
 def test_a_statistic_that_is_needed_from_both_sides_is_refused_with_its_place(text):
     data, free = World(8).draw(60, 0)
-    with pytest.raises(ConstraintError, match="from above and from below at once") as caught:
+    with pytest.raises(ConstraintError, match="both from above and from below") as caught:
         settled(text, data, free, 100)
     _, line, carets, hint = str(caught.value).splitlines()
     place = line[carets.index("^") : carets.rindex("^") + 1]

@@ -71,7 +71,7 @@ def test_events_that_are_not_one_threshold_are_errors(text):
 
 def test_an_impact_among_those_decided_in_one_way_is_an_error_that_says_so():
     (conjunct,) = conjuncts("P[gain < 3 | decision == 1] <= 0.5")
-    with pytest.raises(ConstraintError, match="Hint: an impact among those who are decided about"):
+    with pytest.raises(ConstraintError, match="Hint: the impact on those with some decision"):
         compile_form(conjunct.form, make(), Baselines(Estimation(), make()), {})
 
 

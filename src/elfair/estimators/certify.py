@@ -22,7 +22,7 @@ from elfair.fairness_test.test import FairnessTest
 from elfair.policies.models import Model
 from elfair.statistics import Baselines, Estimation, impact_of
 from elfair.statistics.beyond_the_mean import settle
-from elfair.statistics.declared import ROUNDING, declared_estimation
+from elfair.statistics.estimators import ROUNDING, declared_estimation
 from elfair.statistics.plan import Claim, Constraint, Plan, read_constraints
 from elfair.types import Booleans, Floats, Index
 

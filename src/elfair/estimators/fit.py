@@ -25,7 +25,7 @@ from elfair.search.targets import Target
 from elfair.search.task import Task
 from elfair.search.tuning import tune
 from elfair.statistics import Baselines, require_rows
-from elfair.statistics.declared import declared_estimation
+from elfair.statistics.estimators import declared_estimation
 from elfair.statistics.plan import Claim, Plan, conditions_of
 
 #: From the parameters of an estimator, and a seed, to what a search is for.

@@ -41,7 +41,7 @@ from elfair.fairness_test.assumptions import facts_of_test, list_assumptions
 from elfair.fairness_test.evidence import Outcome
 from elfair.fairness_test.pictures import group_pictures
 from elfair.language import columns_used
-from elfair.statistics.declared import ROUNDING
+from elfair.statistics.estimators import ROUNDING
 from elfair.statistics.plan import Plan
 
 

@@ -19,7 +19,7 @@ from elfair.language import Condition, holds, uses_label
 from elfair.planning.codes import Finding, FindingCode
 from elfair.planning.forecast import StatementCheck
 from elfair.planning.visible import GroupCheck
-from elfair.statistics import values_of
+from elfair.statistics import shown_values
 from elfair.types import Booleans, Floats
 
 #: A feature gives away a class that it predicts in this share of rows, and a number that it
@@ -178,7 +178,7 @@ def of_sizes(
     for given, group in zip(conditions, groups, strict=True):
         about = group.condition
         if group.candidate == group.held_out == 0 and not group.expected:
-            evidence = f"it holds in none of {data.n} rows.{values_of(given, data)}"
+            evidence = f"it holds in none of {data.n} rows.{shown_values(given, data)}"
             yield Finding.of("empty_group", evidence.removesuffix("."), about=about)
             continue
         halves = [("held-out", group.held_out)]

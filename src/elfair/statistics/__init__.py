@@ -1,4 +1,4 @@
-"""Leaves of an expression, compiled to rows that are affine in the policy."""
+"""From the leaves of an expression to rows that are affine in the policy."""
 
 from elfair.statistics.compiled import (
     Part,
@@ -7,7 +7,7 @@ from elfair.statistics.compiled import (
     logged_average,
     mean_part,
     require_rows,
-    values_of,
+    shown_values,
 )
 from elfair.statistics.estimators import Baselines, Estimation, Estimator
 from elfair.statistics.impacts import Impact, asks_for_cost, impact_of, is_decided

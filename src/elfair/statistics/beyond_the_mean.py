@@ -1,15 +1,7 @@
-"""Where the constant of the paired form goes, when a finite-sample bound may have it anywhere.
+"""What is chosen for the policy that will be tested, on rows that are not tested.
 
-E[I | c] = k + E[w (I - k) | c] for every constant k. With only the impact's range declared, a
-finite-sample bound needs k at an end of it: only then is one end of a row known whatever the
-weights are. With the largest weight declared as well, both ends are known for any k. The mean then
-leaves the least spread, and the end of the range the shorter rows; which of them gives the tighter
-bound depends on weights, rows and bound. So both are tried on rows that are not tested, under the
-policy that will be.
-
-Statistics beyond the mean, brought back to averages by points chosen on candidate rows.
-
-Each is the best value, over some point, of something that is linear in averages:
+Statistics beyond the mean reduce to averages at chosen points. Each is the best value, over some
+point, of something that is linear in averages:
 
 * quantile_a >= v where P(I < v) <= a, and quantile_a <= v where P(I > v) <= 1 - a;
 * CVaR_a >= v - E[max(v - I, 0)] / a for every v, with equality at the quantile (Rockafellar and
@@ -17,9 +9,15 @@ Each is the best value, over some point, of something that is linear in averages
 * CVaR_a <= u where E[I - u; I <= v] <= 0 for some v with P(I <= v) >= a;
 * var <= E[(I - m)^2] for every m, with equality at the mean; the difference is (E[I] - m)^2.
 
-So a bound needs no band around the whole distribution, which would have to be right everywhere at
-once: one average at one point, at the full delta. *Any* point is valid as long as the tested rows
-had no part in it; on candidate rows, under the policy that will be tested, a good one is found.
+So a bound needs no band around the whole distribution, which would have to hold everywhere at once:
+one average at one point, at the full delta, is enough. *Any* point is valid if it does not depend
+on the tested rows; candidate rows, under the policy that will be tested, give a good one.
+
+The constant of the paired form: E[I | c] = k + E[w (I - k) | c] for every constant k. If only the
+impact's range is declared, a finite-sample bound needs k at an end of it: only then is one end of a
+row known for all weights. If the largest weight is declared as well, both ends are known for any k.
+The mean then gives the least spread, and the end of the range the shorter rows; which one gives the
+tighter bound depends on weights, rows and bound. So both are tried.
 """
 
 from __future__ import annotations
@@ -64,29 +62,12 @@ from elfair.statistics.decisions import decisions_of
 from elfair.statistics.plan import Claim, Plan, Tail
 from elfair.types import Floats
 
-#: The logarithm that stands for a bound without end.
+#: The logarithm of an infinite bound.
 LARGEST = 1e3
 
 
 def centred(plan: Plan, data: LoggedData, free: Floats, n_test: int) -> Plan:
-    """The plan with its constants where the bounds promise to be tightest.
-
-    Parameters
-    ----------
-    plan : Plan
-        What is to be tested.
-    data : LoggedData
-        Rows that are not tested.
-    free : ndarray of shape (channels, n)
-        The policy that will be tested, on these rows.
-    n_test : int
-        On how many rows it will be.
-
-    Returns
-    -------
-    Plan
-        The same plan where there is nothing to choose.
-    """
+    """The plan with the constants that promise the tightest bounds; see `settle`."""
     means = [mean for claim in plan.claims for mean in claim.means]
     weighted = any(impact_of(mean, data) is not None for mean in means)
     if not (weighted and plan.baselines.estimation.may_center):
@@ -97,7 +78,7 @@ def centred(plan: Plan, data: LoggedData, free: Floats, n_test: int) -> Plan:
 
 
 def _width(plan: Plan, data: LoggedData, free: Floats, ratio: float) -> float:
-    """How wide the bounds promise to be, all tails together."""
+    """The expected width of the bounds: the sum of its logarithms over all tails."""
     tails = [tail for claim in plan.compile(data) for tail in claim.tails]
     return sum(_log_width(tail, free, ratio) for tail in tails)
 
@@ -113,33 +94,32 @@ def _log_width(tail: Tail, free: Floats, ratio: float) -> float:
     return log(width) if width > 0 else 0.0
 
 
-#: Digits of a point that is not dictated by the constraint: enough to be near the best one.
+#: Digits of a point that the constraint does not determine: enough to be near the best one.
 DIGITS = 6
-#: How many standard errors between a side condition and its limit are looked through.
+#: The largest distance of a side condition from its limit that is tried, in standard errors.
 MOST_ERRORS = 8.0
-#: What rounding may leave over of numbers that were shared out, as a share of them.
+#: The rounding error that shared-out numbers may leave, as a share of them.
 ROUNDING = 1e-11
 
 
 def settle(plan: Plan, data: LoggedData, free: Floats, n_test: int) -> Plan:
-    """The plan with every statistic beyond the mean brought back to averages, and with constants
-    where they are best.
+    """The plan with statistics beyond the mean reduced to averages, and with the best constants.
 
     Parameters
     ----------
     plan : Plan
-        What is to be tested.
+        What will be tested.
     data : LoggedData
         Rows that are not tested.
     free : ndarray of shape (channels, n)
         The policy that will be tested, on these rows.
     n_test : int
-        On how many rows it will be.
+        The number of test rows.
 
     Returns
     -------
     Plan
-        The same plan where there is nothing to choose.
+        The same plan if there is nothing to choose.
     """
     if plan.is_settled:
         return plan
@@ -155,7 +135,7 @@ def settle(plan: Plan, data: LoggedData, free: Floats, n_test: int) -> Plan:
 
 
 class _Stood(NamedTuple):
-    """What stands in for a statistic, and what must hold for it to be on the needed side."""
+    """What replaces a statistic, and the conditions under which it is on the needed side."""
 
     stand_in: Expression
     conditions: tuple[AtMost, ...] = ()
@@ -163,7 +143,7 @@ class _Stood(NamedTuple):
 
 @dataclass
 class _Settling:
-    """One claim, and the rows on which its points are chosen."""
+    """One claim, and the rows to choose its points on."""
 
     plan: Plan
     claim: Claim
@@ -172,13 +152,13 @@ class _Settling:
     test_ratio: float
 
     def claims(self) -> list[Claim]:
-        """The claims about averages that together say what the claim says, or more."""
+        """Claims about averages that together imply the claim."""
         traded = [s for s in self._sides if self._is_traded(s)]
         stood = {s: self._own(s) for s in self._sides if s not in traded}
         numbers: dict[Statistic, float] = {}
         if traded:
-            # Numbers stand in for these: the easier that each is on its side of its number, the
-            # harder what is left of the claim. All of them are to be equally easy.
+            # Numbers replace these: the easier it is for each to be on its side of its number, the
+            # harder the rest of the claim. Make all of them equally easy.
             low, high = -MOST_ERRORS, MOST_ERRORS
             for _ in range(30):
                 middle = (low + high) / 2
@@ -196,12 +176,12 @@ class _Settling:
             for statement in statements
             for each in conjuncts(statement)
         ]
-        # Only where numbers add up can rounding leave something over: inside an either/or, a number
-        # of another scale must not hide that none of them is reached.
+        # Rounding leaves something over only where numbers add up: inside an either/or, a number of
+        # another scale must not hide that none of them is reached.
         weights = {node: weight for weight, node in whole.form.terms}
         size = sum(abs(weights.get(s, 0.0) * number) for s, number in numbers.items())
         if not left.terms and left.constant > ROUNDING * size:
-            # No numbers within reach say what the claim says: then it cannot pass.
+            # No numbers within reach imply the claim, so it cannot pass.
             claims.append(replace(self.claim, conjunct=replace(whole, form=left)))
         return claims
 
@@ -211,7 +191,7 @@ class _Settling:
         for node, side in needs(self.claim.conjunct.form):
             if isinstance(node, Statistic) and sides.setdefault(node, side) != side:
                 raise point_at(
-                    f"'{node}' is needed from above and from below at once here, which is not "
+                    f"'{node}' is needed both from above and from below here, which is not "
                     "supported.",
                     node.span,
                     "multiply out, or split the constraint in two.",
@@ -223,7 +203,7 @@ class _Settling:
         cvar = isinstance(statistic, ConditionalValueAtRisk)
         return isinstance(statistic, Quantile) or (cvar and from_above)
 
-    # -- what stands in -------------------------------------------------------------------------
+    # -- replacements ---------------------------------------------------------------------------
 
     def _own(self, statistic: Statistic) -> _Stood:
         """Averages at the point that is best whatever the rest of the claim is."""
@@ -262,8 +242,8 @@ class _Settling:
     # -- numbers --------------------------------------------------------------------------------
 
     def _number(self, statistic: Statistic, errors: float) -> float:
-        """The tightest number of which the rows say, by so many standard errors more than the test
-        asks for, that the statistic is on its side.
+        """The tightest number such that, on these rows, the statistic is on its side by so many
+        standard errors more than the test requires.
         """
         edge = self._edge(statistic, errors)
         if isinstance(statistic, Quantile):
@@ -280,7 +260,7 @@ class _Settling:
         return _rounded(high)
 
     def _edge(self, statistic: Statistic, errors: float) -> float:
-        """The same for the quantile that a statistic is about."""
+        """The same for the quantile behind a statistic."""
         assert isinstance(statistic, Quantile | ConditionalValueAtRisk)
         values, weights = self._sorted(statistic)
         n, share = values.size, statistic.share
@@ -295,12 +275,12 @@ class _Settling:
         return _rounded(float(values[first[tightest]]))
 
     def _margin(self, n: int, errors: float) -> float:
-        """What the bound and that much luck add to a mean, in spreads of one of n rows."""
+        """What the bound and so much luck add to a mean, in standard deviations of a row."""
         tested = max(1.0, n * self.test_ratio)
         return float(ndtri(1 - self.claim.delta)) / sqrt(tested) + errors * sqrt(1 / tested + 1 / n)
 
     def _sorted(self, statistic: Statistic) -> tuple[Floats, Floats]:
-        """The impacts inside the condition in order, and their weights."""
+        """The sorted impacts inside the condition, and their weights."""
         if statistic not in self._in_order:
             self._in_order[statistic] = in_order(statistic, self.data, self.free)
         return self._in_order[statistic]
@@ -309,7 +289,7 @@ class _Settling:
     def _in_order(self) -> dict[Statistic, tuple[Floats, Floats]]:
         return {}
 
-    # -- what is left ---------------------------------------------------------------------------
+    # -- the rest of the claim ------------------------------------------------------------------
 
     def _main(self, stood: Mapping[Statistic, _Stood]) -> Expression:
         return substitute(
@@ -317,7 +297,7 @@ class _Settling:
         )
 
     def _holds(self, stood: Mapping[Statistic, _Stood], errors: float) -> bool:
-        """Whether what is left of the claim would hold by as many standard errors."""
+        """Whether the rest of the claim would hold by as many standard errors."""
         main = linear_form(self._main(stood))
         if not main.terms:
             return main.constant <= 0
@@ -333,14 +313,14 @@ class _Settling:
     def _used_up(
         self, stood: Mapping[Statistic, _Stood], numbers: dict[Statistic, float]
     ) -> dict[Statistic, float]:
-        """Where only numbers are left of the claim, what they leave over is shared out."""
+        """The numbers, which share what they leave over if nothing else is left of the claim."""
         beside = {s: _Stood(Number(number)) for s, number in numbers.items()}
         main = linear_form(self._main({**stood, **beside}))
         weights = {node: weight for weight, node in self.claim.conjunct.form.terms}
         if main.terms or not set(numbers) <= set(weights):
             return numbers
         each = -main.constant / len(numbers)
-        if len(numbers) == 1:  # then it is the constraint's own number, to the last digit
+        if len(numbers) == 1:  # the constraint's own number, to the last digit
             nothing = {s: _Stood(Number(0.0)) for s in numbers}
             rest = linear_form(self._main({**stood, **nothing})).constant
             return {s: -rest / weights[s] for s in numbers}
@@ -348,16 +328,16 @@ class _Settling:
 
 
 def in_order(statistic: Statistic, data: LoggedData, free: Floats | None) -> tuple[Floats, Floats]:
-    """The impacts that a statistic is about, in order, and the importance weights of their rows.
+    """The impacts that a statistic is about, sorted, and the importance weights of their rows.
 
     Parameters
     ----------
     statistic : Statistic
-        What is asked of an impact.
+        The statistic.
     data : LoggedData
         The rows.
     free : ndarray of shape (channels, n), optional
-        The policy; the behaviour model where it is None.
+        The policy; None means the behaviour model.
 
     Examples
     --------
@@ -370,12 +350,11 @@ def in_order(statistic: Statistic, data: LoggedData, free: Floats | None) -> tup
     mean = Mean(statistic.of, statistic.given, span=statistic.span)
     if asks_for_cost(mean, data):
         raise point_at(
-            f"'{statistic}' asks for the distribution of the cost, of which only the mean is known "
-            "to be an average.",
+            f"'{statistic}' needs the distribution of the cost; only its mean is available.",
             statistic.span,
-            "ask for E[cost], or pass the cost that was seen as an impact.",
+            "use E[cost], or pass the observed cost as an impact.",
         )
-    # Says what is missing: rows inside the condition, decisions, propensities.
+    # Raises if something is missing: rows inside the condition, decisions, propensities.
     index = mean_part(mean, data, Baselines(Estimation(), data)).rows.index
     impact = impact_of(mean, data)
     assert impact is not None

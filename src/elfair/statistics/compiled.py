@@ -28,7 +28,7 @@ from elfair.statistics.estimators import Baselines, Estimation
 from elfair.statistics.impacts import Impact, asks_for_cost, impact_of
 from elfair.types import Floats, Index
 
-#: A row that is smaller than this share of the terms it is the sum of is 0, and the rest rounding.
+#: A row smaller than this share of its terms is 0; what is left is rounding.
 ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 
@@ -36,21 +36,20 @@ ROUNDING = 64 * float(np.finfo(np.float64).eps)
 class Rows:
     """The rows of one statistic: z_i = offset_i + sum_k slope_ki * free_ki.
 
-    The *free* numbers of a policy say everything about it on a row. Of a classifier, they are the
-    probabilities of all classes but the first, as probabilities sum to 1; where decisions are
-    numbers, see `elfair.statistics.decisions`.
+    The *free* numbers of a policy describe it completely on a row. For a classifier they are the
+    probabilities of all classes but the first, because probabilities sum to 1; for numeric
+    decisions, see `elfair.statistics.decisions`.
 
     Parameters
     ----------
     index : ndarray of shape (m,)
-        Which rows of the data set meet the condition.
+        The rows of the data set that meet the condition.
     offset : ndarray of shape (m,)
         The part of each row that no policy changes.
     slope : ndarray of shape (channels, m)
         What each free number adds.
     low, high : float
-        Ends that no row can leave whatever the policy does, by declaration and never by
-        observation.
+        The ends of a row under any policy: by declaration, never by observation.
 
     Examples
     --------
@@ -80,7 +79,7 @@ class Rows:
         return free if self.index.size == free.shape[-1] else free[..., self.index]
 
     def values_inside(self, inside: Floats) -> Floats:
-        """The rows, from the free numbers of those that meet the condition."""
+        """The rows, from the free numbers of the rows that meet the condition."""
         values: Floats = inside[..., 0, :] * self.slope[0]
         for k in range(1, len(self.slope)):
             values += inside[..., k, :] * self.slope[k]
@@ -94,14 +93,14 @@ class Rows:
 
     @cached_property
     def mean_size(self) -> float:
-        """The size of what no policy changes, against which rounding is measured."""
+        """The average size of what no policy changes: the scale of rounding errors."""
         return float(np.abs(self.offset).mean())
 
     def exact_values(self, free: Floats) -> Floats:
-        """The rows for the fairness test: what differs from 0 by rounding alone is 0.
+        """The rows for the fairness test: a row that differs from 0 only by rounding is 0.
 
-        A policy equal to the behaviour model makes each paired row 0 by construction, which the
-        bounds must be able to see.
+        A policy equal to the behaviour model makes each paired row 0 by construction, and the
+        bounds must see that.
         """
         values = self.values(free)
         terms = np.abs(self.slope * free[..., self.index])
@@ -110,13 +109,13 @@ class Rows:
 
     @property
     def are_silent(self) -> bool:
-        """Whether each row is 0 whatever the policy: what is averaged was not seen at all, which
-        is not to say that it never occurs.
+        """Whether each row is 0 under any policy: what is averaged was never observed, although it
+        may occur.
         """
         return not (self.offset.any() or self.slope.any())
 
     def scatter(self, by_free: Floats, n: int) -> Floats:
-        """Derivatives by the free numbers of the rows inside, as derivatives by all."""
+        """Derivatives by the free numbers of the rows inside, as derivatives by those of all."""
         if self.index.size == n:
             return by_free
         gradient = np.zeros((len(self.slope), n))
@@ -124,7 +123,7 @@ class Rows:
         return gradient
 
     def pull_back(self, weights: Floats, n: int) -> Floats:
-        """The derivative by the free numbers, from the derivative by the rows."""
+        """The derivatives by the free numbers, from the derivatives by the rows."""
         return self.scatter(self.slope * weights, n)
 
 
@@ -137,9 +136,9 @@ class Part:
     given : Condition or None
         The condition; None means everyone.
     rows : Rows
-        The rows, oriented as g: large is bad.
+        The rows of g: large is bad.
     impacts : mapping of Impact to (float, float)
-        How much of E[impact] and of E_logged[impact] the rows hold, for each impact.
+        For each impact, the coefficients of E[impact] and of E_logged[impact].
     """
 
     given: Condition | None
@@ -153,7 +152,7 @@ class Part:
 
     @property
     def condition(self) -> str:
-        """The condition in words."""
+        """The condition, for people."""
         return who(self.given)
 
 
@@ -165,24 +164,24 @@ def compile_form(
     *,
     direct: bool = False,
 ) -> tuple[Part, ...]:
-    """Turn g = constant + sum of means into one `Part` for each condition that g speaks of.
+    """Turn g = constant + sum of means into one `Part` for each condition in g.
 
-    Means of one condition share their rows and become a single variable (that is what "paired"
+    The means of one condition share their rows and become a single variable (this is what "paired"
     means); the constant joins the first part.
 
     Parameters
     ----------
     form : Linear
-        The form g, of averages alone.
+        The form g, with averages only.
     data : LoggedData
         The rows.
     baselines : Baselines
-        What is taken out of impacts.
+        What to subtract from impacts.
     logged_averages : mapping of Mean to float
-        Under plain importance sampling, the averages that stand for ``E_logged[...]``.
+        Under plain importance sampling, the averages that replace ``E_logged[...]``.
     direct : bool, default False
-        Believe the outcome model and leave the weighted residuals out: biased where the model is
-        wrong, and so for the search alone.
+        Trust the outcome model and leave the weighted residuals out. This is biased if the model is
+        wrong, so only the search uses it.
 
     Returns
     -------
@@ -257,7 +256,7 @@ def _part(
 
 
 def _ends(mean: Mean, data: LoggedData) -> tuple[float, float]:
-    """What one row of an event, a cost, a decision or a squared error cannot leave."""
+    """The ends of one row of an event, a cost, a decision or a squared error."""
     if isinstance(mean.of, Condition):
         return 0.0, 1.0
     if asks_for_cost(mean, data):
@@ -291,7 +290,7 @@ def _add_impact(
         residual = values - k - taken
         decisions.add_predicted(by_slot, offset, baseline, new)
         if logged and (expected := decisions.under_behavior(baseline)) is not None:
-            # Where all behaviour probabilities are known, the luck of the logged draw can go too.
+            # If all behaviour probabilities are known, remove the luck of the logged draw as well.
             offset += logged * (expected - taken)
         ends = _doubly_robust_ends(new, logged, limits, estimation)
     else:
@@ -299,7 +298,7 @@ def _add_impact(
         residual = values - k
         ends = _weighted_ends(new, logged, k, limits, estimation)
     decisions.add_weighted(by_slot, new * residual)
-    # Written so that k is gone, to the last digit, where a pair compares like with like.
+    # In this form k cancels to the last digit if a pair compares like with like.
     offset += logged * (values - k) + (new + logged) * k
     return ends
 
@@ -312,7 +311,7 @@ def _add_predicted(
     new: float,
     logged: float,
 ) -> None:
-    """Add what an outcome model says of new * E[impact] + logged * E_logged[impact]."""
+    """Add an outcome model's prediction of new * E[impact] + logged * E_logged[impact]."""
     decisions.add_predicted(by_slot, offset, table, new)
     expected = decisions.under_behavior(table)
     offset += logged * (decisions.at_logged(table) if expected is None else expected)
@@ -325,7 +324,7 @@ def _weighted_ends(
     limits: tuple[float, float],
     estimation: Estimation,
 ) -> tuple[float, float]:
-    """The ends of new * (k + w (I - k)) + logged * I: bilinear in w and I, so at the corners."""
+    """The ends of new * (k + w (I - k)) + logged * I: bilinear in w and I, so the corners."""
     if not np.isfinite(limits).all():
         return -np.inf, np.inf
     corners = []
@@ -338,8 +337,10 @@ def _weighted_ends(
 def _doubly_robust_ends(
     new: float, logged: float, limits: tuple[float, float], estimation: Estimation
 ) -> tuple[float, float]:
-    """Both the baseline and the impact lie in the range, so the residual in plus or minus its
-    width; it counts with new * w + logged, which is largest at an end of the weights.
+    """The ends of doubly robust rows.
+
+    Baseline and impact lie in the range, so the residual is at most its width in size. Its factor
+    new * w + logged is largest at an end of the weights.
     """
     low, high = limits
     if not np.isfinite([low, high, estimation.largest_weight]).all():
@@ -350,19 +351,19 @@ def _doubly_robust_ends(
 
 
 def require_rows(given: Condition | None, count: int, n: int, known: LoggedData) -> None:
-    """Raise where fewer than 2 of n rows meet a condition; ``known`` shows what there is."""
+    """Raise if fewer than 2 of n rows meet a condition; the error shows the values in ``known``."""
     if count < 2:
         what = EVERYONE if given is None else f"the condition '{given}'"
         raise DataError(
             f"{what} is met by {count} of the {n} rows of one part of the data; at least "
-            f"2 are needed in each.{values_of(given, known)}",
+            f"2 are needed in each.{shown_values(given, known)}",
             hint="check the values it compares with, merge small groups or leave them out "
             "(groups=), or collect more rows.",
         )
 
 
-def values_of(given: Condition | None, data: LoggedData) -> str:
-    """What the columns of a condition hold, where that is a short list."""
+def shown_values(given: Condition | None, data: LoggedData) -> str:
+    """The values in the columns of a condition, if there are only a few."""
     shown = []
     for name in sorted(columns_used(given)) if given is not None else ():
         values = sorted({str(value) for value in data.column(name).tolist()})
@@ -379,7 +380,7 @@ def _logged(mean: Mean, data: LoggedData, decisions: LoggedDecisions) -> Floats:
 
 
 def _require(mean: Mean, data: LoggedData, decisions: LoggedDecisions, *columns: str) -> None:
-    """Raise, pointing at the text, where a mean cannot be estimated without a column."""
+    """Raise, pointing at the text, if a mean needs a column that was not given."""
     for name in columns:
         if getattr(data, name) is None:
             raise point_at(
@@ -390,7 +391,7 @@ def _require(mean: Mean, data: LoggedData, decisions: LoggedDecisions, *columns:
 
 
 def logged_average(mean: Mean, data: LoggedData) -> float:
-    """The average of the data that the paper takes for E_logged[...], as if it were known."""
+    """The average over the data that the paper uses as if it were the known E_logged[...]."""
     inside = holds(mean.given, data)
     impact = impact_of(mean, data)
     values = _logged(mean, data, decisions_of(data)) if impact is None else impact.values(data)

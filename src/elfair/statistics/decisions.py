@@ -1,8 +1,8 @@
-"""What statistics need to know of decisions, by their kind: classes, or numbers.
+"""How statistics treat decisions of either kind: classes, or numbers.
 
-A policy enters rows through *slots*: numbers of its own that rows are affine in. For classes they
-are the probabilities of all of them; for numbers, the density at the logged decision, the mean, the
-mean square, and P(decision >= t) for each threshold t that is asked about.
+A policy enters rows through *slots*: numbers in which the rows are affine. For classes these are
+the probabilities of all classes; for numbers, the density at the logged decision, the mean, the
+mean square, and P(decision >= t) for each threshold t in a constraint.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Term(NamedTuple):
     Parameters
     ----------
     offset : ndarray of shape (n,)
-        What no policy changes.
+        The part that no policy changes.
     by_slot : ndarray of shape (slots, n)
         What each slot adds.
     """
@@ -53,9 +53,9 @@ class Term(NamedTuple):
 
 
 class LoggedDecisions(Protocol):
-    """The logged decisions of some rows, and how policies that take others enter statistics.
+    """The logged decisions of some rows, and how other policies enter statistics about them.
 
-    A *table* is what an outcome model says of each row: a function of the decision.
+    A *table* holds an outcome model's predictions for each row: a function of the decision.
     """
 
     needed: ClassVar[dict[str, str]]
@@ -63,10 +63,10 @@ class LoggedDecisions(Protocol):
 
     @property
     def slots(self) -> int:
-        """How many slots there are."""
+        """The number of slots."""
 
     def term(self, mean: Mean) -> Term:
-        """What is averaged, where the new model decides; impacts are left to the weights."""
+        """What is averaged if the new model decides; the weights take care of impacts."""
 
     def logged(self, mean: Mean) -> Floats:
         """What is averaged, for the logged decision of each row."""
@@ -75,28 +75,28 @@ class LoggedDecisions(Protocol):
         """Add the importance weight of each row times a value."""
 
     def add_predicted(self, by_slot: Floats, offset: Floats, table: Floats, factor: float) -> None:
-        """Add a factor times what a table expects of the new model."""
+        """Add a factor times the expectation of a table under the new model."""
 
     def centre(self, table: Floats) -> float:
-        """Take the average out of a table, in place, and return it."""
+        """Subtract the average from a table, in place, and return it."""
 
     def at_logged(self, table: Floats) -> Floats:
-        """What a table says of the logged decisions."""
+        """The values of a table at the logged decisions."""
 
     def under_behavior(self, table: Floats) -> Floats | None:
-        """What a table expects of the behaviour model, where all of that is known."""
+        """The expectation of a table under the behaviour model; None if it is not fully known."""
 
     def free(self, offset: Floats, by_slot: Floats) -> tuple[Floats, Floats]:
-        """Rows in the free numbers of a policy, from those in its slots."""
+        """Offset and slopes by the free numbers of a policy, from those by its slots."""
 
     def weights(self, free: Floats) -> Floats:
         """The importance weight of each row."""
 
     def weight_variance(self, free: Floats, index: Index) -> float:
-        """The variance of a weight among some rows, if the propensities are right."""
+        """The variance of a weight among some rows, if the propensities are correct."""
 
     def compared(self, free: Floats, index: Index) -> list[tuple[str, float, float]]:
-        """What to call a decision, how it was among some rows, and how it is under a policy."""
+        """For some rows: names of decisions, how often they were taken, and are under a policy."""
 
 
 def decisions_of(data: LoggedData) -> LoggedDecisions:
@@ -123,7 +123,7 @@ class Classes:
         return self._data.classes.size
 
     def term(self, mean: Mean) -> Term:
-        """The event, for each class that may be decided."""
+        """The event, for each possible decision."""
         return Term(np.zeros(self._data.n), self._event(mean))
 
     def logged(self, mean: Mean) -> Floats:
@@ -134,11 +134,11 @@ class Classes:
         return np.asarray(by_class[0])
 
     def add_weighted(self, by_slot: Floats, values: Floats) -> None:
-        """At the class that was taken."""
+        """In the slot of the logged class."""
         by_slot[self._taken] += values / _known(self._data.propensity)
 
     def add_predicted(self, by_slot: Floats, offset: Floats, table: Floats, factor: float) -> None:
-        """A table has a line for each class."""
+        """A table has a row for each class."""
         by_slot += factor * table
 
     def centre(self, table: Floats) -> float:
@@ -148,11 +148,11 @@ class Classes:
         return k
 
     def at_logged(self, table: Floats) -> Floats:
-        """At the class that was taken."""
+        """At the logged class."""
         return np.asarray(table[self._taken])
 
     def under_behavior(self, table: Floats) -> Floats | None:
-        """By the behaviour model's probabilities."""
+        """Weighted by the behaviour model's probabilities."""
         if self._data.behavior is None:
             return None
         return np.asarray(np.sum(self._data.behavior.T * table, axis=0))
@@ -162,17 +162,16 @@ class Classes:
         return offset + by_slot[0], by_slot[1:] - by_slot[0]
 
     def weights(self, free: Floats) -> Floats:
-        """The probability of the logged class over its propensity."""
+        """The probability of the logged class, divided by its propensity."""
         every = np.vstack([1 - free.sum(axis=0), free])
         return np.asarray(every[self._taken] / _known(self._data.propensity))
 
     def weight_variance(self, free: Floats, index: Index) -> float:
-        """The variance of a weight if the propensities are right.
+        """The variance of a weight if the propensities are correct.
 
-        A rare decision that happens not to occur among a few rows leaves weights that hardly vary
-        and are all too small; only what the behaviour model could have done tells that from an
-        error. It is E[w^2 | x] - 1 = sum_a pi(a)^2 / beta(a) - 1 on average, where all of beta is
-        known.
+        If a rare decision happens not to occur among a few rows, all weights are too small and
+        hardly vary; only what the behaviour model could have done distinguishes this from an error.
+        On average it is E[w^2 | x] - 1 = sum_a pi(a)^2 / beta(a) - 1, if all of beta is known.
         """
         if self._data.behavior is None:
             return float(self.weights(free)[index].var(ddof=1))
@@ -182,7 +181,7 @@ class Classes:
         return max(0.0, float(squares.sum(axis=0).mean()) - 1)
 
     def compared(self, free: Floats, index: Index) -> list[tuple[str, float, float]]:
-        """How often each class was decided, and is."""
+        """How often each class was decided, and is under the policy."""
         data, later = self._data, free[:, index].mean(axis=1)
         assert data.decision_index is not None
         new = [1 - float(later.sum()), *later.tolist()]
@@ -201,9 +200,9 @@ class Classes:
             )
         if not isinstance(mean.of, Condition):
             raise point_at(
-                f"'{mean}' needs decisions that are numbers; here they are classes.",
+                f"'{mean}' needs numeric decisions; here they are classes.",
                 mean.span,
-                hint="ask for a rate, such as P[decision == 1] or accuracy, or use ELFRegressor.",
+                hint="use a rate, such as P[decision == 1] or accuracy, or ELFRegressor.",
             )
         check_values(mean.of, data)
         if not uses_decision(mean.of):
@@ -217,7 +216,7 @@ class Classes:
             raise point_at(
                 f"'{mean}' needs labels, but y was not given.",
                 mean.span,
-                hint="pass y: what a decision costs depends on the label.",
+                hint="pass y: the cost of a decision depends on the label.",
             )
         return np.asarray(data.cost[data.label_index].T)
 
@@ -228,8 +227,8 @@ class Numbers:
     needed: ClassVar[dict[str, str]] = {
         "decision": "the decision that was taken",
         "propensity": "the density of the behaviour model at that decision",
-        "behavior_spread": "the standard deviation of the behaviour model's decisions; a new model "
-        "that spreads further would have weights without bound",
+        "behavior_spread": "the standard deviation of the behaviour model's decisions; the weights "
+        "of a new model with a larger spread are unbounded",
     }
     outcome_model: ClassVar[Outcome] = QuadraticModel
 
@@ -242,7 +241,7 @@ class Numbers:
         return FIRST_THRESHOLD + len(self._data.thresholds)
 
     def term(self, mean: Mean) -> Term:
-        """A decision, its squared error, or an event of it."""
+        """The decision, its squared error, or an event about it."""
         data = self._data
         offset, by_slot = np.zeros(data.n), np.zeros((self.slots, data.n))
         if isinstance(mean.of, Decision):
@@ -252,7 +251,7 @@ class Numbers:
             label = self._label(mean)
             by_slot[MEAN], by_slot[SQUARE] = -2 * label, 1.0
             return Term(label**2, by_slot)
-        # Between thresholds an event does not change: one value stands for all that lie there.
+        # An event does not change between thresholds: one value represents each interval.
         edges = _thresholds(mean)
         inner = [(low + high) / 2 for low, high in pairwise(edges)]
         between = [edges[0] - 1, *inner, edges[-1] + 1] if edges else [0.0]
@@ -267,7 +266,7 @@ class Numbers:
         return decision if isinstance(mean.of, Decision) else self._event(mean, decision)
 
     def add_weighted(self, by_slot: Floats, values: Floats) -> None:
-        """A weight is the new density over the logged one."""
+        """A weight is the new density divided by the logged one."""
         by_slot[DENSITY] += values / _known(self._data.propensity)
 
     def add_predicted(self, by_slot: Floats, offset: Floats, table: Floats, factor: float) -> None:
@@ -288,7 +287,7 @@ class Numbers:
         return np.asarray(table[0] + table[1] * d + table[2] * d**2)
 
     def under_behavior(self, table: Floats) -> Floats | None:
-        """Of the behaviour model only one density is known."""
+        """None: only one density of the behaviour model is known."""
         return None
 
     def free(self, offset: Floats, by_slot: Floats) -> tuple[Floats, Floats]:
@@ -296,11 +295,11 @@ class Numbers:
         return offset, by_slot
 
     def weights(self, free: Floats) -> Floats:
-        """The density at the logged decision over its propensity."""
+        """The density at the logged decision, divided by its propensity."""
         return np.asarray(free[DENSITY] / _known(self._data.propensity))
 
     def weight_variance(self, free: Floats, index: Index) -> float:
-        """As it is among the rows: nothing more is known of the behaviour model."""
+        """The variance among the rows: nothing more is known about the behaviour model."""
         return float(self.weights(free)[index].var(ddof=1))
 
     def compared(self, free: Floats, index: Index) -> list[tuple[str, float, float]]:
@@ -323,13 +322,13 @@ class Numbers:
 
 
 def _known(column: Array | None) -> Floats:
-    """A column that was asked for before (by ``needed``)."""
+    """A column that is known to exist (see ``needed``)."""
     assert column is not None
     return column
 
 
 def check_values(event: Condition, data: LoggedData) -> None:
-    """Raise, pointing at the text, for a class that does not exist."""
+    """Raise, pointing at the text, if a class does not exist."""
     for node in walk(event):
         if isinstance(node, Compare) and node.op in ("==", "!="):
             sides: tuple[Operand, ...] = (node.left, node.right)
@@ -343,12 +342,12 @@ def check_values(event: Condition, data: LoggedData) -> None:
                     raise point_at(
                         f"no class {side}; classes: {listed(data.classes)}.",
                         side.span,
-                        hint="compare with a class; text and numbers are different things.",
+                        hint="compare with a class; text and numbers differ.",
                     )
 
 
 def thresholds_of(means: Iterable[Mean]) -> tuple[float, ...]:
-    """The thresholds of a decision that is a number, of all the events that are averaged.
+    """The thresholds for numeric decisions in all events that are averaged.
 
     Examples
     --------
@@ -374,7 +373,7 @@ def _thresholds(mean: Mean) -> list[float]:
         value = other.value if isinstance(other, Literal) else None
         if not isinstance(value, int | float) or isinstance(value, bool):
             raise point_at(
-                f"'{node}' compares the decision with something that is not a number written out.",
+                f"'{node}' compares the decision with something other than a literal number.",
                 node.span,
                 hint="compare it with a number, as in P[decision >= 2.5 | race == 'A'].",
             )
@@ -384,8 +383,8 @@ def _thresholds(mean: Mean) -> list[float]:
 
 def _has_no_probability(mean: Mean, node: Condition) -> ConstraintError:
     return point_at(
-        f"'{mean}' asks whether the decision is exactly some value ('{node}'); decisions here are "
-        "numbers, which have no classes.",
+        f"'{mean}' asks whether the decision equals some value ('{node}'); decisions here are "
+        "numbers, not classes.",
         node.span,
         hint="use mse, E[decision] or P[decision >= t], or ELFClassifier for classes.",
     )

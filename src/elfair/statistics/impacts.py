@@ -23,21 +23,20 @@ from elfair.language import (
     point_at,
     uses_decision,
 )
+from elfair.language.conditions import MIRRORED
 from elfair.language.tree import walk
 from elfair.types import Floats
 
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-
 
 class Impact(NamedTuple):
-    """An impact's column, and what is made of it.
+    """An impact, or a function of one.
 
     Parameters
     ----------
     name : str
-        The column.
+        The impact's column.
     derived : Derived, optional
-        A function of it; the impact itself where it is None.
+        The function; None for the impact itself.
 
     Examples
     --------
@@ -56,13 +55,13 @@ class Impact(NamedTuple):
         return values if self.derived is None else self.derived.of(values)
 
     def ends(self, ranges: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
-        """Its range, from the declared ranges of impacts; infinite where nothing is known."""
+        """Its range, from the declared ranges of impacts; infinite if none is declared."""
         low, high = ranges.get(self.name, (-np.inf, np.inf))
         return (low, high) if self.derived is None else self.derived.ends(low, high)
 
 
 def impact_of(mean: Mean, data: LoggedData) -> Impact | None:
-    """The impact that an average is of; None where it is of an event or of the cost matrix.
+    """The impact that is averaged; None for the average of an event or of the cost matrix.
 
     Examples
     --------
@@ -83,7 +82,7 @@ def impact_of(mean: Mean, data: LoggedData) -> Impact | None:
         case Compare(Column() as column, op, Literal(value)) if _is_impact(column, op, value, data):
             return Impact(_name(column, data), Threshold(column, float(value), op))
         case Compare(Literal(value), op, Column() as column) if _is_impact(column, op, value, data):
-            return Impact(_name(column, data), Threshold(column, float(value), _MIRRORED[op]))
+            return Impact(_name(column, data), Threshold(column, float(value), MIRRORED[op]))
         case Condition():
             _refuse_impacts(mean.of, data)
     return None
@@ -104,27 +103,27 @@ def is_decided(mean: Mean, data: LoggedData) -> bool:
 
 
 def asks_for_cost(mean: Mean, data: LoggedData) -> bool:
-    """Whether an average is that of the cost matrix, and not of an impact of this name."""
+    """Whether an average is about the cost matrix, not about an impact with this name."""
     return data.cost is not None and mean.of == Column(COST)
 
 
 def _is_impact(column: Column, op: str, value: object, data: LoggedData) -> bool:
-    """Whether a comparison asks for the impact (and not for a column called ``impact``)."""
-    number = isinstance(value, int | float) and op in _MIRRORED
+    """Whether a comparison is about the impact (not about a column called ``impact``)."""
+    number = isinstance(value, int | float) and op not in ("==", "!=")
     return number and column.name in data.impact_names and column.name not in data.names
 
 
 def _refuse_impacts(event: Condition, data: LoggedData) -> None:
-    """Of an event that is not one of an impact alone, no function of the impact is known."""
+    """Refuse an event that is about an impact and something else."""
     for node in walk(event):
         if isinstance(node, Column) and node.name in {*data.impact_names} - {*data.names}:
             raise point_at(
-                f"'{node.name}' is an impact; an event of it is one comparison with a number, by "
-                f"<, <=, > or >=. Got '{event}' instead.",
+                f"'{node.name}' is an impact; an event about it must be one comparison with a "
+                f"number by <, <=, > or >=. Got '{event}' instead.",
                 node.span,
-                hint="an impact among those who are decided about in one way cannot be asked for."
+                hint="the impact on those with some decision is not supported."
                 if uses_decision(event)
-                else f"write P[{node.name} < 3 | race == 'A'], with what else must hold after the "
+                else f"write P[{node.name} < 3 | race == 'A'], with other conditions after the "
                 "bar.",
             )
 
@@ -136,13 +135,13 @@ def _name(column: Column, data: LoggedData) -> str:
         raise point_at(
             "there is no impact 'cost', and cost= was not given.",
             column.span,
-            hint="pass cost=, the cost of each decision (column) for each label (line).",
+            hint="pass cost=, the cost of each decision (column) for each label (row).",
         )
     if not data.impacts:
         raise point_at(
             f"no impact '{column.name}': impact was not given.",
             column.span,
-            hint="pass impact=, the column that holds what was seen later.",
+            hint="pass impact=, the column of what was observed later.",
         )
     raise point_at(
         f"no impact '{column.name}'; impacts: {', '.join(data.impact_names)}.",
@@ -153,10 +152,10 @@ def _name(column: Column, data: LoggedData) -> str:
 
 @dataclass(frozen=True)
 class OutcomeModel:
-    """q(x, a): the expected impact of each decision, one regression for each.
+    """q(x, a): the expected impact of each decision, by one regression for each.
 
-    Sensitive features take part although the policy may not see them: the baseline only has to
-    predict, and each of its values is known for a logged row before the decision is.
+    The regressions use sensitive features although the policy may not see them: a baseline only has
+    to predict, from what is known about a logged row before its decision.
     """
 
     encoding: Encoding
@@ -173,7 +172,7 @@ class OutcomeModel:
         limits: tuple[float, float],
         personal: bool,
     ) -> OutcomeModel:
-        """Fit on candidate rows, the rows of each decision apart."""
+        """Fit on candidate rows, separately for each decision."""
         from sklearn.base import clone
 
         inputs, values = encoding.of(data), impact.values(data)
@@ -181,7 +180,7 @@ class OutcomeModel:
         regressions: list[Any] = []
         for a in range(data.classes.size):
             taken = data.decision_index == a
-            if taken.sum() < 2:  # nothing to learn from: the overall mean
+            if taken.sum() < 2:  # too few to learn from: use the overall mean
                 regressions.append(Ridge(float(values.mean()), np.zeros(inputs.shape[1])))
             elif regressor is None:
                 regressions.append(Ridge.fit(inputs[taken], values[taken]))
@@ -198,13 +197,13 @@ class OutcomeModel:
 
 @dataclass(frozen=True)
 class QuadraticModel:
-    """q(x, d), quadratic in a decision d that is a number: f_0(x) + f_1(x) d + f_2(x) d^2.
+    """q(x, d), quadratic in a numeric decision d: f_0(x) + f_1(x) d + f_2(x) d^2.
 
-    Of such a function the expectation under any policy is affine in the policy's mean and mean
-    square, and so are the rows of the doubly robust form. f_0 is linear in features and groups, f_1
-    and f_2 in groups alone: with all features in each of them a few hundred rows are fitted too
-    well, and the search trusts residuals that are too small. Only where the question is which
-    decision is best for whom, f_1 has to be linear in features too (``personal``).
+    Its expectation under any policy is affine in the policy's mean and mean square, and so are the
+    rows of the doubly robust form. f_0 is linear in features and groups, f_1 and f_2 only in
+    groups: with all features in each of them, the model overfits a few hundred rows, and the search
+    trusts residuals that are too small. Only to find the best decision for each person must f_1
+    also be linear in features (``personal``).
     """
 
     encoding: Encoding
@@ -223,11 +222,10 @@ class QuadraticModel:
         limits: tuple[float, float],
         personal: bool,
     ) -> QuadraticModel:
-        """Fit on candidate rows, by ridge regression on the decision standardised."""
+        """Fit on candidate rows, by ridge regression on the standardised decision."""
         if regressor is not None:
             raise InputError(
-                "outcome_model must be quadratic in a decision that is a number. "
-                f"Got {regressor!r}.",
+                f"outcome_model must be quadratic in a numeric decision. Got {regressor!r}.",
                 hint="leave it out for a quadratic ridge regression.",
             )
         assert data.decision is not None
@@ -239,7 +237,7 @@ class QuadraticModel:
 
     @staticmethod
     def powers(decision: Floats, center: float, scale: float) -> tuple[Floats, Floats]:
-        """A decision and its square, standardised."""
+        """A standardised decision, and its square."""
         away = (decision - center) / scale
         return away, away**2
 
@@ -247,8 +245,8 @@ class QuadraticModel:
     def blocks(
         encoding: Encoding, known: Floats, first: Floats, second: Floats, personal: bool
     ) -> tuple[Floats, Floats, Floats]:
-        """The design matrix, from what is known of people and the powers of the decision, cut by
-        power: linear in the powers, so that it also takes their expectations.
+        """The design matrix in blocks by power, from what is known about people and the powers of
+        the decision. It is linear in the powers, so it also takes their expectations.
         """
         groups = encoding.groups_in(known)
         people = np.column_stack([np.ones(len(known)), known]) if personal else groups
@@ -278,7 +276,7 @@ class QuadraticModel:
 
 @dataclass(frozen=True)
 class Ridge:
-    """Least squares on standardised inputs with one pseudo-observation against each of them."""
+    """Least squares on standardised inputs, with one pseudo-observation against each of them."""
 
     intercept: float
     coefficients: Floats

@@ -34,23 +34,23 @@ from elfair.types import Floats
 
 Constraint: TypeAlias = str | Statement | Recipe
 
-#: 0.7 + 0.2 + 0.1 is below 1 by rounding alone.
+#: 0.7 + 0.2 + 0.1 is below 1 only by rounding.
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One one-sided statement g <= 0 and the probability with which its test may err.
+    """A one-sided statement g <= 0, and the probability with which its test may err.
 
     Parameters
     ----------
     conjunct : Conjunct
         The statement.
     delta : float
-        Inherited from the constraint that it is part of.
+        The delta of the constraint that it belongs to.
     stands_in : bool, default False
-        Whether it stands in for a statistic beyond the mean, at a point that was chosen on
-        candidate rows: it may then be out of reach where the statistic is not.
+        Whether it replaces a statistic beyond the mean, at a point chosen on candidate rows: it may
+        be out of reach although the statistic is not.
     """
 
     conjunct: Conjunct
@@ -59,23 +59,23 @@ class Claim:
 
     @cached_property
     def means(self) -> tuple[Mean, ...]:
-        """The averages that it speaks of."""
+        """The averages in it."""
         return find(self.conjunct.form.expression, Mean)
 
     @cached_property
     def statistics(self) -> tuple[Statistic, ...]:
-        """What it asks of an impact beyond averages."""
+        """The statistics beyond the mean in it."""
         return find(self.conjunct.form.expression, Statistic)
 
     @cached_property
     def conditions(self) -> tuple[Condition | None, ...]:
-        """Whom it speaks of."""
+        """The conditions in it: whom it is about."""
         of_means = [mean.given for mean in self.means]
         return tuple(dict.fromkeys([*of_means, *(each.given for each in self.statistics)]))
 
 
 def conditions_of(claims: Sequence[Claim]) -> tuple[Condition | None, ...]:
-    """Whom some claims speak of, each once.
+    """The conditions in some claims, without repetition.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def read_constraints(
     delta: float | Sequence[float],
     data: LoggedData | None = None,
 ) -> tuple[Claim, ...]:
-    """All the one-sided statements of one or several constraints, each with its delta.
+    """All one-sided statements of one or more constraints, each with its delta.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def read_constraints(
     delta : float or sequence of float
         One for all, or one for each constraint.
     data : LoggedData, optional
-        What recipes take their groups and classes from.
+        The source of groups and classes for recipes.
 
     Returns
     -------
@@ -137,8 +137,8 @@ def read_constraints(
         of_behavior = claim.means and all(mean.logged for mean in claim.means)
         if of_behavior and not claim.statistics:
             raise point_at(
-                f"'{claim.conjunct.text}' speaks of the behaviour model alone: no new model "
-                "changes it.",
+                f"'{claim.conjunct.text}' is only about the behaviour model; no new model changes "
+                "it.",
                 claim.conjunct.source,
                 hint="compare E[...] with E_logged[...], or with a number.",
             )
@@ -147,12 +147,12 @@ def read_constraints(
 
 
 def _check_not_exact(claims: Sequence[Claim]) -> None:
-    """Refuse an equality that is spelled out as two inequalities."""
+    """Refuse an equality written as two inequalities."""
     forms = {claim.conjunct.form for claim in claims}
     for claim in claims:
         if claim.conjunct.form.terms and -claim.conjunct.form in forms:
             raise point_at(
-                f"'{claim.conjunct.text}' is asked for together with its opposite: exact equality "
+                f"'{claim.conjunct.text}' is required together with its opposite: exact equality "
                 "can never be certified.",
                 claim.conjunct.source,
                 hint="allow some tolerance, as in abs(E[impact] - E_logged[impact]) <= 0.1.",
@@ -160,13 +160,13 @@ def _check_not_exact(claims: Sequence[Claim]) -> None:
 
 
 def _check_decided(claim: Claim, data: LoggedData) -> None:
-    """Refuse a statement about people alone, which no model changes."""
+    """Refuse a statement that is only about people, which no model changes."""
     new = [mean for mean in claim.means if not mean.logged]
     if new and not claim.statistics and not any(is_decided(mean, data) for mean in new):
         raise point_at(
             f"'{claim.conjunct.text}' does not depend on what a model decides.",
             claim.conjunct.source,
-            hint="ask for an impact, a rate such as PR, or an event of the decision.",
+            hint="use an impact, a rate such as PR, or an event about the decision.",
         )
 
 
@@ -176,7 +176,7 @@ def _is_weighted(claim: Claim, data: LoggedData) -> bool:
 
 
 def _items(value: Any) -> list[Any] | None:
-    """What a sequence holds; None for a text, a tree, a number, or what is none of these."""
+    """The items of a sequence; None for text, a tree, a number or anything else."""
     plain = isinstance(value, str | Mapping) or not isinstance(value, Iterable)
     return None if plain else list(value)
 
@@ -299,16 +299,16 @@ class Plan:
 
 @dataclass(frozen=True)
 class CompiledClaim:
-    """A claim on some data: the tails through which it is tested.
+    """A claim on some data, with the tails that test it.
 
     Parameters
     ----------
     claim : Claim
         The claim.
     tails : tuple of Tail
-        One, at the claim's own delta, where the claim is linear in averages.
+        A single one, at the claim's own delta, if the claim is linear in averages.
     formula : Formula, optional
-        How several make one bound.
+        How several tails combine into one bound.
     """
 
     claim: Claim
@@ -336,7 +336,7 @@ class Tail:
     bound : Bound
         The bound.
     centred : bool
-        Whether a constant, or a model, is taken out of impacts before they are weighted.
+        Whether a constant or a model is subtracted from impacts before weighting.
     """
 
     form: Linear
@@ -371,7 +371,7 @@ class Tail:
             self.bound.check(Sample(np.zeros(2), part.rows.low, part.rows.high))
 
     def samples(self, values: Sequence[Floats], scales: Sequence[float | None]) -> list[Sample]:
-        """The rows as the bound wants them."""
+        """The rows as samples for the bound."""
         return [
             Sample(row, part.rows.low, part.rows.high, scale, part.rows.index)
             for part, row, scale in zip(self.parts, values, scales, strict=True)

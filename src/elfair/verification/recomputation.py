@@ -24,7 +24,7 @@ from elfair.policies.scored import ScoredPolicy
 from elfair.search.families import ModuleFamily, ScoredFamily
 from elfair.search.task import Family, LinearFamily
 from elfair.statistics import Baselines, Estimation
-from elfair.statistics.declared import declared_estimation
+from elfair.statistics.estimators import declared_estimation
 from elfair.statistics.plan import Plan
 from elfair.verification.checks import Check, SkippedError, differences, make, require, require_none
 from elfair.verification.context import Context

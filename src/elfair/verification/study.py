@@ -11,7 +11,7 @@ from elfair.certificate import NOT_STATED, ClaimRecord
 from elfair.language import conjuncts
 from elfair.language.fairness import Recipe
 from elfair.records.text import plural
-from elfair.statistics.declared import declared_estimation
+from elfair.statistics.estimators import declared_estimation
 from elfair.verification.checks import (
     Check,
     Level,
