@@ -26,8 +26,8 @@ _looks_again: ContextVar[bool] = ContextVar("looks_again", default=False)
 class SealedHalf:
     """Held-out rows that nothing can look at, except by opening them, which is counted.
 
-    Only the fairness test opens the half. An opening is counted by the content of the rows, so that
-    a second ``fit`` on the same rows and seed counts as the second opening it is.
+    Only the fairness test opens the half. Openings are counted by the content of the rows: a second
+    ``fit`` on the same rows and seed is a second opening.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def partition(
         What the keys depend on.
     stratified : bool, default False
         Split within each combination of label and sensitive values, as the paper does. This ties
-        the halves together, so that the bounds lose their proof; see the documentation.
+        the halves together, and the bounds lose their proof; see the documentation.
 
     Returns
     -------

@@ -28,7 +28,7 @@ from elfair.statistics.plan import Claim
 from elfair.types import Array, Floats
 
 
-# scikit-learn is not typed, so that mypy sees its classes as Any.
+# scikit-learn is not typed, so mypy sees its classes as Any.
 class ELFEstimator(BaseEstimator):  # type: ignore[misc]
     """The way from rows to a certified policy, whatever it decides about."""
 
@@ -173,7 +173,7 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
     ) -> None:
         """Write the fitted estimator to a file that `elfair.load` reads, without pickle.
 
-        Also after "no solution found": whoever checks that needs what was tested.
+        This works after "no solution found" too: checking that result needs the tested models.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         if isinstance(X, Mapping) and not issparse(X):  # scikit-learn would look for row 0 in it
             raise FeatureTypeError(
                 f"X must be an array or a data frame. Got {type(X).__name__} instead.",
-                hint="make a data frame of it, so that its columns keep their names.",
+                hint="make a data frame of it, to keep the names of its columns.",
             )
         validate_data(self, X=X, skip_check_array=True, reset=reset)
 
@@ -223,7 +223,7 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if not self.solution_found_:
             raise NoSolutionFoundError(
-                "no solution found: no model passed the fairness test, so that there is none to "
+                "no solution found: no model passed the fairness test, so there is nothing to "
                 "predict with.",
                 hint="explain() says which constraint failed and how many rows it may take.",
             )

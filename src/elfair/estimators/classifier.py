@@ -31,91 +31,93 @@ from elfair.types import Array, Floats
 class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
     """A stochastic classifier whose delayed impact is bounded with stated confidence.
 
-    ``fit`` splits the rows into a candidate half, in which it searches for the best model that is
-    likely to pass and for more daring ones, and a sealed half, on which they are tested in this
-    order until one fails. No model that fails is let out: if the first does, ``solution_found_`` is
-    False and ``explain()`` says why.
+    ``fit`` splits the rows into candidate rows and sealed rows. On candidate rows it searches for a
+    ladder of models, ordered from most to least cautious. On sealed rows it tests them in turn
+    until one fails, and releases the last one that passed. If even the first one fails,
+    ``solution_found_`` is False and ``explain()`` says why.
 
     Parameters
     ----------
     constraints : str, Statement, Recipe or sequence of them
         What must hold, as text, as trees built in Python, or by name, such as
-        ``elfair.parity("race", tolerance=0.1)``. Without any, the classifier fits
-        plainly on all rows, and nothing is tested.
+        ``elfair.parity("race", tolerance=0.1)``. Without constraints the classifier is fitted to
+        all rows, and nothing is tested.
     delta : float or sequence of float, default 0.1
-        The probability with which a constraint may be violated although a model is returned.
+        The probability, at most, that a model is returned and violates the constraint.
     objective : {"accuracy", "log_loss"}, str or Expression, default "accuracy"
-        What the search makes good: the prediction of the label, or any expression about the new
-        model, such as ``"E[profit] - 2 * PR"`` or ``"min(E[impact | T == 0], E[impact | T == 1])"``
-        (the worse-off group), to be made large. It is not tested: what must hold is a constraint.
+        What the search optimises: how well the model predicts the label, or any expression about
+        the new model that it maximises, such as ``"E[profit] - 2 * PR"`` or
+        ``"min(E[impact | T == 0], E[impact | T == 1])"`` (the worse-off group). The objective is
+        not tested; make what must hold a constraint.
     estimator : {"paired", "is", "dr"}, default "paired"
-        How the impact of a new model is estimated: the paired difference to the behaviour model,
+        How to estimate the impact of a new model: the paired difference to the behaviour model,
         plain importance sampling (the paper), or doubly robust.
     bound : {"ttest", "hoeffding", "bernstein", "anderson", "betting"}, default "ttest"
-        How it is bounded. All but "ttest" (asymptotic) are finite-sample and need a declared range.
+        How to bound it. "ttest" is asymptotic; the others are finite-sample and need a declared
+        range.
     search : {"gradient", "cmaes"}, default "gradient"
-        How candidates are looked for.
+        How to search for models.
     power : float or None, default 0.95
-        The wanted probability that each statement passes the test.
+        The probability that each statement should pass the test with.
     inflation : float or None, default None
         The paper's margin instead of ``power`` (which must then be None).
     xi : float or None, default None
-        A margin that makes the solution rate tend to 1; a hundredth of a row's standard deviation
-        unless given.
+        A margin that makes the solution rate tend to 1. The default is a hundredth of a row's
+        standard deviation.
     scorer : scikit-learn classifier or torch.nn.Module, optional
-        The model is linear unless a classifier tells it what it thinks of each person. Of one that
-        is not fitted, clones are fitted, to candidate rows alone; one that is fitted is used as it
-        is, and must not have seen the held-out rows. (scikit-learn's ``clone`` forgets a fit; its
-        ``FrozenEstimator`` keeps it.) A module is the model itself: a copy of it is trained, from
-        features standardised by candidate rows to one logit for each class, in evaluation mode.
+        A classifier whose scores the model sees beside the features; without one, the model is
+        linear in the features. An unfitted scorer is cloned and fitted to candidate rows only. A
+        fitted scorer is used as it is and must not have seen the held-out rows. (scikit-learn's
+        ``clone`` forgets a fit; its ``FrozenEstimator`` keeps it.) A torch module is itself the
+        model: elfair trains a copy, from features standardised by candidate rows to one logit for
+        each class, in evaluation mode.
     candidates : int, default 20
-        How many models may be tested, one after the other, from one that is likely to pass
-        (``power``) to more and more daring ones, until one fails; the last that passed is let out.
-        The order is fixed before, so that ``delta`` needs no correction. The paper tests 1, as do
-        ``search="cmaes"``, ``inflation``, torch modules, and ``split="crossfit"`` in each fold.
+        The most models on the ladder. The first is likely to pass (``power``). The order is fixed
+        before the test, so ``delta`` needs no correction. The paper tests 1 model, and so do
+        ``search="cmaes"``, ``inflation``, torch modules, and each fold of ``split="crossfit"``.
     exploration : float, default 2e-4
-        The share of decisions that are taken blindly: none is less likely than this share by the
-        number of classes. 0.1 leaves a log from which the next round can learn, for a tenth of
-        what the model gains over blind decisions. With a behaviour model it is a share of what is
-        mixed into that.
+        The share of decisions taken at random: no decision is less likely than this share divided
+        by the number of classes. 0.1 leaves a log that the next round can learn from, at the price
+        of a tenth of what the model gains over random decisions. Where a behaviour model is given,
+        it is a share of what is mixed into that model.
     candidate_fraction : float, default 0.6
         The share of rows for the search.
     split : {"random", "stratified", "crossfit"}, default "random"
-        How rows are divided. "crossfit" finds one model for each of ``folds`` folds on all the
-        others, tests every row with the model that never saw it, and lets out their mixture: a
-        model is found with fewer rows, but none is lined up behind it, and bounds are asymptotic
-        only. The paper stratifies, which the certificate marks as a violated assumption.
+        How to divide the rows. "crossfit" finds one model for each of ``folds`` folds on all the
+        other folds, tests every row with the model that never saw it, and releases their mixture.
+        It needs fewer rows to find a model, but has no ladder, and its bounds are asymptotic only.
+        The paper stratifies; the certificate marks that as a violated assumption.
     folds : int, default 5
-        The folds of ``split="crossfit"``.
+        The number of folds of ``split="crossfit"``.
     impact_range : (low, high) or mapping of name to (low, high), optional
-        The range that impacts cannot leave, declared by you.
+        The range that no impact can leave. You declare it.
     propensity_floor : float, optional
-        The smallest behaviour probability that can occur, declared by you.
+        The smallest probability with which the behaviour model took any decision. You declare it.
     center : {"auto", "range", "mean"}, default "auto"
-        The constant of the paired form: the end of the declared range, or the mean of candidate
-        rows, which the t bound takes, and others if a ``propensity_floor`` is declared as well.
-        "auto" is the range where one is declared; under a finite-sample bound with a floor, the one
-        that promises the tighter bounds on candidate rows.
+        The constant of the paired form: an end of the declared range, or the mean of candidate
+        rows. Finite-sample bounds can use the mean only if you declare a ``propensity_floor`` too.
+        "auto" uses the range if you declare one; under a finite-sample bound with a floor, it uses
+        whichever predicts the tighter bounds on candidate rows.
     outcome_model : scikit-learn regressor, optional
-        What ``estimator="dr"`` fits on the candidate half; ridge regression unless given.
+        What ``estimator="dr"`` fits to candidate rows. The default is ridge regression.
     classes : sequence, optional
-        The decisions that exist, where ``y`` (or ``decision``, if there is no ``y``) does not show
-        them all.
+        All possible decisions. You need it where ``y`` (or ``decision``, without ``y``) does not
+        contain all of them.
     positive : object, optional
-        The class that PR, TPR and so on count; the largest unless given.
+        The class that PR, TPR and so on count. The default is the largest.
     cost : array of shape (classes, classes), mapping or data frame, optional
-        What ``E[cost]`` averages: a line for each label, a column for each decision, both in the
-        order of the sorted classes; or ``{label: {decision: cost}}``.
+        What ``E[cost]`` averages: a row for each label and a column for each decision, in the order
+        of the sorted classes; or ``{label: {decision: cost}}``.
     candidate_tuning : mapping of str to sequence, optional
-        Parameters to choose by cross-validation *inside the candidate half*: the right place, while
-        a grid search around ``fit`` uses the held-out rows.
+        Parameters to choose by cross-validation *inside the candidate rows*. A grid search around
+        ``fit`` would use the held-out rows.
     random_state : int, RandomState or None, default 0
-        Seed of the split and of the search. ``predict`` draws fresh entropy all the same.
+        The seed of split and search. ``predict`` draws fresh entropy in any case.
 
     Attributes
     ----------
     solution_found_ : bool
-        Whether a model was let out.
+        Whether a model was released.
     certificate_ : Certificate
         The record of the test.
     classes_ : ndarray

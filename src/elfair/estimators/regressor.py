@@ -30,39 +30,41 @@ from elfair.types import Array, Floats
 class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
     """A stochastic linear regression whose delayed impact is bounded with stated confidence.
 
-    The decision about a person is drawn from a normal distribution around a linear mean. Its spread
-    is searched for as well: a small one costs little squared error, a large one makes the impact of
-    the new decisions easier to tell from decisions that were logged. See `ELFClassifier` for how
+    It draws the decision about a person from a normal distribution around a linear mean. The search
+    chooses the spread too: a small spread costs little squared error, and a large one makes it
+    easier to estimate the impact of new decisions from logged ones. See `ELFClassifier` for how
     ``fit`` searches and tests.
 
     Parameters
     ----------
     constraints : str, Statement or sequence of them
-        What must hold: as for `ELFClassifier`, and moreover ``E[decision | ...]``,
-        ``P[decision >= t | ...]`` and ``mse[...]``. Without any, the regressor fits plainly on all
-        rows, and nothing is tested.
+        What must hold, as for `ELFClassifier`; also ``E[decision | ...]``,
+        ``P[decision >= t | ...]`` and ``mse[...]``. Without constraints the regressor is fitted to
+        all rows, and nothing is tested.
     delta : float or sequence of float, default 0.1
-        The probability with which a constraint may be violated although a model is returned.
+        The probability, at most, that a model is returned and violates the constraint.
     objective : "mse", str or Expression, default "mse"
-        What the search makes good: a small mean squared error of the decision that is drawn; or
-        an expression to make large, such as ``"E[impact]"`` or ``"E[profit] - 0.1 * E[decision]"``.
-        An impact is made large only within the reach of logged decisions: no mean is further from
-        what was usual for such a person than one in forty was on that side (and 20 rows).
+        What the search optimises: the mean squared error of the drawn decision, which it minimises,
+        or an expression that it maximises, such as ``"E[impact]"`` or
+        ``"E[profit] - 0.1 * E[decision]"``. It maximises an impact only within the reach of logged
+        decisions: no mean is further from what was usual for such a person than one decision in
+        forty was on that side (and 20 rows).
     estimator : {"dr", "paired", "is"}, default "dr"
-        How the impact of a new model is estimated. "dr" fits a ridge regression of the impact that
+        How to estimate the impact of a new model. "dr" fits a ridge regression of the impact that
         is quadratic in the decision, and needs ``bound="ttest"``. It keeps the level of that bound
-        where new decisions are far from the logged ones, which "paired" and "is" do not unless a
-        range is declared.
+        where new decisions are far from logged ones; "paired" and "is" do so only with a declared
+        range.
     bound : {"ttest", "anderson", "betting", "hoeffding", "bernstein"}, default "ttest"
-        How it is bounded. "anderson" and "betting" are finite-sample, and need
-        ``estimator="paired"`` and an ``impact_range``; the last two need a largest weight, which a
-        density does not have: they are for ``P[decision >= t | ...]`` alone.
+        How to bound it. "anderson" and "betting" are finite-sample and need ``estimator="paired"``
+        and an ``impact_range``. The last two need a largest weight, which a density does not have,
+        so they work only for ``P[decision >= t | ...]``.
     search : {"gradient", "cmaes"}, default "gradient"
-        How candidates are looked for.
+        How to search for models.
     spread : (float, float), default (0.2, 0.9)
         The smallest and the largest standard deviation of a decision, as shares of the smallest
-        ``behavior_spread``; below 1, or importance weights would have no bound. Without a
-        ``behavior_spread``, shares of how far labels (or else decisions) are from a linear model.
+        ``behavior_spread``. Both are below 1, or importance weights would have no bound. Without a
+        ``behavior_spread``, they are shares of how far labels (or decisions) are from a linear
+        model.
     power, inflation, xi, candidates, candidate_fraction, split, folds, impact_range, center
         As for `ELFClassifier`.
     candidate_tuning, random_state
@@ -71,7 +73,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
     Attributes
     ----------
     solution_found_ : bool
-        Whether a model was let out.
+        Whether a model was released.
     certificate_ : Certificate
         The record of the test. Its loss is the squared error as a share of the labels' variance;
         of an expression, the share of its range that is not reached.

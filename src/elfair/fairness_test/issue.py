@@ -207,7 +207,7 @@ def is_behavior_model(results: Sequence[ConstraintResult]) -> bool:
 
 
 def warn_reader(certificate: Certificate, *, level: int = 2) -> None:
-    """Warn whoever called so many calls above of what makes a whole certificate worthless."""
+    """Warn the caller, so many calls above, about what makes a whole certificate worthless."""
     wrong = [
         a
         for a in certificate.assumptions
@@ -226,11 +226,12 @@ def warn_reader(certificate: Certificate, *, level: int = 2) -> None:
 def joint_statement(
     kind: Kind | None, delta: float, split: SplitKind, search: SearchRecord | None
 ) -> str:
-    """What is promised with a bound of some kind; without one, nothing is.
+    """What the certificate promises.
 
-    The largest delta, where the model is independent of the tested rows: if it violates some
-    statement, that one's test lets it pass with at most its delta. Cross-fitted models have seen
-    each other's rows, so that which statement is violated may depend on them: the deltas add up.
+    If the model is independent of the tested rows and violates some statement, that statement's
+    test passes it with probability at most its delta, so the largest delta bounds the risk.
+    Cross-fitted models have seen each other's rows, and which statement is violated may depend on
+    them: there the deltas add up.
     """
     if kind is None:
         return "Nothing was tested, and nothing is promised."
@@ -242,10 +243,10 @@ def joint_statement(
     )
     if search is not None and search.on_ladder > 1:
         promise += (
-            f" {search.on_ladder} models were lined up before the held-out rows were opened, "
-            "and tested in that order as long as none failed; that needs no correction of delta, "
-            "while "
-            "the bounds shown are those of one model's test, not adjusted for its place in line."
+            f" {search.on_ladder} models were ordered from most to least cautious before the "
+            "held-out rows were opened, and tested in turn until one failed. This needs no "
+            "correction of delta. The bounds shown are those of one model's test, not adjusted for "
+            "its place on the ladder."
         )
     if split == "crossfit":
         promise += " It holds in the limit of many rows, if the search is stable (cross-fitting)."

@@ -1,4 +1,4 @@
-"""Pictures of groups and of models in line, for the certificate; no promise rests on them."""
+"""Pictures of groups and of the ladder, for the certificate; no promise rests on them."""
 
 from __future__ import annotations
 
