@@ -115,6 +115,13 @@ def test_a_table_is_fitted_as_its_columns_are():
         ELFClassifier(NO_WORSE).fit(table, Y)
     with pytest.raises(InputError, match="the estimator has positive=0, the data 1"):
         ELFClassifier(NO_WORSE, positive=0).fit(table)
+    with pytest.raises(DataError, match="Unknown label type"):
+        ELFClassifier(NO_WORSE).fit(LoggedData(X, np.where(Y == 0, 0.5, 1.7)))
+    known = {"classes": [1, 0], "positive": 0, "cost": {1: {0: 5, 1: 0}, 0: {0: 0, 1: 1}}}
+    asked = ELFClassifier("PR <= 0.9", **known)
+    assert asked.fit(LoggedData(X, Y, **known)).certificate_.n == 1500
+    with pytest.raises(InputError, match="the estimator has cost="):
+        asked.fit(LoggedData(X, Y, **{**known, "cost": [[0, 1], [4, 0]]}))
     with pytest.raises(InputError, match="data must be a ContinuousData, for an ELFRegressor"):
         ELFRegressor(NO_WORSE).fit(table)
 

@@ -71,7 +71,7 @@ def test_constraints_are_proposed_for_every_group(tmp_path):
     impact = "`savings after 2y`"
     assert stated == [f"E[{impact} | {g}] >= E_logged[{impact} | {g}]" for g in groups]
     assert '# too few rows for a statement of their own: ["x"]' in text
-    assert study.estimator().fit(**study.read().arguments).certificate_.n == N
+    assert study.estimator().fit(study.read().data).certificate_.n == N
 
 
 def test_what_cannot_be_guessed_is_left_open(tmp_path):

@@ -397,7 +397,7 @@ def test_a_study_is_fitted_and_new_people_are_decided_about(tmp_path):
         folder=tmp_path,
     )
     rows = study.read()
-    clf = study.estimator().fit(**rows.arguments)
+    clf = study.estimator().fit(rows.data)
     # The same as without a file.
     direct = ELFClassifier(no_worse("T (group)", impact="later")).fit(
         draw.features,
@@ -452,7 +452,7 @@ def test_a_regressor_is_fitted(tmp_path):
     assert reg.spread == (0.3, 0.8)
     rows = study.read()
     assert rows.data.behavior_spread.tolist()[:1] == [population.spread]
-    assert reg.fit(**rows.arguments).certificate_.n == 1500
+    assert reg.fit(rows.data).certificate_.n == 1500
     number = StudyFile.loads(text.replace('"sd"', "0.5"), folder=tmp_path)
     assert set(number.read().data.behavior_spread) == {0.5}
 

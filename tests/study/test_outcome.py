@@ -51,6 +51,18 @@ def test_the_certificate_says_where_rows_come_from_and_who_chose(outcome, folder
     assert "60 of 3000" in alike.evidence
 
 
+def test_rows_are_read_into_a_table_once(folder, monkeypatch):
+    made, init = [], LoggedData.__init__
+
+    def counted(self, *columns, **more):
+        init(self, *columns, **more)
+        made.append(self.n)
+
+    monkeypatch.setattr(LoggedData, "__init__", counted)
+    fit_study(StudyFile.load(folder / "study.toml"))
+    assert sorted(made) == [60, 2940]  # those without impact, and those who take part
+
+
 def test_results_can_be_used_again(outcome, tmp_path):
     model, certificate, report = outcome.write(tmp_path / "results")
     assert [p.name for p in (model, certificate, report)] == [

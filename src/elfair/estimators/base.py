@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from elfair.certificate import Certificate, Provenance
 from elfair.data import LoggedData
-from elfair.data.columns import as_floats, check_length, check_order, one_column
+from elfair.data.columns import as_floats, check_length, check_order, distinct, one_column
+from elfair.data.costs import read_cost
 from elfair.errors import DataError, FeatureTypeError, InputError, NoSolutionFoundError
 from elfair.estimators.fit import MakeTask, Request, fit_model
 from elfair.estimators.parameters import Owner, check_parameters
@@ -26,6 +27,13 @@ from elfair.policies.models import Fitted
 from elfair.report import Report
 from elfair.statistics.plan import Claim
 from elfair.types import Array, Floats
+
+#: Parameters that a table takes as well, and how it reads them.
+_OF_TABLE: dict[str, Callable[[Any, LoggedData], Any]] = {
+    "classes": lambda classes, data: distinct(one_column(classes, "classes")),
+    "positive": lambda positive, data: positive,
+    "cost": lambda cost, data: read_cost(cost, data.classes),
+}
 
 
 # scikit-learn is not typed, so mypy sees its classes as Any.
@@ -125,9 +133,9 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
                 hint=f"{self._table.__name__}(X, y, decision=..., propensity=..., impact=...) "
                 "makes one.",
             )
-        for name in ("classes", "positive", "cost"):
+        for name, read in _OF_TABLE.items():
             wanted = getattr(self, name, None)
-            if wanted is not None and not np.array_equal(wanted, getattr(data, name)):
+            if wanted is not None and not np.array_equal(read(wanted, data), getattr(data, name)):
                 raise InputError(
                     f"the estimator has {name}={wanted}, the data {getattr(data, name)}.",
                     hint=f"pass {name}= to {self._table.__name__} as well.",

@@ -269,6 +269,12 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
             X, labels, classes=self.classes, positive=self.positive, cost=self.cost, **logged
         )
 
+    def check_table(self, data: Any) -> None:
+        """See `ELFEstimator.check_table`."""
+        super().check_table(data)
+        if data.label is not None:
+            _labels(data.label)
+
     def request(self, data: LoggedData) -> Request:
         """See `ELFEstimator.request`."""
         self._check_parameters()

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from elfair.certificate import GroupCount, LeftOut
 from elfair.data import ContinuousData, LoggedData
@@ -17,7 +15,9 @@ from elfair.data.columns import Columns, distinct, is_missing, one_column, table
 from elfair.errors import DataError, listed
 from elfair.study.delimited import POINTS, has_decimal_comma
 from elfair.study.encoding import TableEncoding
-from elfair.types import Array
+from elfair.study.keys import ColumnKeys
+from elfair.study.sources import SourceTable
+from elfair.types import Array, Booleans
 
 #: What a row without a group is counted under.
 NO_GROUP = "(missing)"
@@ -29,22 +29,15 @@ class StudyData:
 
     Parameters
     ----------
-    X : pyarrow.Table
-        Features, encoded.
-    y : ndarray or None
-        Labels.
-    logged : mapping
-        What else `fit` takes: sensitive_features, decision, propensity, impact ...
-    parameters : mapping
-        What `LoggedData` takes beside: classes, positive, cost.
-    continuous : bool
-        Whether decisions are numbers.
+    data : LoggedData
+        The rows that take part: ``study.estimator().fit(rows.data)``. (For a regressor, a
+        ContinuousData.)
     encoding : TableEncoding
         How features were made.
     n_read : int
         How many rows were read.
     left_out : tuple of LeftOut
-        Those that take no part.
+        An account of those that take no part.
     without_impact : LoggedData or None
         The same people, as far as they are known.
     source : str
@@ -69,11 +62,7 @@ class StudyData:
     (2, ['no', 'yes'])
     """
 
-    X: Any
-    y: Array | None
-    logged: Mapping[str, Any]
-    parameters: Mapping[str, Any]
-    continuous: bool
+    data: LoggedData
     encoding: TableEncoding
     n_read: int
     left_out: tuple[LeftOut, ...]
@@ -81,42 +70,24 @@ class StudyData:
     source: str
     digest: str | None
 
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """What `fit` takes: ``study.estimator().fit(**rows.arguments)``."""
-        return {"X": self.X, "y": self.y, **self.logged}
-
-    @cached_property
-    def data(self) -> LoggedData:
-        """The validated rows."""
-        return _validated(self.arguments, self.parameters, self.continuous)
-
-
-def _validated(
-    arguments: Mapping[str, Any], parameters: Mapping[str, Any], continuous: bool
-) -> LoggedData:
-    if continuous:
-        return ContinuousData(**arguments)
-    return LoggedData(**arguments, **parameters)
-
 
 def study_data(
-    table: Any,
-    columns: Any,
-    *,
+    table: SourceTable,
+    columns: ColumnKeys,
     encoding: TableEncoding,
-    in_conditions: Sequence[str] = (),
-    missing_impact: str = "refuse",
-    **about: Any,
+    *,
+    in_conditions: Sequence[str],
+    missing_impact: str,
+    parameters: Mapping[str, Any] | None,
 ) -> StudyData:
-    """Rows as `fit` takes them, from a table.
+    """The rows of a study, from its table.
 
     Parameters
     ----------
-    table : pyarrow.Table
+    table : SourceTable
         All columns that are needed.
-    columns : object
-        Which column is what: ``label``, ``sensitive``, ``decision`` ... as in a study file.
+    columns : ColumnKeys
+        Which column is what.
     encoding : TableEncoding
         How features are made.
     in_conditions : sequence of str
@@ -124,42 +95,40 @@ def study_data(
         have other names.
     missing_impact : {"refuse", "drop"}
         What to do with rows without impact.
-    **about
-        The rest of `StudyData`.
+    parameters : mapping or None
+        What `LoggedData` takes beside columns: classes, positive, cost. None for decisions that are
+        numbers.
     """
-    read = table_columns(table, "the table") or {}
+    read = table_columns(table.table, "the table") or {}
     _check_points(read, columns)
-    features = encoding.encode(table)  # before rows are left out: messages count those of the table
+    # Before rows are left out: messages count those of the table.
+    features = encoding.encode(table.table)
     keep, left_out = _with_impact(read, columns, missing_impact)
 
-    def part(rows: NDArray[np.bool_]) -> dict[str, Any]:
+    def part(rows: Booleans, known: Mapping[str, Any] | None, **changes: Any) -> LoggedData:
         some = {name: column[rows] for name, column in read.items()}
-        logged = _logged(some, columns, in_conditions, about)
-        return {"X": features.filter(rows), **logged}
+        logged = {**_logged(some, columns, in_conditions), **changes}
+        if known is None:
+            spread = columns.behavior_spread
+            spread = some[spread] if isinstance(spread, str) else spread
+            return ContinuousData(features.filter(rows), **logged, behavior_spread=spread)
+        behavior = _behavior(some, columns, known.get("classes"))
+        return LoggedData(features.filter(rows), **logged, behavior=behavior, **known)
 
     without = None
     if left_out:
-        people = part(~keep) | {"impact": None}
-        known = about["parameters"]
-        if "classes" not in known and not about["continuous"]:
+        known = parameters
+        if known is not None and "classes" not in known:
             # The few who are left out may not show all classes.
             seen = columns.label if columns.label is not None else columns.decision
             known = {**known, "classes": None if seen is None else distinct(read[seen])}
-        without = _validated(people, known, about["continuous"])
-    arguments = part(keep)
-    return StudyData(
-        X=arguments.pop("X"),
-        y=arguments.pop("y"),
-        logged=arguments,
-        encoding=encoding,
-        n_read=table.num_rows,
-        left_out=left_out,
-        without_impact=without,
-        **about,
-    )
+        without = part(~keep, known, impact=None)
+    data = part(keep, parameters)
+    n_read = table.table.num_rows
+    return StudyData(data, encoding, n_read, left_out, without, table.name, table.digest)
 
 
-def _check_points(read: Columns, columns: Any) -> None:
+def _check_points(read: Columns, columns: ColumnKeys) -> None:
     """Raise where what must be numbers was written with a decimal comma."""
     for name in (*columns.impact, columns.propensity, *columns.behavior.values()):
         values = [] if name is None else read[name].tolist()
@@ -172,33 +141,21 @@ def _check_points(read: Columns, columns: Any) -> None:
             )
 
 
-def _logged(
-    read: Columns, columns: Any, in_conditions: Sequence[str], about: Mapping[str, Any]
-) -> dict[str, Any]:
-    """What `fit` takes beside features."""
-    groups = [
-        *columns.sensitive,
-        *(name for name in in_conditions if name not in columns.sensitive),
-    ]
-    y = None if columns.label is None else read[columns.label]
-    decision = None if columns.decision is None else read[columns.decision]
-    logged: dict[str, Any] = {
-        "y": y,
+def _logged(read: Columns, columns: ColumnKeys, in_conditions: Sequence[str]) -> dict[str, Any]:
+    """What a table of logged decisions takes beside features and the behaviour model."""
+
+    def one(name: str | None) -> Any:
+        return None if name is None else read[name]
+
+    groups = dict.fromkeys([*columns.sensitive, *in_conditions])
+    return {
+        "y": one(columns.label),
         "sensitive_features": {name: read[name] for name in groups} or None,
-        "decision": decision,
-        "propensity": None if columns.propensity is None else read[columns.propensity],
+        "decision": one(columns.decision),
+        "propensity": one(columns.propensity),
         "impact": {name: read[name] for name in columns.impact} or None,
-        "row_id": None if columns.row_id is None else read[columns.row_id],
+        "row_id": one(columns.row_id),
     }
-    if about["continuous"]:
-        spread = columns.behavior_spread
-        logged["behavior_spread"] = read[spread] if isinstance(spread, str) else spread
-    elif columns.behavior:
-        seen = about["parameters"].get("classes")
-        if seen is None:
-            seen = y if y is not None else decision
-        logged["behavior"] = _behavior(read, columns.behavior, one_column(seen, "classes"))
-    return logged
 
 
 def class_text(value: object) -> str:
@@ -214,22 +171,30 @@ def class_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool | np.bool_) else str(value)
 
 
-def _behavior(read: Columns, behavior: Mapping[str, str], seen: Array) -> dict[str, Array]:
+def _behavior(read: Columns, columns: ColumnKeys, classes: Any) -> dict[str, Array] | None:
     """The probabilities of all classes, called as `LoggedData` calls them."""
-    classes = {str(each): class_text(each) for each in seen[~is_missing(seen)].tolist()}
-    if set(classes.values()) != set(behavior):
+    behavior = columns.behavior
+    if not behavior:
+        return None
+    if classes is None:
+        named = columns.label or columns.decision
+        assert named is not None  # or else the file would be refused
+        classes = read[named]
+    seen = one_column(classes, "classes")
+    names = {str(each): class_text(each) for each in seen[~is_missing(seen)].tolist()}
+    if set(names.values()) != set(behavior):
         raise DataError(
             "[columns.behavior] must name a column for each class "
-            f"({listed(sorted(classes.values()))}). Got {listed(behavior)} instead.",
+            f"({listed(sorted(names.values()))}). Got {listed(behavior)} instead.",
             hint="the classes are the values of the label (or else of the decision), unless "
             "classes in [model] names them.",
         )
-    return {name: read[behavior[key]] for name, key in classes.items()}
+    return {name: read[behavior[key]] for name, key in names.items()}
 
 
 def _with_impact(
-    read: Columns, columns: Any, missing_impact: str
-) -> tuple[NDArray[np.bool_], tuple[LeftOut, ...]]:
+    read: Columns, columns: ColumnKeys, missing_impact: str
+) -> tuple[Booleans, tuple[LeftOut, ...]]:
     """The rows that have all impacts, and an account of those which have not."""
     n = len(next(iter(read.values())))
     keep = np.ones(n, dtype=np.bool_)

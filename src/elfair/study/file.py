@@ -194,7 +194,7 @@ class StudyFile(StudyKeys):
         return list(dict.fromkeys(name for name in every if name is not None))
 
     def read(self, source: str | Path | None = None, *, query: str | None = None) -> StudyData:
-        """Read the table, and make of it what `fit` takes.
+        """Read the table, and make of it the rows that `fit` takes.
 
         Parameters
         ----------
@@ -221,20 +221,16 @@ class StudyFile(StudyKeys):
             columns=self.needed_columns,
             folder=self.folder,
         )
+        known = {name: self.parameters.get(name) for name in ("classes", "positive", "cost")}
         return study_data(
-            table.table,
+            table,
             self.columns,
-            encoding=self.encoding,
+            self.encoding,
             in_conditions=self._categories_in_conditions(),
             missing_impact=self.rows.missing_impact,
-            parameters={
-                key: value
-                for key, value in self.parameters.items()
-                if key in ("classes", "positive", "cost")
-            },
-            continuous=self.kind == "regressor",
-            source=table.name,
-            digest=table.digest,
+            parameters={name: value for name, value in known.items() if value is not None}
+            if self.kind == "classifier"
+            else None,
         )
 
     def estimator(self) -> ELFClassifier | ELFRegressor:

@@ -94,7 +94,7 @@ def fit_study(study: StudyFile, *, ledger: Ledger | None = None) -> StudyOutcome
         and this one is entered.
     """
     rows = study.read()
-    estimator = study.estimator().fit(**rows.arguments)
+    estimator = study.estimator().fit(rows.data)
     stated = study.stated(rows.data)
     before = 0
     if ledger is not None and estimator.certificate_.constraints:
