@@ -1,8 +1,8 @@
-"""A plan keeps its word: at the rows it names for 90 %, a model is returned in 82 to 98 %.
+"""A plan keeps its word: at the rows it names for 90 %, a model is released in 82 to 98 %.
 
-Both readings of that: over pilots, each with fresh rows of its own, and over fresh rows for the
-plan of one pilot. ELFAIR_GUARANTEES=full takes 200 pilots, and fresh rows once for each; the
-reduced lane takes few pilots, since plans take seconds, and fresh rows many times.
+This is tested over pilots, each with fresh rows of its own, and over fresh rows for the plan of one
+pilot. ELFAIR_GUARANTEES=full takes 200 pilots, and fresh rows once for each; the reduced lane takes
+few pilots, since plans take seconds, and fresh rows many times.
 """
 
 from __future__ import annotations

@@ -101,18 +101,18 @@ def test_a_condition_on_the_label_is_counted_among_candidates_alone(log):
     assert group.held_out == round(group.candidate * 200 / 300)
 
 
-def test_less_is_foreseen_than_the_search_hopes_for(log):
+def test_the_forecast_is_lower_than_what_the_search_hopes_for(log):
     """The best of many models looks better, on the rows that it was found on, than it is."""
-    foreseen, returned, hoped = [], [], []
+    forecast, returned, hoped = [], [], []
     for seed in range(12):
         table = log(500, seed, FosterCare(alpha=0.2))
         clf = ELFClassifier(NO_WORSE[1], candidates=1)
-        foreseen.append(check(clf, LoggedData(**table)).chance)
+        forecast.append(check(clf, LoggedData(**table)).chance)
         clf.fit(table.pop("X"), table.pop("y"), **table)
         returned.append(clf.solution_found_)
         hoped.append(clf.certificate_.search.predicted_pass)
-    assert np.mean(hoped) - np.mean(foreseen) > 0.1
-    assert abs(np.mean(foreseen) - np.mean(returned)) < abs(np.mean(hoped) - np.mean(returned))
+    assert np.mean(hoped) - np.mean(forecast) > 0.1
+    assert abs(np.mean(forecast) - np.mean(returned)) < abs(np.mean(hoped) - np.mean(returned))
 
 
 def test_what_is_out_of_reach_is_not_returned(log):
@@ -137,7 +137,7 @@ def test_what_more_rows_could_reach_is_not_called_out_of_reach_for_ever(log):
     assert "out_of_reach" not in found
 
 
-def test_a_model_that_is_sure_to_pass_is_foreseen_to(log):
+def test_a_model_that_is_sure_to_pass_has_such_a_forecast(log):
     report = check(ELFClassifier(CONSTRAINTS), LoggedData(**log(1000)))
     assert report.ok
     assert [statement.reach for statement in report.statements] == ["likely"] * 3
@@ -197,7 +197,7 @@ def test_without_constraints_nothing_is_tested(log):
     assert report.findings[0].code == "no_constraints"
 
 
-def test_the_papers_mode_is_foreseen_without_its_search(log):
+def test_the_papers_mode_has_a_forecast_without_its_search(log):
     report = check(ELFClassifier.paper(CONSTRAINTS), LoggedData(**log(400)))
     assert report.chance is not None
 

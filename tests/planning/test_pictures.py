@@ -19,8 +19,8 @@ PLAN = RowPlan(
     high=9_800,
     groups={"race == '<A & B>'": 2_100, "everyone": 5_200},
     curve=(
-        CurvePoint(500, 0.2, 0.1, 0.3, 10, 1),
-        CurvePoint(1_000, 0.4, 0.3, 0.6, 10, 5),
+        CurvePoint(500, 0.2, 0.1, 0.3, 10),
+        CurvePoint(1_000, 0.4, 0.3, 0.6, 10),
         CurvePoint(2_000, 0.6, 0.4, 0.8),
         CurvePoint(10_400, 0.95, 0.8, 0.99),
     ),

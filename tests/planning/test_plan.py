@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from elfair import ELFClassifier, ELFRegressor, InputError, LoggedData
+from elfair import ELFClassifier, ELFRegressor, InputError, LoggedData, check
 from elfair.data import ContinuousData
 from elfair.data.split import partition
 from elfair.errors import ConstraintError, DataError
@@ -50,15 +50,24 @@ def test_the_curve_rises_and_says_what_was_measured():
     curve = usual().curve
     assert [point.rows for point in curve] == sorted({point.rows for point in curve})
     chances = [point.probability for point in curve]
-    assert chances == sorted(chances)
+    assert chances == pytest.approx(sorted(chances), abs=0.02)
     assert chances[0] < 0.8
     assert chances[-1] > 0.9
     assert all(0 <= point.low <= point.high <= 1 for point in curve)
     assert [point.measured for point in curve] == sorted(
         [point.measured for point in curve], reverse=True
     )
-    assert all(point.fits == 4 and point.solutions <= 4 for point in curve if point.measured)
-    assert max(point.rows for point in curve if point.measured) <= usual().looked_at
+    assert max(point.rows for point in curve if point.measured) == usual().pilot
+
+
+def test_today_the_curve_is_what_check_shows():
+    """One forecast: the same number from the same computation, however many fits a plan has."""
+    plan, report = usual(), check(classifier(), logged())
+    (today,) = (point.probability for point in plan.curve if point.rows == plan.pilot)
+    assert today == report.chance
+    for share, fits in ((0.5, 3), (0.95, 5)):
+        other = plan_rows(classifier(), logged(), share=share, fits=fits)
+        assert today in [point.probability for point in other.curve]
 
 
 def test_it_is_the_same_each_time():
@@ -145,7 +154,7 @@ def test_a_need_beyond_the_pilot_is_an_extrapolation():
     plans = [plan_rows(classifier(), logged(2_000, seed, small), fits=4) for seed in (0, 1)]
     for plan in plans:
         assert plan.verdict in ("extrapolated", "too uncertain")
-        assert plan.rows is None or plan.rows > plan.looked_at
+        assert plan.rows is None or plan.rows > plan.pilot
         assert plan.high is None or plan.high > 2 * plan.low
         assert "extrapolation" in plan.notes[0] or "too small an effect" in plan.notes[0]
 

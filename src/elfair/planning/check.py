@@ -1,13 +1,10 @@
-"""check: what can be known before anything is spent."""
+"""check: what data and settings show before a fit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from math import prod
+from dataclasses import dataclass
 from typing import NoReturn
-
-import numpy as np
 
 from elfair._version import __version__
 from elfair.certificate import Assumption
@@ -20,7 +17,7 @@ from elfair.language import Condition
 from elfair.planning import findings
 from elfair.planning.check_report import SCHEMA, CheckReport
 from elfair.planning.codes import SEVERITIES, Finding
-from elfair.planning.forecast import FOLDS, Foreseen, StatementCheck, foresee
+from elfair.planning.forecast import Forecaster, Searched, StatementCheck, search_all
 from elfair.planning.visible import (
     GroupCheck,
     VisibleRows,
@@ -28,36 +25,35 @@ from elfair.planning.visible import (
     describe,
     require_plannable,
 )
-from elfair.search import Selection
-from elfair.search.families import ModuleFamily, is_module
+from elfair.search.families import is_module
+from elfair.search.progress import SearchProgress
 from elfair.statistics import impact_of
-from elfair.statistics.beyond_the_mean import settle
-from elfair.statistics.plan import Claim, Plan, conditions_of, read_constraints
+from elfair.statistics.plan import Claim, conditions_of, read_constraints
 from elfair.types import Floats
 
 
 def check(
     estimator: ELFEstimator, data: LoggedData, *, left_out: LoggedData | None = None
 ) -> CheckReport:
-    """Say what can be known of data and assumptions before anything is spent.
+    """Check data and settings, and forecast the test, before a fit.
 
-    Of the held-out rows impacts and labels are never looked at, so that ``fit`` may follow, with
-    the constraints changed or not, at no cost in validity.
+    The impacts and labels of held-out rows are never used. So ``fit`` may follow, with the same
+    constraints or others, at no cost in validity.
 
     Parameters
     ----------
     estimator : ELFClassifier or ELFRegressor
         What ``fit`` would be called on; it is not changed. Its ``random_state`` must be a whole
-        number, or else ``fit`` would make another split.
+        number, or ``fit`` would make a different split.
     data : LoggedData
         All rows. (For a regressor, a ContinuousData.)
     left_out : LoggedData, optional
-        People who are not among them since their impact is missing; without ``impact``.
+        People who are not among them because their impact is missing; without ``impact``.
 
     Returns
     -------
     CheckReport
-        With ``ok``, ``text()`` and ``to_json()``.
+        With ``ok``, ``chance``, ``text()`` and ``to_json()``.
 
     Examples
     --------
@@ -76,7 +72,7 @@ def check(
     try:
         request = estimator.request(data)
     except ConstraintError:
-        raise  # what was asked for makes no sense, whatever the data are
+        raise  # the constraints make no sense, whatever the data are
     except DataError as error:
         refused = [findings.refusal(error)]
         claims = read_constraints(estimator.constraints, estimator.delta, data)
@@ -87,18 +83,8 @@ def check(
 
 
 def _no_search(*_: object) -> NoReturn:
-    """Where ``fit`` would refuse the rows, nothing is searched for."""
+    """If ``fit`` would refuse the rows, nothing is searched for."""
     raise AssertionError
-
-
-@dataclass(frozen=True)
-class _Prepared:
-    """The search on all candidate rows, and what it puts forward."""
-
-    selection: Selection
-    plan: Plan
-    rows: LoggedData
-    models: list[Floats]
 
 
 @dataclass(frozen=True)
@@ -110,23 +96,22 @@ class _Check:
     left_out: LoggedData | None
 
     def report(self, refused: list[Finding]) -> CheckReport:
-        """Everything, with what ``fit`` would refuse."""
-        visible, prepared = self.visible, None
+        """Everything, starting with what ``fit`` would refuse."""
+        visible, searched = self.visible, None
         conditions = list(dict.fromkeys([None, *conditions_of(self.claims)]))
-        groups = [describe(given, visible, self.left_out, []) for given in conditions]
+        groups = self._groups(conditions, [])
         found = [*refused]
         if self.claims:
             found += findings.of_sizes(conditions, groups, visible.everyone, self.request.crossfit)
         if not any(finding.severity == "error" for finding in found):
             try:
-                prepared = self._prepared()
+                searched = self._searched()
             except ElfairError as error:
                 found.append(findings.refusal(error))
-        if prepared is not None:
-            models = prepared.models
-            groups = [describe(given, visible, self.left_out, models) for given in conditions]
-        statements = self._statements(prepared)
-        assumptions = self._assumptions(prepared, groups)
+        if searched is not None and _is_weighted(searched):
+            groups = self._groups(conditions, searched.ends)
+        statements, chance = self._forecast(searched)
+        assumptions = self._assumptions(searched, groups)
         found += [
             *findings.of_propensities(visible.everyone, groups),
             *findings.of_missing_impact(visible.everyone, self.left_out, conditions),
@@ -136,7 +121,6 @@ class _Check:
             *findings.of_assumptions(assumptions),
             *self._settings(),
         ]
-        together = [s.together.chance for s in statements if s.together is not None]
         return CheckReport(
             schema=SCHEMA,
             elfair_version=__version__,
@@ -148,7 +132,7 @@ class _Check:
             seed=self.request.seed,
             groups=tuple(groups),
             statements=statements,
-            chance=prod(together) if together and len(together) == len(statements) else None,
+            chance=chance,
             findings=tuple(sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))),
             assumptions=tuple(a for a in assumptions if a.status == "assumed"),
         )
@@ -158,93 +142,77 @@ class _Check:
         """What must hold."""
         return self.request.claims
 
+    def _groups(self, conditions: list[Condition | None], models: list[Floats]) -> list[GroupCheck]:
+        return [describe(given, self.visible, self.left_out, models) for given in conditions]
+
     @property
     def _impact_conditions(self) -> list[Condition | None]:
-        """Whom statements about an impact under the new model speak of."""
+        """The groups in statements about an impact under the new model."""
         data = self.visible.everyone
         means = [mean for claim in self.claims for mean in claim.means if not mean.logged]
         found = [mean.given for mean in means if impact_of(mean, data) is not None]
         return [*found, *(each.given for claim in self.claims for each in claim.statistics)]
 
-    def _prepared(self) -> _Prepared | None:
-        """The line-up that ``fit`` would test, where it can be foreseen."""
+    def _searched(self) -> Searched | None:
+        """The search on all candidate rows; None if check makes no forecast."""
         visible = self.visible
         if not visible.candidate.n or not self.claims:
             return None
-        selection, plan = visible.prepare(visible.candidate, self.request)
-        if isinstance(getattr(selection.task, "family", None), ModuleFamily):
-            plan.compile(visible.candidate)  # what cannot be tested is said now
+        if is_module(self.request.parameters.get("scorer")):
+            _, plan = visible.prepare(visible.candidate, self.request)
+            plan.compile(visible.candidate)  # say now what cannot be tested
             return None
-        rows = selection.task.rows(visible.candidate)
-        line = selection.line_up(
-            rows, plan, visible.n_held_out, self.request.parameters["candidates"]
-        )
-        logged = line.policy.logged(rows)
-        ends = [line.thetas[0], *line.thetas[1:][-1:]]
-        free = [line.policy.free(theta, logged) for theta in ends]
-        settled = settle(plan, rows, free[0], visible.n_held_out)
-        weighted = any(part.weighted for claim in settled.compile(rows) for part in claim.parts)
-        return _Prepared(selection, settled, rows, free if weighted else [])
+        return search_all(visible, self.request, visible.n_held_out)
 
-    def _statements(self, prepared: _Prepared | None) -> tuple[StatementCheck, ...]:
-        foreseen: list[Foreseen] | list[None] = [None] * len(self.claims)
-        claims = self.claims
-        if prepared is not None:
-            claims = prepared.plan.claims
-            foreseen = self._foreseen(prepared) or [None] * len(claims)
-        return tuple(
+    def _forecast(
+        self, searched: Searched | None
+    ) -> tuple[tuple[StatementCheck, ...], float | None]:
+        """What to expect of each statement, and the chance that a model is released."""
+        claims, seen, chance = self.claims, None, None
+        if searched is not None:
+            claims = searched.plan.claims
+            forecaster = Forecaster.of(self.visible, self.request, searched)
+            try:
+                with SearchProgress("making a forecast") as progress:
+                    trials = forecaster.today(progress)
+            except DataError:  # a group is too small to be divided once more
+                trials = []
+            if trials:
+                n = self.visible.everyone.n
+                chance = forecaster.curve([forecaster.scores(n, trials)]).chance(n)
+                seen = forecaster.statements(trials)
+        statements = tuple(
             StatementCheck(
                 constraint=claim.conjunct.parent,
                 statement=claim.conjunct.text,
                 delta=claim.delta,
                 rows=self._rows(claim),
-                alone=None if seen is None else seen.alone,
-                together=None if seen is None else seen.together,
-                reach="no_forecast" if seen is None else seen.reach,
+                alone=None if seen is None else seen[j].alone,
+                together=None if seen is None else seen[j].together,
+                reach="no_forecast" if seen is None else seen[j].reach,
             )
-            for claim, seen in zip(claims, foreseen, strict=True)
+            for j, claim in enumerate(claims)
         )
+        return statements, chance
 
     def _rows(self, claim: Claim) -> int | None:
         sizes = [self.visible.size(given).held_out for given in claim.conditions]
         known = [size for size in sizes if size is not None]
         return min(known) if known and len(known) == len(sizes) else None
 
-    def _foreseen(self, prepared: _Prepared) -> list[Foreseen] | None:
-        """None where a group is too small to be divided once more."""
-        candidate = self.visible.candidate
-        fold = np.random.default_rng(self.request.seed).permutation(candidate.n) % FOLDS
-        searches = []
-        try:
-            for k in range(FOLDS):
-                seen, unseen = (
-                    candidate.take(np.flatnonzero(rows)) for rows in (fold != k, fold == k)
-                )
-                selection, plan = self.visible.prepare(seen, self.request)
-                # Points and centres are those of the whole half: every fold tests the same.
-                settled = replace(plan, claims=prepared.plan.claims)
-                if plan.baselines.estimation.may_center:
-                    center = prepared.plan.baselines.estimation.center
-                    settled = settled.centred_at("mean" if center == "mean" else "range")
-                searches.append((selection, settled, selection.task.rows(seen), unseen))
-            whole = (prepared.selection, prepared.plan, prepared.rows)
-            return foresee(searches, whole, self.visible.n_held_out)
-        except DataError:
-            return None
-
     def _assumptions(
-        self, prepared: _Prepared | None, groups: list[GroupCheck]
+        self, searched: Searched | None, groups: list[GroupCheck]
     ) -> tuple[Assumption, ...]:
-        if prepared is None:
+        if searched is None:
             return ()
         return list_assumptions(
             facts_of_test(
-                prepared.plan,
+                searched.plan,
                 [as_record(group) for group in groups],
                 self.visible.everyone,
                 split=self.request.parameters["split"],
                 openings=1,
-                of_models=prepared.selection.task.assumptions(),
+                of_models=searched.selection.task.assumptions(),
             )
         )
 
@@ -266,3 +234,9 @@ class _Check:
             yield Finding.of(
                 "tuning_not_forecast", "the forecast is for the settings without tuning"
             )
+
+
+def _is_weighted(searched: Searched) -> bool:
+    """Whether importance weights enter any statement."""
+    compiled = searched.plan.compile(searched.rows)
+    return any(part.weighted for claim in compiled for part in claim.parts)

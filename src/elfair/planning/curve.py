@@ -1,179 +1,163 @@
-"""From trials on parts of a pilot to the probability of a solution at any number of rows.
+"""The chance that a model is released, at any number of rows, from scores on candidate rows.
 
-Let the *score* of a data set be the number of standard errors by which its worst bound is below 0.
-The estimate of g stays where it is while its standard error falls, so that scores grow with the
-square root of the rows; the width of the bound, and the luck of the search, are taken off. Where
-rows abound, the search spends what it need not keep, and the score stays at what its margin asks
-for. So its mean is a sqrt(n) - b as far as that ceiling, and there is a solution where the score,
-which varies by about 1, is above 0.
+The *score* of a statement is the number of standard errors of the test by which its bound is below
+0. The statement passes if its score, plus the luck of the test, is above 0. `Forecaster` measures
+mean scores at today's number of rows and at smaller ones.
 
-What makes one pilot better than another is above all the average effect in its rows: an error of a
-that all parts of the pilot share, and that no number of trials makes smaller. The probability that
-is shown is an average over it.
+Beyond today's rows, the estimate of g stays where it is while its standard error falls. So scores
+grow with the square root of the rows, up to a ceiling: the search keeps no more margin than its
+target asks for.
+
+Candidate rows have luck of their own, which no number of fits shows: their average effect errs by
+the spread of a row over the square root of their number. It stands for every model on these rows
+unless the search met its target, because then it has spent what the luck seemed to leave. In that
+case the luck of the rows that come takes its place. The chance is an average over this luck.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import least_squares
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
-from elfair.planning.trials import Size
-from elfair.search.targets import Target
 from elfair.types import Floats
 
-#: What the search and several statements take off a score, beside the width of the bound, and how
-#: far that may be off; and how far off the ceiling is from what the target asks for (measured on
-#: the foster-care-like population).
-TAKEN, TAKEN_ERROR, CEILING_ERROR = 0.6, 0.5, 0.4
-#: How sharply scores bend into their ceiling.
-SHARPNESS = 2.5
-#: Curves that could be the true one.
-CURVES = 1_000
+#: What the search gives up on few rows, in standard errors of the test, beside the width of the
+#: bound (measured on the foster-care population at 250 to 5,000 rows).
+GIVEN_UP = 0.4
+#: How many degrees of luck are averaged over.
+DRAWS = 400
+
+
+class Scores(NamedTuple):
+    """What fits of one number of rows came to, on average; one value for each statement.
+
+    Parameters
+    ----------
+    rows : int
+        The number of rows, candidate and held-out together.
+    fits : int
+        How many models were searched for.
+    score : ndarray
+        By how many standard errors of the test the bound is below 0.
+    width : ndarray
+        By how many standard errors the bound is above its estimate.
+    margin : ndarray
+        The score that xi asks for.
+    share : ndarray
+        The variance of the estimate, as a share of what the rows alone would give it.
+    met : float
+        The share of fits whose search met its target.
+    varied : ndarray
+        The variance of scores between searches.
+    """
+
+    rows: int
+    fits: int
+    score: Floats
+    width: Floats
+    margin: Floats
+    share: Floats
+    met: float
+    varied: Floats
 
 
 @dataclass(frozen=True)
-class Ceiling:
-    """The score that the search is content with: ``start + growth * sqrt(n)``.
+class ChanceCurve:
+    """The chance to pass, by the number of rows.
 
     Parameters
     ----------
-    start : float
-        What its power or inflation asks for.
-    growth : float
-        What xi adds.
-    """
-
-    start: float
-    growth: float
-
-
-def ceiling_of(target: Target, luck: float, sizes: Sequence[Size]) -> Ceiling:
-    """The ceiling that a target implies.
-
-    Parameters
-    ----------
-    target : Target
-        How far inside the constraints a candidate is to be.
+    sizes : sequence of Scores
+        What was measured, at fewer rows first and at today's rows last.
     luck : float
-        The error that the search expects of a predicted bound, in standard errors of the test.
-    sizes : sequence of Size
-        Trials, whose bounds and spreads are taken.
-
-    Examples
-    --------
-    >>> ceiling_of(Target(power=0.5, xi=0.0), 1.0, [])
-    Ceiling(start=0.0, growth=0.0)
-    """
-    terms = target.terms
-    seen = [(size.rows, trial) for size in sizes for trial in size.trials if trial.spread > 0]
-    width = float(np.median([trial.width for _, trial in seen])) if seen else 0.0
-    start = terms.error * luck - terms.mean * width
-    margins = [
-        (terms.spread + terms.constant / trial.spread) * sqrt(trial.tested / rows)
-        for rows, trial in seen
-    ]
-    return Ceiling(start, float(np.median(margins)) if margins else 0.0)
-
-
-@dataclass(frozen=True)
-class Curves:
-    """Curves that could be the true one, given what a pilot showed.
-
-    Parameters
-    ----------
-    best : ndarray of shape (3,)
-        Growth a, intercept b and ceiling of the likeliest one.
-    drawn : ndarray of shape (3, curves)
-        Those of some that are as likely as they are.
-    spread : float
-        The standard deviation of a score.
-    growth : float
-        By how much the ceiling rises.
+        The variance of candidate rows' luck, in variances of the test at today's rows.
+    noise : float
+        The variance of a score through the test; below 1 where a bound is stretched.
+    apart : bool
+        Whether search and test have different rows.
+    target : tuple of float
+        The ceiling of scores, apart from what xi adds: a multiple of the spread of a prediction,
+        and one of the width.
+    seed : int
+        Of the order in which luck is drawn.
     """
 
-    best: Floats
-    drawn: Floats
-    spread: float
-    growth: float
+    sizes: Sequence[Scores]
+    luck: float
+    noise: float
+    apart: bool
+    target: tuple[float, float]
+    seed: int
 
-    def best_chance(self, rows: Floats) -> Floats:
-        """The likeliest curve's probability of a solution."""
-        best: Floats = self._chance(self.best[:, None], rows)[0]
-        return best
+    @property
+    def now(self) -> Scores:
+        """Today's rows."""
+        return self.sizes[-1]
 
-    def most(self, rows: int) -> float:
-        """The probability that the likeliest curve's ceiling leaves."""
-        return float(ndtr((self.best[2] + self.growth * sqrt(rows)) / self.spread))
+    def by_statement(self, rows: float) -> Floats:
+        """The chance of each statement to pass at a number of rows."""
+        passing = self._passing(np.array([float(rows)]), self._draws)
+        return np.asarray(passing.mean(axis=0)[:, 0])
+
+    def chance(self, rows: float) -> float:
+        """The chance that all statements pass at a number of rows."""
+        return float(self.chances(np.array([float(rows)])).mean())
 
     def chances(self, rows: Floats) -> Floats:
-        """The probability of a solution, of shape (curves, sizes)."""
-        return self._chance(self.drawn, rows)
+        """The chance that all statements pass, of shape (draws, sizes), for each degree of luck."""
+        return np.asarray(self._passing(rows, self._draws).prod(axis=1))
 
-    def _chance(self, parameters: Floats, rows: Floats) -> Floats:
-        a, b, ceiling = parameters[:, :, None]
-        return np.asarray(ndtr(_mean_score(a, b, ceiling, self.growth, rows) / self.spread))
+    def without_luck(self, rows: Floats) -> Floats:
+        """The chance that all statements pass if candidate rows are as lucky as most."""
+        neither = np.zeros((1, self.now.score.size))
+        return np.asarray(self._passing(rows, neither).prod(axis=1)[0])
 
+    def most(self, rows: float) -> float:
+        """The chance that the margin of the search leaves, however large the effect is."""
+        return float(ndtr(self._ceiling(np.array([float(rows)]))).prod())
 
-def _mean_score(a: Floats, b: Floats, ceiling: Floats, growth: float, rows: Floats) -> Floats:
-    root = np.sqrt(rows)
-    low, high = a * root - b, ceiling + growth * root
-    return np.asarray(-np.logaddexp(-SHARPNESS * low, -SHARPNESS * high) / SHARPNESS)
+    @property
+    def effects(self) -> Floats:
+        """What grows with the square root of the rows, at today's rows."""
+        return self.now.score + self.now.width + GIVEN_UP
 
+    @cached_property
+    def _draws(self) -> Floats:
+        """Degrees of luck, of shape (draws, statements), independent between statements."""
+        rng, even = np.random.default_rng(self.seed), ndtri((np.arange(DRAWS) + 0.5) / DRAWS)
+        return np.column_stack([rng.permutation(even) for _ in self.now.score])
 
-def fit_curves(
-    sizes: Sequence[Size], ceiling: Ceiling, pilot_rows: int, tested: float, seed: int
-) -> Curves:
-    """The curves that trials on parts of a pilot leave possible.
+    def _passing(self, rows: Floats, draws: Floats) -> Floats:
+        """The chance of each statement, of shape (draws, statements, sizes)."""
+        now, ratio = self.now, rows / self.now.rows
+        met = self._between(np.array([[size.met for size in self.sizes]]), rows)[0]
+        # A score falls with fewer rows; where trials say otherwise, it is their noise.
+        falling = np.minimum.accumulate([size.score for size in self.sizes[::-1]], axis=0)[::-1]
+        scores = self._between(falling.T, rows)
+        effects, taken = self.effects[:, None], (now.width + GIVEN_UP)[:, None]
+        scores = np.where(ratio > 1, effects * np.sqrt(ratio) - taken, scores)
+        luck = self.luck * now.share[:, None]
+        shared = np.sqrt(luck * (1 - met) * ratio)
+        varied = self._between(np.transpose([size.varied for size in self.sizes]), rows)
+        rest = np.sqrt(self.noise + varied)
+        standard = (scores + shared * draws[:, :, None]) / rest
+        ceiling = np.where(ratio > 1, self._ceiling(rows), np.inf)
+        return np.asarray(ndtr(np.minimum(standard, ceiling)))
 
-    Parameters
-    ----------
-    sizes : sequence of Size
-        The trials.
-    ceiling : Ceiling
-        What the search is content with.
-    pilot_rows : int
-        Rows that parts were drawn from.
-    tested : float
-        The share of rows that is tested.
-    seed : int
-        Of the curves that are drawn.
-    """
-    rows = np.array([size.rows for size in sizes], dtype=float)
-    means = np.array([size.score for size in sizes])
-    counts = np.array([size.scores.size for size in sizes])
-    inside = np.array([size.scores.var(ddof=1) for size in sizes])
-    # Parts share rows, so that their scores vary less than those of separate data sets would; and
-    # the worst of several statements varies less than the one that is left to fail in the end.
-    shared = np.minimum(tested * rows / pilot_rows, 0.5)
-    spread = sqrt(max(float(np.median(inside / (1 - shared))), 1.0))
-    errors = spread / np.sqrt(counts)
-    widths = np.array([trial.width for trial in sizes[-1].trials])
-    taken = float(np.median(widths)) + TAKEN
+    def _between(self, measured: Floats, rows: Floats) -> Floats:
+        """What was measured, of shape (values, sizes), between and beyond the sizes."""
+        at = np.sqrt([size.rows for size in self.sizes])
+        return np.array([np.interp(np.sqrt(rows), at, values) for values in measured])
 
-    # a in scores per sqrt(n), times that of the pilot: numbers of a size that a solver likes. Where
-    # nearly all models pass at every size, it could be anything from some number on.
-    slope = float(np.median((means + taken) * np.sqrt(pilot_rows / rows)))
-    slope_error = 1 + abs(slope) / 2
-
-    def off(parameters: Floats) -> Floats:
-        a, b, top = parameters
-        expected = _mean_score(a / sqrt(pilot_rows), b, top, ceiling.growth, rows)
-        priors = [
-            (a - slope) / slope_error,
-            (b - taken) / TAKEN_ERROR,
-            (top - ceiling.start) / CEILING_ERROR,
-        ]
-        return np.array([*((means - expected) / errors), *priors])
-
-    found = least_squares(off, [slope, taken, ceiling.start])
-    by = np.asarray(found.jac)
-    covariance = np.linalg.inv(by.T @ by)
-    covariance[0, 0] += tested * spread**2  # the pilot's own luck
-    drawn = np.random.default_rng(seed).multivariate_normal(found.x, covariance, CURVES).T
-    scale = np.array([1 / sqrt(pilot_rows), 1.0, 1.0])
-    return Curves(found.x * scale, drawn * scale[:, None], spread, ceiling.growth)
+    def _ceiling(self, rows: Floats) -> Floats:
+        """The score that the search is content with, over its standard deviation."""
+        now, (errors, widths) = self.now, self.target
+        spread = np.sqrt(self.noise + self.luck * now.share * self.apart)
+        asked = (errors * spread + widths * now.width)[:, None]
+        asked = asked + now.margin[:, None] * np.sqrt(rows / now.rows)
+        return np.asarray(np.maximum(asked, now.score[:, None]) / spread[:, None])

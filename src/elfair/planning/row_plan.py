@@ -1,11 +1,7 @@
-"""The record of a plan; everything that is shown of a plan is read from here.
+"""The record of a plan, and the plan as text, as a picture and in a notebook.
 
-A plan in words, and its curve in characters.
-
-The curve of a plan as an SVG picture, and a plan in a notebook.
-
-The picture has no colours of its own: it takes the one of the text around it, in light and in dark,
-and tells measured from extrapolated by the kind of line.
+The picture has no colours of its own: it takes that of the text around it, in light and in dark.
+The kind of line shows what was measured and what is extrapolated.
 """
 
 from __future__ import annotations
@@ -30,12 +26,12 @@ class CurvePoint:
     rows : int
         The number of rows, candidate and held-out together.
     probability : float
-        That ``fit`` returns a model, averaged over what the pilot leaves open.
+        That ``fit`` releases a model, averaged over the luck of the pilot. At the pilot's own
+        number of rows it is the ``chance`` that `check` shows.
     low, high : float
         Where the probability lies with 80 % confidence.
-    fits, solutions : int
-        How many models were searched for and tested on parts of the pilot of this size, and how
-        many of them passed; 0 of 0 beyond the sizes that were tried.
+    fits : int
+        How many models were searched for at this number of rows; 0 if it is extrapolated.
     """
 
     rows: int
@@ -43,11 +39,10 @@ class CurvePoint:
     low: float
     high: float
     fits: int = 0
-    solutions: int = 0
 
     @property
     def measured(self) -> bool:
-        """Whether models were tested on so many rows, or else the curve alone says so."""
+        """Whether models were searched for at this number of rows."""
         return self.fits > 0
 
 
@@ -60,32 +55,32 @@ class RowPlan:
     share : float
         The wanted probability of a solution.
     improvement : float or None
-        By how much every impact is to be certified better than its constraint asks.
+        By how much every impact is to be better than its constraint asks.
     verdict : {"measured", "extrapolated", "too uncertain", "infeasible"}
-        Whether ``rows`` is a number that was tried on parts of the pilot, lies beyond them, or is
-        not named: since the pilot is too small to tell, or since no number of rows would do.
+        Whether ``rows`` is at most the rows at hand, lies beyond them, or is not named: because the
+        pilot is too small to tell, or because no number of rows would do.
     rows : int or None
         The number of rows in all, candidate and held-out together.
     low, high : int or None
-        Where the needed number lies with 80 % confidence; None where it has no end.
+        Where the needed number lies with 80 % confidence; None if it has no end.
     groups : mapping of str to int
-        How many of ``rows`` meet each condition of the constraints, if groups stay as large as they
-        are; empty where ``rows`` is None.
+        How many of ``rows`` meet each condition of the constraints, if groups keep their shares;
+        empty if ``rows`` is None.
     curve : tuple of CurvePoint
         The probability of a solution by the number of rows.
     binding : str
-        The statement that kept most models back: the one that needs the rows.
+        The statement that is least likely to pass: the one that needs the rows.
     pilot : int
         Rows at hand.
     looked_at : int
-        Those of them whose impacts were looked at: the candidate half.
+        Those of them whose impacts were used: the candidate rows.
     notes : tuple of str
         What a reader must not overlook.
 
     Examples
     --------
     >>> plan = RowPlan(0.9, None, "measured", 520, 400, 800, {"T == 1": 234},
-    ...                (CurvePoint(250, 0.8, 0.7, 0.9, 12, 9), CurvePoint(500, 0.9, 0.8, 1.0)),
+    ...                (CurvePoint(250, 0.8, 0.7, 0.9, 12), CurvePoint(500, 0.9, 0.8, 1.0)),
     ...                "E[impact | T == 1] >= 0", 2000, 1200)
     >>> print(plan.text())
     About 520 rows give a solution with probability 0.9 (between 400 and 800, with 80 % confidence).
@@ -93,7 +88,7 @@ class RowPlan:
     What needs them: E[impact | T == 1] >= 0
     <BLANKLINE>
       rows  probability of a solution                          low to high   fits
-       250  0.80  [################################    |   ]  0.70 to 0.90  9 of 12
+       250  0.80  [################################    |   ]  0.70 to 0.90  12
        500  0.90  [####################################|   ]  0.80 to 1.00  extrapolated
     """
 
@@ -115,7 +110,7 @@ class RowPlan:
         return text(self)
 
     def svg(self) -> str:
-        """The curve as an SVG picture that stands for itself, in light and in dark."""
+        """The curve as a self-contained SVG picture, in light and in dark."""
         return svg(self)
 
     def __str__(self) -> str:
@@ -187,7 +182,7 @@ def _text_line(point: CurvePoint, share: float, width: int) -> str:
     filled = round(TEXT_WIDTH * point.probability)
     bar = list("#" * filled + " " * (TEXT_WIDTH - filled))
     bar[min(TEXT_WIDTH - 1, round(TEXT_WIDTH * share))] = "|"  # the wanted share
-    seen = f"{point.solutions} of {point.fits}" if point.measured else "extrapolated"
+    seen = f"{point.fits}" if point.measured else "extrapolated"
     ends = f"{point.low:.2f} to {point.high:.2f}"
     return f"{point.rows:>{width},}  {point.probability:.2f}  [{''.join(bar)}]  {ends}  {seen}"
 
@@ -250,7 +245,7 @@ def html(plan: RowPlan) -> str:
     rows = "".join(
         f"<tr><td>{point.rows:,}</td><td>{point.probability:.2f}</td>"
         f"<td>{point.low:.2f} to {point.high:.2f}</td>"
-        f"<td>{f'{point.solutions} of {point.fits}' if point.measured else 'extrapolated'}</td>"
+        f"<td>{point.fits if point.measured else 'extrapolated'}</td>"
         "</tr>"
         for point in plan.curve
     )
@@ -327,8 +322,8 @@ def _curve(across: _Across, points: Sequence[CurvePoint], **how: str) -> list[Sv
 
 
 def _dot(across: _Across, point: CurvePoint) -> Svg:
-    said = f"{point.rows:,} rows: {point.solutions} of {point.fits} passed"
-    x, y = across.x(point.rows), _y(point.solutions / point.fits)
+    said = f"{point.rows:,} rows: {point.probability:.2f}"
+    x, y = across.x(point.rows), _y(point.probability)
     return element("circle", element("title", written(said)), cx=x, cy=y, r=4)
 
 
