@@ -26,7 +26,7 @@ from elfair.language import (
 from elfair.language.intervals import Formula
 from elfair.records.text import plural
 from elfair.statistics.plan import Claim
-from elfair.verification.checks import RELATIVE, Check, SkippedError, close, make, require
+from elfair.verification.checks import RELATIVE, Check, SkippedError, agree, make, require
 from elfair.verification.context import Context
 
 
@@ -120,13 +120,9 @@ def _check_moments(context: Context) -> str:
             require(part.n <= record.n_held_out, f"{where}: more rows than there are")
         names = [part.condition for part in tail.parts]
         require(len(set(names)) == len(names), f"{where}: a condition appears twice")
-        apart = are_apart(names)
-        require(tail.disjoint == apart, f"{where}: disjoint is {tail.disjoint}, not {apart}")
+        agree(f"{where}: disjoint", tail.disjoint, are_apart(names))
         total = sum(part.mean for part in tail.parts)
-        require(
-            close(tail.estimate, total, _scale(tail)),
-            f"{where}: the estimate is {tail.estimate}, and the means add up to {total}",
-        )
+        agree(f"{where}: the estimate", tail.estimate, total, _scale(tail))
         _check_error(tail, where)
         _check_unseen(context, result, tail, where)
     return plural(_count(record), "linear form")
@@ -196,15 +192,12 @@ def _check_bounds(context: Context) -> str:
     stretch = SHARED_ROWS if record.split == "crossfit" else 1.0
     needs_rows = 0
     for result, tail, where in _tails(record):
-        require(result.kind == bound.kind, f"'{record.bound}' is {bound.kind}, not {result.kind}")
+        agree(f"the kind of '{record.bound}'", result.kind, bound.kind)
         upper = upper_of(tail, bound, stretch)
         if upper is None:
             needs_rows += 1
         elif not (tail.upper == inf and _may_be_silent(tail, bound)):
-            require(
-                close(tail.upper, upper, _scale(tail)),
-                f"{where}: the moments give {upper}, not {tail.upper}",
-            )
+            agree(f"{where}: the bound", tail.upper, upper, _scale(tail))
     if needs_rows:
         raise SkippedError(
             f"bound='{bound.name}' needs every row of {needs_rows} of "
@@ -249,9 +242,9 @@ def _check_formulas(context: Context) -> str:
     for result in record.constraints:
         where = f"'{result.statement}'"
         require(bool(result.tails), f"{where} has no linear form")
-        shares = {tail.delta for tail in result.tails}
         share = result.delta / len(result.tails)
-        require(shares == {share}, f"{where}: the deltas {sorted(shares)} should be {share}")
+        for tail in result.tails:
+            require(tail.delta == share, f"{where}: the delta {tail.delta} should be {share}")
         formula, readable = _formula(result, context.claims)
         if not readable:
             unread += 1
@@ -260,15 +253,9 @@ def _check_formulas(context: Context) -> str:
         estimate, spread = claim_estimate(formula, result.tails)
         upper = claim_upper(formula, [tail.upper for tail in result.tails], unseen)
         scale = max(map(_scale, result.tails))
-        for name, said, found in (
-            ("estimate", result.estimate, estimate),
-            ("spread", result.spread, spread),
-            ("bound", result.upper, upper),
-        ):
-            require(
-                close(said, found, scale),
-                f"{where}: the {name} is {said}, and its linear forms give {found}",
-            )
+        agree(f"{where}: the estimate", result.estimate, estimate, scale)
+        agree(f"{where}: the spread", result.spread, spread, scale)
+        agree(f"{where}: the bound", result.upper, upper, scale)
     if unread:
         raise SkippedError(
             f"{unread} of {plural(len(record.constraints), 'statement')}: no text holds what they "
@@ -317,13 +304,6 @@ def _form_of(result: ConstraintResult, claims: tuple[Claim, ...]) -> tuple[Linea
 def _check_verdicts(context: Context) -> str:
     record = context.record
     for result in record.constraints:
-        require(
-            result.passed == (result.upper <= 0),
-            f"'{result.statement}' is said to have {'passed' if result.passed else 'failed'}, and "
-            f"its bound is {result.upper}",
-        )
-    require(
-        record.passed == all(result.passed for result in record.constraints),
-        f"passed is {record.passed}, and the statements say otherwise",
-    )
+        agree(f"'{result.statement}': passed", result.passed, result.upper <= 0)
+    agree("passed", record.passed, all(result.passed for result in record.constraints))
     return "a statement passed if its bound is at most 0, and the model if all statements passed"

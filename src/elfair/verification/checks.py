@@ -156,6 +156,27 @@ def require(right: bool | np.bool_, detail: str) -> None:
         raise MismatchError(detail)
 
 
+def agree(name: str, said: Any, found: Any, scale: float = 0.0) -> None:
+    """Raise `MismatchError` unless the certificate says what was found, up to rounding.
+
+    Parameters
+    ----------
+    name : str
+        What it is about.
+    said, found : object
+        What the certificate says, and what was found.
+    scale : float, default 0
+        The size of the numbers around it; see `close`.
+
+    Examples
+    --------
+    >>> agree("the joint delta", 0.1, 0.2 - 0.1)
+    """
+    floats = isinstance(said, float) and isinstance(found, float)
+    same = close(said, found, scale) if floats else said == found
+    require(same, f"{name} is {_short(said)}, and should be {_short(found)}")
+
+
 def require_none(wrong: Sequence[str]) -> None:
     """Raise `MismatchError` if there are differences, and name the first of them."""
     more = f"; and {len(wrong) - SHOWN} more differences" if len(wrong) > SHOWN else ""

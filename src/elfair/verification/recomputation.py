@@ -26,7 +26,15 @@ from elfair.search.task import Family, LinearFamily
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.estimators import declared_estimation
 from elfair.statistics.plan import Plan
-from elfair.verification.checks import Check, SkippedError, differences, make, require, require_none
+from elfair.verification.checks import (
+    Check,
+    SkippedError,
+    agree,
+    differences,
+    make,
+    require,
+    require_none,
+)
 from elfair.verification.context import Context
 
 #: The parts of a certificate that the test gives again, by the name of their check.
@@ -90,15 +98,10 @@ def _check_what_decides(context: Context) -> str:
     record, fitted, model = context.record, context.fitted, context.given
     used = mixture_digest(digests(fitted.models))
     require(used == context.tested_model, f"the estimator decides with another model, {used}")
-    passed = fitted.certificate.passed
-    require(
-        passed == record.passed,
-        f"the estimator's own certificate says that it {'passed' if passed else 'did not pass'}",
-    )
-    classes = tuple(str(name) for name in getattr(model, "classes_", ()))
-    require(classes == record.classes, f"it decides between {classes}, not {record.classes}")
+    agree("passed", record.passed, fitted.certificate.passed)
+    agree("classes", record.classes, tuple(str(name) for name in getattr(model, "classes_", ())))
     names = tuple(str(n) for n in getattr(model, "feature_names_in_", record.roles.features))
-    require(names == record.roles.features, f"it sees {names}, not {record.roles.features}")
+    agree("features", record.roles.features, names)
     n, folds = record.n, len(fitted.models)
     shares = [len(range(fold, n, folds)) / n for fold in range(folds)]
     require(np.allclose(fitted.shares, shares, rtol=0, atol=1e-9), f"shares {fitted.shares}")

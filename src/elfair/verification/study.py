@@ -16,6 +16,7 @@ from elfair.verification.checks import (
     Check,
     Level,
     SkippedError,
+    agree,
     differences,
     make,
     require,
@@ -59,9 +60,7 @@ def _check_left_out(context: Context) -> str:
     """Whether as many rows were read and left out as the certificate says."""
     said, table = context.record.provenance, context.table
     assert table is not None
-    require(
-        said.rows_read == table.n_read, f"{table.n_read} rows were read, and not {said.rows_read}"
-    )
+    agree("the number of rows read", said.rows_read, table.n_read)
     require_none(list(differences(said.left_out, table.left_out, "left_out")))
     missing = sum(each.n for each in table.left_out)
     return f"{plural(table.n_read, 'row')} read, {missing} left out"
@@ -96,12 +95,9 @@ def _check_settings(context: Context, title: str, asked: Mapping[str, Any]) -> N
         said["candidate_fraction"] = terms.candidate_share
     if record.search is not None:
         said |= {"search": record.search.method, "objective": record.search.objective}
-    require(
-        title == record.provenance.title,
-        f"the title of the study is {title!r}, and not {record.provenance.title!r}",
-    )
+    agree("the title", record.provenance.title, title)
     for name, value in said.items():
-        require(value == asked[name], f"the study has {name} {asked[name]!r}, and not {value!r}")
+        agree(name, value, asked[name])
 
 
 def _check_claims(context: Context, study: StudyFile) -> None:
@@ -128,7 +124,6 @@ def _check_declared(context: Context, asked: Mapping[str, Any]) -> None:
         propensity_floor=asked.get("propensity_floor"),
     )
     ranges = {each.impact: (each.low, each.high) for each in terms.impact_ranges}
-    require(ranges == declared.ranges, f"the study has the ranges {declared.ranges}, not {ranges}")
-    weight, said = declared.largest_weight, terms.propensity_floor
-    floor = 1 / weight if isfinite(weight) else None
-    require(said == floor, f"the study has the propensity floor {floor}, and not {said}")
+    agree("the declared ranges", ranges, declared.ranges)
+    weight = declared.largest_weight
+    agree("the propensity floor", terms.propensity_floor, 1 / weight if isfinite(weight) else None)
