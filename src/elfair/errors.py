@@ -1,4 +1,4 @@
-"""Everything elfair raises or warns of descends from the names in this file.
+"""The errors and warnings of elfair, and words for their messages.
 
 A message says what was wrong, what was got and what is allowed, and ends with one line that starts
 with ``Hint:``.
@@ -19,7 +19,7 @@ class ElfairError(Exception):
     message : str
         What was wrong, what was got, what is allowed.
     hint : str, optional
-        The one next step most likely to help; shown as a last line ``Hint: ...``.
+        The next step that is most likely to help, shown as a last line ``Hint: ...``.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class ConstraintError(InputError):
 
 
 class BoundError(InputError):
-    """A bound that was asked for without what its proof needs.
+    """A bound was requested without what its proof needs.
 
     Examples
     --------
@@ -108,7 +108,7 @@ class BoundError(InputError):
 
 
 class NoSolutionFoundError(ElfairError, RuntimeError):
-    """A model was asked for after the fairness test said "no solution found".
+    """A prediction was requested, but the fairness test found no solution.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class NoSolutionFoundError(ElfairError, RuntimeError):
 
 
 class MissingPackageError(ElfairError, ImportError):
-    """Something was asked for that needs a package which is not installed.
+    """A feature needs a package that is not installed.
 
     Examples
     --------
@@ -136,17 +136,17 @@ class MissingPackageError(ElfairError, ImportError):
 
 
 class CertificateWarning(UserWarning):
-    """The certificate holds something a reader must not overlook.
+    """The certificate contains something that a reader must not overlook.
 
     Examples
     --------
     >>> import warnings
-    >>> warnings.simplefilter("error", CertificateWarning)  # rather stop than overlook it
+    >>> warnings.simplefilter("error", CertificateWarning)  # stop rather than overlook it
     """
 
 
 def did_you_mean(name: object, available: Iterable[object], otherwise: str) -> str:
-    """The text of a hint: the nearest available name, or else another piece of advice.
+    """The text of a hint: the most similar available name, or other advice.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The array types that every room speaks of."""
+"""The array types that all modules share."""
 
 from __future__ import annotations
 

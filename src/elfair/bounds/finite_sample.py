@@ -198,7 +198,7 @@ class Hoeffding(FiniteSampleBound):
         value, gradients = self._predict_disjoint([sample], delta, [n])
         return value, gradients[0]
 
-    # The inequality holds for independent rows with different ends, so that all rows of disjoint
+    # The inequality holds for independent rows with different ends, so all rows of disjoint
     # samples count, and no blocks are needed.
     def _upper_disjoint(self, samples: Samples, delta: float) -> Floats:
         mean = sum(sample.values.mean(axis=-1) for sample in samples)

@@ -192,11 +192,11 @@ class Plan:
     bound : Bound
         The bound on each.
     baselines : Baselines
-        What is taken out of impacts, learnt from other rows.
+        What to subtract from impacts, learnt from other rows.
     logged_averages : mapping of Mean to float
-        Under plain importance sampling, the numbers that stand for ``E_logged[...]``.
+        Under plain importance sampling, the numbers that replace ``E_logged[...]``.
     misfit : Misfit, optional
-        How far logged decisions are from their probabilities, and may be by chance.
+        How far logged decisions are from their probabilities, and how far chance allows.
     """
 
     claims: tuple[Claim, ...]
@@ -214,11 +214,11 @@ class Plan:
         everyone: LoggedData,
         possible: NDArray[np.bool_] | None = None,
     ) -> Plan:
-        """Fix the plan; raise where propensities cannot have produced the logged decisions.
+        """Fix the plan; raise if propensities cannot have produced the logged decisions.
 
-        All rows give the paper's tau, and say whether the log fits its propensities; impacts of
-        held-out rows have no part in the latter. ``possible`` are the decisions that the new model
-        may take, where that is known.
+        All rows give the paper's tau, and show whether the log fits its propensities; the latter
+        does not use the impacts of held-out rows. ``possible`` are the decisions that the new model
+        may take, if that is known.
         """
         for claim in claims:
             _check_decided(claim, everyone)
@@ -240,12 +240,12 @@ class Plan:
 
     @cached_property
     def statistics(self) -> tuple[Statistic, ...]:
-        """What the claims ask beyond averages; see `elfair.statistics.beyond_the_mean`."""
+        """The statistics in the claims; see `elfair.statistics.beyond_the_mean`."""
         return tuple(each for claim in self.claims for each in claim.statistics)
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing is left to be chosen for the policy that will be tested."""
+        """Whether nothing is left to choose for the policy that will be tested."""
         return not self.statistics and not self.baselines.estimation.may_center
 
     def centred_at(self, center: Literal["range", "mean"]) -> Plan:
@@ -260,7 +260,7 @@ class Plan:
 
     @cached_property
     def _known(self) -> WeakKeyDictionary[LoggedData, list[CompiledClaim]]:
-        """Several models are tested on the same rows, and looked at on the same candidate rows."""
+        """A cache: several models are tested, and examined, on the same rows."""
         return WeakKeyDictionary()
 
     def _compiled(self, claim: Claim, data: LoggedData) -> CompiledClaim:
