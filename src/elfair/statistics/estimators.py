@@ -20,7 +20,7 @@ from elfair.data.features import Encoding
 from elfair.errors import DataError
 from elfair.language import Condition, holds
 from elfair.statistics.decisions import decisions_of
-from elfair.statistics.impacts import Impact, OutcomeModel, QuadraticModel
+from elfair.statistics.impacts import Impact, OutcomeModel, OutcomeSettings, QuadraticModel
 
 Estimator = Literal["is", "paired", "dr"]
 
@@ -204,12 +204,8 @@ class Baselines:
     def model(self, impact: Impact) -> Any:
         """The regression of an impact on features, groups and decision."""
         if impact not in self._models:
-            self._models[impact] = decisions_of(self._candidate).outcome_model.fit(
-                self._candidate,
-                impact,
-                self.encoding,
-                self.estimation.outcome_model,
-                impact.ends(self.estimation.ranges),
-                self._personal,
-            )
+            limits, regressor = impact.ends(self.estimation.ranges), self.estimation.outcome_model
+            settings = OutcomeSettings(self.encoding, regressor, limits, self._personal)
+            kind = decisions_of(self._candidate).outcome_model
+            self._models[impact] = kind.fit(self._candidate, impact, settings)
         return self._models[impact]

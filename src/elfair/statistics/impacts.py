@@ -150,6 +150,27 @@ def _name(column: Column, data: LoggedData) -> str:
     )
 
 
+class OutcomeSettings(NamedTuple):
+    """How to fit an outcome model.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        What the model sees of a row.
+    regressor : scikit-learn regressor, optional
+        What to fit; by default ridge regression.
+    limits : (float, float)
+        The impact's range.
+    personal : bool
+        See `QuadraticModel`.
+    """
+
+    encoding: Encoding
+    regressor: Any
+    limits: tuple[float, float]
+    personal: bool
+
+
 @dataclass(frozen=True)
 class OutcomeModel:
     """q(x, a): the expected impact of each decision, by one regression for each.
@@ -163,19 +184,12 @@ class OutcomeModel:
     range: tuple[float, float]
 
     @classmethod
-    def fit(
-        cls,
-        data: LoggedData,
-        impact: Impact,
-        encoding: Encoding,
-        regressor: Any,
-        limits: tuple[float, float],
-        personal: bool,
-    ) -> OutcomeModel:
+    def fit(cls, data: LoggedData, impact: Impact, settings: OutcomeSettings) -> OutcomeModel:
         """Fit on candidate rows, separately for each decision."""
         from sklearn.base import clone
 
-        inputs, values = encoding.of(data), impact.values(data)
+        regressor, inputs = settings.regressor, settings.encoding.of(data)
+        values = impact.values(data)
         assert data.decision_index is not None
         regressions: list[Any] = []
         for a in range(data.classes.size):
@@ -186,7 +200,7 @@ class OutcomeModel:
                 regressions.append(Ridge.fit(inputs[taken], values[taken]))
             else:
                 regressions.append(clone(regressor).fit(inputs[taken], values[taken]))
-        return cls(encoding, regressions, limits)
+        return cls(settings.encoding, regressions, settings.limits)
 
     def of(self, data: LoggedData) -> Floats:
         """The expected impact of every decision, of shape (classes, n), inside the range."""
@@ -213,16 +227,9 @@ class QuadraticModel:
     personal: bool = False
 
     @classmethod
-    def fit(
-        cls,
-        data: LoggedData,
-        impact: Impact,
-        encoding: Encoding,
-        regressor: Any,
-        limits: tuple[float, float],
-        personal: bool,
-    ) -> QuadraticModel:
+    def fit(cls, data: LoggedData, impact: Impact, settings: OutcomeSettings) -> QuadraticModel:
         """Fit on candidate rows, by ridge regression on the standardised decision."""
+        encoding, regressor, _, personal = settings
         if regressor is not None:
             raise InputError(
                 f"outcome_model must be quadratic in a numeric decision. Got {regressor!r}.",
