@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from elfair.certificate import Certificate
+from elfair.data.split import Split
 from elfair.errors import InputError
 from elfair.study import StudyFile, fit_study
-from elfair.verification import verify_files
+from elfair.verification import context, verify_files
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 from awkward import write_loans, write_study
@@ -52,6 +54,30 @@ def test_a_genuine_one_passes_at_every_level(checked):
         "search",
         "openings",
     }
+
+
+def test_everything_is_read_once(folder, monkeypatch):
+    calls = Counter()
+
+    def count(owner, name):
+        act = getattr(owner, name)
+
+        def counted(*given, **named):
+            calls[name] += 1
+            return act(*given, **named)
+
+        monkeypatch.setattr(owner, name, counted)
+
+    count(context, "read_certificate")
+    count(StudyFile, "loads")
+    count(StudyFile, "read")
+    count(Split, "of")
+    results = folder / "results"
+    found = verify_files(
+        results / "certificate.json", data=folder / "loans.csv", model=results / "model.elfair"
+    )
+    assert found.passed, found.text()
+    assert calls == {"read_certificate": 1, "loads": 1, "read": 1, "of": 1}
 
 
 def test_a_file_with_the_same_rows_is_told_from_other_rows(folder, tmp_path):
