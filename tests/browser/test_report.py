@@ -103,14 +103,14 @@ def test_verdict_and_every_statement_can_be_seen(visit, path, kind, artefacts, v
     certificate = made(kind)
     assert page.inner_text("h1") == verdict(certificate)
     assert page.locator("h1").evaluate(SEEN)
-    strips = page.locator("#statements li.strip")
-    shown = [" ".join(words.split()) for words in strips.all_inner_texts()]
+    rows = page.locator("#statements li.chart-row")
+    shown = [" ".join(words.split()) for words in rows.all_inner_texts()]
     assert len(shown) == len(certificate.constraints)
     for words, result in zip(shown, certificate.constraints, strict=True):
         assert result.statement in words
         assert ("passed" if result.passed else "FAILED") in words
     for part in ("", ".name", ".drawing svg", ".numbers", ".mark"):
-        parts = page.locator(f"#statements li.strip {part}")
+        parts = page.locator(f"#statements li.chart-row {part}")
         assert parts.evaluate_all(f"parts => parts.length > 0 && parts.every({SEEN})"), part
     dark = max(page.evaluate(BACKGROUND)) < 64
     assert dark == (scheme == "dark")
@@ -147,14 +147,14 @@ def test_words_in_pictures_keep_their_size_on_a_phone(visit, path):
 def test_marks_are_where_the_numbers_say(visit, path, kind):
     """Left of the line where the statement holds, and right of it where it does not."""
     ends = visit(path).page.evaluate(
-        """[...document.querySelectorAll('#statements li.strip')].map(strip => {
+        """[...document.querySelectorAll('#statements li.chart-row')].map(row => {
           const middle = element => {
             const box = element.getBoundingClientRect();
             return (box.left + box.right) / 2;
           };
-          const zero = middle(strip.querySelector('.zero'));
-          const lines = strip.querySelectorAll('.drawing svg svg > line');
-          const dot = strip.querySelector('.drawing circle, .drawing path');
+          const zero = middle(row.querySelector('.zero'));
+          const lines = row.querySelectorAll('.drawing svg svg > line');
+          const dot = row.querySelector('.drawing circle, .drawing path');
           return [middle(dot) - zero, middle(lines[lines.length - 1]) - zero];
         })"""
     )

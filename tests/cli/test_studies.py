@@ -238,7 +238,7 @@ def test_decisions_are_drawn_and_logged(elfair, fitted, tmp_path, monkeypatch):
     told = elfair(
         "predict", "results/model.elfair", tmp_path / "people.parquet", "--output", out, code=2
     )
-    assert "exists already" in told.output
+    assert "already exists" in told.output
     log, later = tmp_path / "log.csv", tmp_path / "later.csv"
     write_table(people.slice(50, 50), later)
     for table in (tmp_path / "people.parquet", later):

@@ -13,6 +13,7 @@ from elfair.certificate import NOT_STATED
 from elfair.certificate.explanation import verdict
 from elfair.records.text import number
 from elfair.report import Report
+from elfair.report.blocks import prose
 
 ORDER = [
     "statements",
@@ -104,12 +105,16 @@ def test_the_verdict_comes_first_and_then_the_promise(certificate, page):
     after = flat(page.text).split(verdict(certificate), 1)[1]
     before_sections = after.split("Contents", 1)[0][:4000]
     if certificate.constraints:
-        assert 'confidence means, if all that it rests on holds (see "What it rests on")' in after
-        assert ("if the search is stable" in before_sections) == (certificate.split == "crossfit")
+        assert "confidence means: if the whole study were repeated many times" in after
+        assert "This requires that all assumptions hold" in after
+        assert '(see "What it rests on")' in after
+        assert ("a stable search among them" in before_sections) == (
+            certificate.split == "crossfit"
+        )
         asymptotic = any(result.kind == "asymptotic" for result in certificate.constraints)
-        assert ("with few rows that rate may be exceeded" in before_sections) == asymptotic
-        assert "it does not say that this very model keeps them" in before_sections
-        assert "That counts also the repetitions in which no model is let out" in before_sections
+        assert ("with few rows the rate may be somewhat higher" in before_sections) == asymptotic
+        assert "It does not mean that this model keeps the statements" in before_sections
+        assert "Repetitions that release no model count, too" in before_sections
     else:
         assert "nothing is promised" in before_sections
 
@@ -142,10 +147,8 @@ def test_every_statement_is_there_with_all_that_is_known(certificate, page):
 
 def test_every_assumption_is_explained(certificate, page):
     shown = flat(page.text)
-    from elfair.report.account import IN_PLAIN_WORDS
-
     for each in certificate.assumptions:
-        assert IN_PLAIN_WORDS[each.code] in shown
+        assert prose("assumptions")[each.code] in shown
         assert each.statement in shown
         assert flat(each.evidence) in shown
 
@@ -211,11 +214,11 @@ def test_a_model_from_elsewhere_is_spoken_of_as_such(of_kind, parsed):
     ours, theirs = (
         flat(parsed(Report(of_kind(kind)).html()).text) for kind in ("none", "wrong side")
     )
-    assert "No model is let out" in ours
-    assert "This model is not let out" in theirs
+    assert "No model is released" in ours
+    assert "This model is not released" in theirs
     assert "The rows were divided at random" in ours
     assert "The rows were divided" not in theirs
-    assert "The model is from elsewhere." in theirs
+    assert "The model is from elsewhere," in theirs
 
 
 def test_ends_that_are_not_known_are_none(of_kind, parsed):
@@ -246,9 +249,9 @@ def test_a_line_up_of_one_model_is_a_sentence(of_kind, parsed):
     assert found.trade_off is not None
     one = replace(found, trade_off=replace(found.trade_off, models=found.trade_off.models[:1]))
     page = parsed(Report(one).html())
-    assert "One model stood in line" in flat(page.text)
+    assert "The ladder has one model" in flat(page.text)
     assert not [drawn for drawn in page.drawings if "over their loss" in drawn]
-    assert "One model stood in line" not in flat(parsed(Report(found).html()).text)
+    assert "The ladder has one model" not in flat(parsed(Report(found).html()).text)
 
 
 def test_the_mark_at_one_is_drawn_over_the_bars(of_kind):
@@ -278,7 +281,7 @@ def test_weights_that_leave_few_rows_are_a_reason(of_kind, parsed):
 def test_violated_assumptions_are_loud(of_kind, parsed):
     page = parsed(Report(of_kind("violated")).html())
     shown = flat(page.text)
-    loud = shown.index("2 assumptions do NOT hold: the stated confidence is not backed")
+    loud = shown.index("2 assumptions do NOT hold: the stated confidence is not justified")
     assert loud < shown.index("confidence means")
     assert "tau is known: it is an estimate" in shown[loud:]
     assert ("div", {"class": "alarm", "role": "note"}) in page.tags
@@ -316,8 +319,8 @@ def test_infinite_and_missing_numbers_are_drawn_with_words(of_kind):
 
 def test_numbers_of_very_different_size_get_their_own_scales(of_kind, parsed):
     text = Report(of_kind("many")).html()  # incomes in thousands, health in units
-    assert "each line has a scale of its own" in text
-    assert "each line has a scale of its own" not in Report(of_kind("solution")).html()
+    assert "each row has its own scale" in text
+    assert "each row has its own scale" not in Report(of_kind("solution")).html()
 
 
 def test_what_users_wrote_is_text_and_nothing_else(of_kind, parsed):
@@ -344,7 +347,7 @@ def test_what_users_wrote_is_text_and_nothing_else(of_kind, parsed):
 
 
 def test_two_hundred_statements_fit(of_kind):
-    """With two impacts of a hundred groups, a line-up, and words about everything."""
+    """With two impacts of a hundred groups, a ladder, and words about everything."""
     many, line = of_kind("many"), of_kind("solution").trade_off
     groups = tuple(
         replace(group, condition=f"region == {k} and {group.condition}")
@@ -369,7 +372,7 @@ def test_two_hundred_statements_fit(of_kind):
         trade_off=replace(line, series=series, models=models),
     )
     text = Report(large).html()
-    assert text.count('class="strip"') >= 200
+    assert text.count('class="chart-row"') >= 200
     assert len(text.encode()) < 500_000
 
 

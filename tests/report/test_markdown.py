@@ -8,8 +8,17 @@ from markdown_it import MarkdownIt
 from elfair.certificate.explanation import verdict
 from elfair.records.text import number
 from elfair.report import Report
-from elfair.report.blocks import Alarm, Bullets, Code, Document, Paragraph, Section, Table, Verbatim
-from elfair.report.formats import markdown
+from elfair.report.blocks import (
+    Alarm,
+    Bullets,
+    Code,
+    Document,
+    Paragraph,
+    Section,
+    TableBlock,
+    Verbatim,
+)
+from elfair.report.rendering import markdown
 
 
 def flat(text):
@@ -98,7 +107,7 @@ def document(*blocks):
         (Paragraph("-1.5 of 2.0"), "-1.5 of 2.0"),
         (Verbatim("a\n```\nb\n"), "````\na\n```\nb\n````"),
         (
-            Table("t", ("x", "y"), ((Code("a | b"), "1|2"),)),
+            TableBlock("t", ("x", "y"), ((Code("a | b"), "1|2"),)),
             "*t*\n\n| x | y |\n| --- | ---: |\n| `a \\| b` | 1\\|2 |",
         ),
         (Alarm("Stop", (Bullets(("a", "b")),)), "> **Stop**\n\n> - a\n> - b"),

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 from sklearn.exceptions import NotFittedError
 
 from elfair import ELFClassifier
-from elfair.certificate.assumptions import TEXTS
+from elfair.certificate import SplitKind
+from elfair.certificate.assumptions import SHOWN_STATUS, TEXTS, AssumptionCode
 from elfair.errors import InputError
 from elfair.populations import FosterCare
 from elfair.report import Report
-from elfair.report.account import IN_PLAIN_WORDS
+from elfair.report.blocks import prose
 
 
 def test_an_estimator_has_the_report_of_its_certificate():
@@ -60,4 +62,12 @@ def test_each_assumption_of_the_documentation_is_explained(pytestconfig):
     assert len(listed) > 15
     # One row is about two assumptions.
     names = [n for name in listed for n in (name.split(", ") if "floor" in name else [name])]
-    assert set(names) == {TEXTS[code][0] for code in IN_PLAIN_WORDS}
+    assert set(names) == {TEXTS[code][0] for code in prose("assumptions")}
+
+
+def test_every_code_has_its_words():
+    assert list(prose("assumptions")) == list(get_args(AssumptionCode))
+    assert list(prose("statuses")) == list(SHOWN_STATUS)
+    assert set(prose("splits")) == set(get_args(SplitKind))
+    for part in ("assumptions", "statuses", "splits", "glossary"):
+        assert all(text.endswith(".") for text in prose(part).values())

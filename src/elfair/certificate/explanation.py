@@ -129,9 +129,9 @@ def pass_or_fail(result: ConstraintResult) -> str:
     return "passed" if result.passed else "FAILED"
 
 
-def numbered(results: Sequence[ConstraintResult]) -> list[str]:
-    """Short names of statements, which tables use to refer to them."""
-    return [f"S{place}" for place, _ in enumerate(results, start=1)]
+def numbered(results: Sequence[ConstraintResult]) -> list[tuple[str, ConstraintResult]]:
+    """Statements with the short names that tables use to refer to them."""
+    return [(f"S{place}", result) for place, result in enumerate(results, start=1)]
 
 
 def verdict(certificate: Certificate) -> str:
@@ -143,10 +143,8 @@ def verdict(certificate: Certificate) -> str:
     names = "; ".join(each.name for each in certificate.violated)
     if not certificate.passed:
         moreover = f" Besides, not every assumption holds ({names})." if names else ""
-        return (
-            f"No solution found: {len(certificate.failed)} of {plural(total, 'statement')} did "
-            f"not pass {rows}.{moreover}"
-        )
+        some = f"{len(certificate.failed)} of {total} statements" if total > 1 else "the statement"
+        return f"No solution found: {some} did not pass {rows}.{moreover}"
     doubt = f", but not every assumption holds ({names})" if names else ""
     what = {1: "the statement", 2: "both statements"}.get(total, f"all {total} statements")
     return f"Solution found{doubt}: {what} passed {rows}."

@@ -18,14 +18,14 @@ from elfair.study.outcome import write_results
 
 
 def main(output: str | Path = "demo") -> None:
-    """Fit twice, print what came of it, and write the results to a folder.
+    """Fit twice, print the results, and write them to a folder.
 
     Parameters
     ----------
     output : str or Path, default "demo"
-        The folder; it is made where it does not exist.
+        The folder; it is created if it does not exist.
     """
-    # Statements hold square brackets, which markup would take for styles.
+    # Statements have square brackets, which markup would read as styles.
     console = Console(markup=False, highlight=False)
     folder = Path(output)
     try:
@@ -33,29 +33,29 @@ def main(output: str | Path = "demo") -> None:
             (folder / name).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"the folder '{folder}' could not be made: {error.strerror}.",
-            hint="name another one with --output.",
+            f"the folder '{folder}' could not be created: {error.strerror}.",
+            hint="name another folder with --output.",
         ) from None
 
     console.print(
         "4,096 simulated young people in foster care. A model predicts who will find work (the "
-        "label), its decision sways who gets support, and what becomes of them years later is the "
-        "impact. Is there a more accurate model under which neither group T fares worse than under "
-        "the old one?\n"
+        "label). Its decision influences who gets support, and how they fare years later is the "
+        "impact. Is there a more accurate model that makes neither group T worse off than the old "
+        "one?\n"
     )
     population = FosterCare(alpha=0.9)
     found = _fit(population, n=4096, seed=0)
     console.print(verdict_table(found.certificate_))
     console.print(
-        "\nThis population is built in, so that the truth is known. In practice it never is: that "
-        "is why the table above bounds it.\n"
+        "\nThis population is built in, so the truth is known. In practice you never know it, "
+        "which is why the table above bounds it.\n"
     )
     console.print(_truth_table(population, found))
     write_results(found, folder / "solution")
 
     console.print(
-        "\nThe same constraints, but only 500 people, and decisions that matter little beside all "
-        "else that happens in a life:\n"
+        "\nThe same constraints with only 500 people, and with decisions that matter little "
+        "compared with everything else in a life:\n"
     )
     missed = _fit(FosterCare(alpha=0.2), n=500, seed=1)
     console.print(missed.explain(), soft_wrap=True)
@@ -76,7 +76,7 @@ def _fit(population: FosterCare, *, n: int, seed: int) -> ELFClassifier:
 
 
 def _truth_table(population: FosterCare, new: ELFClassifier) -> Table:
-    """What the old and the new model truly do, by quadrature and not from the sample."""
+    """What the old and the new model truly do: by quadrature, not from the sample."""
     old = population.behavior
     truth = {
         f"expected impact where T == {group}": (

@@ -1,9 +1,4 @@
-"""Text that a command prints, or writes to the file that --output names.
-
-``elfair explain`` and ``elfair verify``: a certificate shown, and recomputed.
-
-``elfair predict`` and ``elfair decide``: what a certified model does with people.
-"""
+"""``elfair explain``, ``verify``, ``predict`` and ``decide``: what to do with a result."""
 
 from __future__ import annotations
 
@@ -19,14 +14,14 @@ if TYPE_CHECKING:
 
     from elfair.certificate import Certificate
 
-#: A longer statement would be broken into many short lines of a table.
+#: A table would break a longer statement into many short lines.
 LONGEST_IN_TABLE = 48
 #: More statements than this are shown only with --details.
 MOST_IN_TABLE = 10
 
 
 def deliver(text: str, output: Path | None) -> None:
-    """Print a text, or write it to a file, whole or not at all.
+    """Print a text, or write all of it to a file.
 
     Parameters
     ----------
@@ -56,7 +51,7 @@ def verdict_table(certificate: Certificate, *, details: bool = False) -> Group:
     Returns
     -------
     rich.console.Group
-        The table; below it the statements, where they are too long for it.
+        The table, and below it the statements that are too long for it.
     """
     from rich.console import Group
     from rich.table import Table
@@ -65,16 +60,15 @@ def verdict_table(certificate: Certificate, *, details: bool = False) -> Group:
     from elfair.certificate.explanation import numbered, verdict
 
     results = certificate.constraints if details else certificate.constraints[:MOST_IN_TABLE]
-    statements = [visible(result.statement) for result in results]
-    names = statements
-    if max(map(len, statements), default=0) > LONGEST_IN_TABLE:
-        names = numbered(results)  # as the report calls them
+    long = any(len(visible(result.statement)) > LONGEST_IN_TABLE for result in results)
     table = Table(title=visible(verdict(certificate)), title_justify="left")
     for heading in ("statement", "rows", "ESS", "estimate of g", "bound on g", "delta", ""):
-        table.add_column(heading, justify="left" if heading.startswith("st") else "right")
-    for name, result in zip(names, results, strict=True):
+        table.add_column(heading, justify="left" if heading == "statement" else "right")
+    below = []
+    for name, result in numbered(results):
+        statement = visible(result.statement)
         table.add_row(
-            Text(name),  # not markup: [impact | ...] is no style
+            Text(name if long else statement),  # not markup: [impact | ...] is not a style
             str(result.n),
             "" if result.ess is None else f"{result.ess:.0f}",
             number(result.estimate),
@@ -82,14 +76,14 @@ def verdict_table(certificate: Certificate, *, details: bool = False) -> Group:
             f"{result.delta:g}",
             "pass" if result.passed else "FAIL",
         )
-    pairs = zip(names, statements, strict=True)
-    below = [Text(f"{name}: {each}") for name, each in pairs if name != each]
+        if long:
+            below.append(Text(f"{name}: {statement}"))
     if more := len(certificate.constraints) - len(results):
         below.append(Text(f"and {plural(more, 'more statement')}: --details shows all."))
     return Group(table, *below)
 
 
-#: What `verify` says where a check failed, or one that was asked for could not be made.
+#: The exit code of `verify` if a check failed, or if one that was asked for could not be made.
 NOT_VERIFIED = 1
 
 _certificate = click.argument("certificate", type=click.Path(path_type=Path))
@@ -106,7 +100,7 @@ _certificate = click.argument("certificate", type=click.Path(path_type=Path))
     help="cyclonedx is a bill of materials with a model card.",
 )
 @click.option(
-    "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write it to this file."
+    "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file instead."
 )
 @click.option(
     "--details",
@@ -131,13 +125,13 @@ def explain(certificate: Path, form: str, output: Path | None, details: bool) ->
 @click.command(short_help="Recompute a certificate.")
 @_certificate
 @click.option("--data", help="The table: a file, or the address of a database.")
-@click.option("--query", help="What to ask the database that --data is the address of.")
+@click.option("--query", help="The query, if --data is the address of a database.")
 @click.option(
     "--model",
     type=click.Path(path_type=Path),
-    help="The model's file (or rejected.elfair, after no solution).",
+    help="The model file (after no solution, rejected.elfair).",
 )
-@click.option("--refit", is_flag=True, help="Search again as well, and compare the models.")
+@click.option("--refit", is_flag=True, help="Also search again, and compare the models.")
 @click.option("--json", "as_json", is_flag=True, help="Print the checks as JSON.")
 def verify(
     certificate: Path,
@@ -147,11 +141,11 @@ def verify(
     refit: bool,
     as_json: bool,
 ) -> None:
-    """Recompute a certificate: digests, arithmetic, and with data and model everything.
+    """Recompute a certificate: digests and arithmetic; with data and model, everything.
 
-    The query that a certificate holds is shown, and asked only if --query repeats it. What could
-    not be checked is said to be skipped. Exit code 0: no check failed; 1: some did, or the search
-    was to be repeated and could not be; 2: the input makes no sense.
+    The query in a certificate is shown, but runs only if --query repeats it. Checks that cannot be
+    made are reported as skipped. Exit code 0: no check failed; 1: a check failed, or the search
+    could not be repeated; 2: invalid input.
     """
     from elfair.study.databases import without_secrets
     from elfair.verification import verify_files
@@ -166,13 +160,13 @@ def verify(
 
 _model = click.argument("model", type=click.Path(path_type=Path))
 _people = click.argument("people")
-_query = click.option("--query", help="What to ask the database that PEOPLE is the address of.")
+_query = click.option("--query", help="The query, if PEOPLE is the address of a database.")
 _seed = click.option(
-    "--seed", type=click.IntRange(0), help="To reproduce a draw; left out, each draw is fresh."
+    "--seed", type=click.IntRange(0), help="Repeat a draw; without it, each draw is new."
 )
 
 
-@click.command(short_help="Draw decisions; nothing is logged.")
+@click.command(short_help="Draw decisions without logging them.")
 @_model
 @_people
 @_query
@@ -182,12 +176,12 @@ _seed = click.option(
     required=True,
     help="The table to write: .csv, .tsv, .parquet, .arrow or .feather.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace a file that is there already.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing file.")
 @_seed
 def predict(
     model: Path, people: str, query: str | None, output: Path, overwrite: bool, seed: int | None
 ) -> None:
-    """Draw a decision for each person, with all probabilities; nothing is logged.
+    """Draw a decision for each person, with all probabilities, and log nothing.
 
     PEOPLE is a table with the features of the model.
     """
@@ -196,12 +190,12 @@ def predict(
 
     if output.exists() and not overwrite:
         raise InputError(
-            f"'{output}' exists already.", hint="name another file, or replace it with --overwrite."
+            f"'{output}' already exists.", hint="name another file, or replace it with --overwrite."
         )
     loaded, table = _read(model, people, query)
     drawn = predictions(loaded, table, random_state=seed)
     write_table(drawn, output)
-    click.echo(f"Written: {visible(str(output))}, {drawn.num_rows:,} rows.")
+    click.echo(f"Written: {visible(str(output))}, {plural(drawn.num_rows, 'row')}.")
 
 
 @click.command(short_help="Draw decisions, and log them.")
@@ -212,22 +206,21 @@ def predict(
     "--log",
     type=click.Path(dir_okay=False, path_type=Path),
     required=True,
-    help="The CSV file to append to; made where there is none.",
+    help="The CSV file to append to; it is created if it does not exist.",
 )
 @_seed
 def decide(model: Path, people: str, query: str | None, log: Path, seed: int | None) -> None:
-    """Decide about each person, and append it to a log.
+    """Draw a decision for each person, and append it to a log.
 
-    The log holds the table's own columns, the decision, the probability with which it was taken,
-    the time and the model's digest. With the impact, once it is seen, it is the table of the next
-    round.
+    The log has the columns of the table, the decision, its probability, the time and the digest of
+    the model. Once you add the measured impact, it is the table of the next round.
     """
     from elfair.study.writing import append_decisions, decisions
 
     loaded, table = _read(model, people, query)
     drawn = decisions(loaded, table, random_state=seed)
     append_decisions(drawn, log, row_id=loaded.encoding_.get("row_id"))
-    click.echo(f"{drawn.num_rows:,} decisions appended to {visible(str(log))}.")
+    click.echo(f"{plural(drawn.num_rows, 'decision')} appended to {visible(str(log))}.")
 
 
 def _read(model: Path, people: str, query: str | None) -> tuple[Any, Any]:

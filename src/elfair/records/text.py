@@ -1,4 +1,4 @@
-"""Text that people read: numbers as words, and text of others made safe to print.
+"""Text that people read: numbers as words, and foreign text made safe to print.
 
 Names of columns, reasons and titles come from files that somebody else wrote. An escape sequence in
 one could clear the screen or repaint a verdict, and a bidirectional control could make a statement
@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from math import ceil, floor, isinf, isnan, log10
 
-#: Control characters but tab and line break, all that change the direction of text, and bytes of
-#: file names that are no text.
+#: Control characters except tab and line break, characters that change the direction of text, and
+#: bytes of file names that are not text.
 _HIDDEN = re.compile(
     "\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -49,7 +49,7 @@ def number(value: float) -> str:
 
 
 def exact(value: float) -> str:
-    """A number with all its digits, from which the same float can be read again.
+    """A number with all its digits, which read back as the same float.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def sentence(words: str) -> str:
 
 
 def raised(rows: float) -> int:
-    """Rows to two digits, and no fewer.
+    """Rows rounded up to two digits, because a forecast is not more precise.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def raised(rows: float) -> int:
 
 
 def floored(rows: float) -> int:
-    """Rows to two digits, and no more.
+    """Rows rounded down to two digits.
 
     Examples
     --------

@@ -1,24 +1,31 @@
-"""What a report is made of, before it is HTML or Markdown.
+"""What a report is made of, before it becomes HTML or Markdown.
 
-Pictures show what a table beside them says in numbers, so that a format without pictures loses
-nothing by leaving them out.
+A table beside each chart has the same numbers, so a format without charts loses nothing.
 """
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TypeVar
 
+from elfair.language import EVERYONE
 from elfair.report.svg import Svg
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
 class Code:
-    """Words that a machine reads: statements, names of columns, commands.
+    """Text that a machine reads: statements, names of columns, commands.
 
     Parameters
     ----------
     text : str
-        The words.
+        The text.
     """
 
     text: str
@@ -30,15 +37,27 @@ Inline = str | Code
 Line = Inline | tuple[Inline, ...]
 
 
-def parts(line: Line) -> tuple[Inline, ...]:
+def inlines(line: Line) -> tuple[Inline, ...]:
     """The parts of a line.
 
     Examples
     --------
-    >>> parts("rows"), parts(("at ", Code("g")))
+    >>> inlines("rows"), inlines(("at ", Code("g")))
     (('rows',), ('at ', Code(text='g')))
     """
     return line if isinstance(line, tuple) else (line,)
+
+
+def group_name(condition: str) -> Inline:
+    """How lines of text show a group."""
+    return condition if condition == EVERYONE else Code(condition)
+
+
+@cache
+def prose(part: str) -> dict[str, str]:
+    """A part of templates/words.toml: assumptions in plain words, the glossary and others."""
+    text = files("elfair.report").joinpath("templates/words.toml").read_text(encoding="utf-8")
+    return dict(tomllib.loads(text)[part])
 
 
 @dataclass(frozen=True)
@@ -69,12 +88,12 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Definitions:
-    """Words and what they mean.
+    """Terms and what they mean.
 
     Parameters
     ----------
     items : tuple of (Line, Line)
-        Each word, and its meaning.
+        Each term, and its meaning.
     """
 
     items: tuple[tuple[Line, Line], ...]
@@ -82,7 +101,7 @@ class Definitions:
 
 @dataclass(frozen=True)
 class Verbatim:
-    """Text as it was written.
+    """Text exactly as written.
 
     Parameters
     ----------
@@ -94,7 +113,7 @@ class Verbatim:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableBlock:
     """Rows under headings; the first cell of each row names the row.
 
     Parameters
@@ -114,10 +133,41 @@ class Table:
     rows: tuple[tuple[Line, ...], ...]
     words: int = 1
 
+    @classmethod
+    def of(
+        cls,
+        caption: str,
+        heading: str,
+        items: Iterable[tuple[Line, Item]],
+        columns: Mapping[str, Callable[[Item], Line]],
+        *,
+        words: int = 1,
+    ) -> TableBlock:
+        """A table of named items: each column has a heading, and what it shows of an item.
+
+        Examples
+        --------
+        >>> table = TableBlock.of("Sizes", "group", [("A", 3), ("B", 4)], {"rows": str})
+        >>> table.headings, table.rows
+        (('group', 'rows'), (('A', '3'), ('B', '4')))
+        """
+        rows = tuple((name, *(cell(item) for cell in columns.values())) for name, item in items)
+        return cls(caption, (heading, *columns), rows, words)
+
+    @classmethod
+    def of_facts(
+        cls,
+        caption: str,
+        facts: Iterable[tuple[Line, Line]],
+        headings: tuple[str, str] = ("what", "value"),
+    ) -> TableBlock:
+        """A table of names and values."""
+        return cls(caption, headings, tuple(facts), words=2)
+
 
 @dataclass(frozen=True)
-class Key:
-    """What a mark in a picture means.
+class LegendEntry:
+    """What a mark in a chart means.
 
     Parameters
     ----------
@@ -132,8 +182,8 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Strip:
-    """A line of a picture: a name, a drawing on the scale of all lines, and its numbers.
+class ChartRow:
+    """A row of a chart: a name, a drawing on the scale that all rows share, and its numbers.
 
     Parameters
     ----------
@@ -143,60 +193,60 @@ class Strip:
         The drawing.
     numbers : tuple of (str, str)
         What each number is, and the number.
-    mark : str
+    verdict : str
         "passed", "FAILED", or nothing.
     """
 
     name: Line
     drawing: Svg
     numbers: tuple[tuple[str, str], ...]
-    mark: str = ""
+    verdict: str = ""
 
 
 @dataclass(frozen=True)
-class Strips:
-    """A picture with one line for each of several things.
+class RowChart:
+    """A chart with one row for each of several things.
 
     Parameters
     ----------
     caption : str
         What it shows, and how to read it.
-    strips : tuple of Strip
-        The lines.
+    rows : tuple of ChartRow
+        The rows.
     axis : Svg
         The scale below them.
-    keys : tuple of Key
+    legend : tuple of LegendEntry
         What the marks mean.
     """
 
     caption: str
-    strips: tuple[Strip, ...]
+    rows: tuple[ChartRow, ...]
     axis: Svg
-    keys: tuple[Key, ...]
+    legend: tuple[LegendEntry, ...]
 
 
 @dataclass(frozen=True)
-class Panels:
-    """Small pictures side by side.
+class SmallCharts:
+    """Small charts side by side.
 
     Parameters
     ----------
     caption : str
         What they show, and how to read them.
-    panels : tuple of (Line, Svg)
+    charts : tuple of (Line, Svg)
         The name and the drawing of each.
-    keys : tuple of Key
+    legend : tuple of LegendEntry
         What the marks mean.
     """
 
     caption: str
-    panels: tuple[tuple[Line, Svg], ...]
-    keys: tuple[Key, ...]
+    charts: tuple[tuple[Line, Svg], ...]
+    legend: tuple[LegendEntry, ...] = ()
 
 
 @dataclass(frozen=True)
 class Alarm:
-    """What a reader must not overlook.
+    """Something that a reader must not overlook.
 
     Parameters
     ----------
@@ -212,7 +262,7 @@ class Alarm:
 
 @dataclass(frozen=True)
 class Folded:
-    """What is there for those who ask; paper shows it unfolded.
+    """Details that a reader can unfold; paper shows them unfolded.
 
     Parameters
     ----------
@@ -227,7 +277,7 @@ class Folded:
 
 
 @dataclass(frozen=True)
-class Part:
+class Subsection:
     """A part of a section, under its own heading.
 
     Parameters
@@ -243,7 +293,16 @@ class Part:
 
 
 Block = (
-    Paragraph | Bullets | Definitions | Verbatim | Table | Strips | Panels | Alarm | Folded | Part
+    Paragraph
+    | Bullets
+    | Definitions
+    | Verbatim
+    | TableBlock
+    | RowChart
+    | SmallCharts
+    | Alarm
+    | Folded
+    | Subsection
 )
 
 
@@ -254,7 +313,7 @@ class Section:
     Parameters
     ----------
     key : str
-        Its name in addresses.
+        Its name in links.
     title : str
         The heading.
     blocks : tuple of Block
@@ -285,7 +344,7 @@ class Document:
     facts : tuple of (str, str)
         A few numbers, and what they are.
     sections : tuple of Section
-        All the rest.
+        Everything else.
     """
 
     title: str

@@ -1,7 +1,4 @@
-"""A certificate as a document: which parts, and in which order.
-
-A report: everything about a result that people read.
-"""
+"""A report: a certificate as a document, and the forms in which people read it."""
 
 from __future__ import annotations
 
@@ -13,29 +10,29 @@ from elfair.certificate import Certificate
 from elfair.certificate.explanation import verdict
 from elfair.records.files import write_whole
 from elfair.records.text import visible
-from elfair.report import account, sections
+from elfair.report import background, by_group, opening, tested
 from elfair.report.blocks import Alarm, Block, Document
 
 SECTIONS = (
-    sections.at_a_glance,
-    sections.impact_by_group,
-    sections.decisions_by_group,
-    sections.weights_by_group,
-    sections.trade_off,
-    sections.what_next,
-    account.data,
-    sections.how_found,
-    account.statements,
-    account.moments,
-    account.assumptions,
-    account.multiplicity,
-    account.glossary,
-    account.reproduction,
+    tested.at_a_glance,
+    by_group.impact,
+    by_group.decisions,
+    by_group.weights,
+    background.trade_off,
+    tested.what_next,
+    background.data,
+    background.search,
+    tested.statements,
+    tested.moments,
+    tested.assumptions,
+    tested.promise,
+    background.glossary,
+    background.reproduction,
 )
 
 
 def document(certificate: Certificate) -> Document:
-    """The whole report; sections that have nothing to say are left out.
+    """The whole report, without the sections that have nothing to say.
 
     Parameters
     ----------
@@ -44,19 +41,19 @@ def document(certificate: Certificate) -> Document:
     """
     written = [section(certificate) for section in SECTIONS]
     return Document(
-        title=sections.title(certificate),
-        about=sections.about(certificate),
+        title=opening.title(certificate),
+        about=opening.about(certificate),
         verdict=verdict(certificate),
-        tone=sections.tone(certificate),
-        opening=sections.opening(certificate),
-        facts=sections.facts(certificate),
+        tone=opening.tone(certificate),
+        opening=opening.opening(certificate),
+        facts=opening.facts(certificate),
         sections=tuple(section for section in written if section is not None),
     )
 
 
 @dataclass(frozen=True)
 class Report:
-    """A certificate in the forms that people read; all of them are rendered from it alone.
+    """A certificate in the forms that people read, rendered from it alone.
 
     Parameters
     ----------
@@ -77,19 +74,19 @@ class Report:
     certificate: Certificate
 
     def html(self) -> str:
-        """One HTML page: no script, nothing to load, light and dark, and fit for paper."""
-        from elfair.report.formats import page
+        """One HTML page without scripts or anything to load, in light and dark, and for paper."""
+        from elfair.report.rendering import page
 
         return visible(page(self._document))
 
     def markdown(self) -> str:
-        """The same in Markdown; tables in the place of pictures."""
-        from elfair.report.formats import markdown
+        """The same in Markdown, with tables instead of charts."""
+        from elfair.report.rendering import markdown
 
         return visible(markdown(self._document))
 
     def text(self) -> str:
-        """The result in sentences, for the terminal."""
+        """The result in short, for the terminal; see `Certificate.explain`."""
         return self.certificate.explain()
 
     def __str__(self) -> str:
@@ -116,7 +113,7 @@ class Report:
         write_whole(path, self.markdown())
 
     def _repr_html_(self) -> str:
-        from elfair.report.formats import fragment
+        from elfair.report.rendering import fragment
 
         return visible(fragment(self._document, self._in_short))
 
@@ -126,7 +123,7 @@ class Report:
 
     @property
     def _in_short(self) -> tuple[Block, ...]:
-        """What a notebook shows: what must not be overlooked, the picture, the table."""
+        """What a notebook shows: alarms, the chart of the statements, their table."""
         by_key = {section.key: section.blocks for section in self._document.sections}
         return (
             *(block for block in self._document.opening if isinstance(block, Alarm)),

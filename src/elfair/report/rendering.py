@@ -1,8 +1,7 @@
-"""A document as one HTML page without scripts, or as a fragment for notebooks.
+"""A document as one HTML page without scripts, as a fragment for notebooks, or as Markdown.
 
-A document as Markdown (CommonMark, with tables as GitHub has them).
-
-Pictures are left out: what they show is in the tables.
+Markdown is CommonMark, with tables as GitHub writes them. It leaves charts out: the tables have the
+same numbers.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from elfair.report.blocks import (
     Folded,
     Inline,
     Line,
-    Panels,
     Paragraph,
-    Part,
-    Strips,
-    Table,
+    RowChart,
+    SmallCharts,
+    Subsection,
+    TableBlock,
     Verbatim,
-    parts,
+    inlines,
 )
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def page(document: Document) -> str:
-    """The whole report: everything it needs is inside.
+    """The whole report, with everything it needs inside.
 
     Parameters
     ----------
@@ -46,7 +45,7 @@ def page(document: Document) -> str:
 
 
 def fragment(document: Document, shown: tuple[Block, ...]) -> str:
-    """The verdict and some blocks; its styles touch nothing else.
+    """The verdict and some blocks, with styles that touch nothing else.
 
     Parameters
     ----------
@@ -69,16 +68,16 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["parts"] = parts
+    environment.filters["inlines"] = inlines
     environment.filters["kind"] = lambda block: type(block).__name__
     environment.tests["code"] = lambda part: isinstance(part, Code)
     return environment
 
 
-#: What Markdown, or HTML inside it, would take for more than a character.
+#: Characters that Markdown, or HTML inside it, would read as markup.
 SPECIAL = re.compile(r"([\\`*_\[\]<>&|#~!])")
 
-#: What at the beginning of a paragraph would be taken for the item of a list, or for a rule.
+#: What Markdown would read, at the beginning of a paragraph, as a list item or a rule.
 LIST = re.compile(r"^(\d*)([-+=.)])(?=\s|\2|$)")
 
 
@@ -114,26 +113,26 @@ def _block(block: Block) -> list[str]:
             return ["\n".join(f"- **{_line(term)}**: {_line(what)}" for term, what in block.items)]
         case Verbatim():
             return [_fenced(block.text)]
-        case Table():
+        case TableBlock():
             return [f"*{_text(block.caption)}*", _table(block)]
         case Alarm():
             return [f"> **{_text(block.title)}**", *(f"> {p}" for p in _quoted(block))]
         case Folded():
             return _blocks(block.blocks)
-        case Part():
+        case Subsection():
             return [f"### {_line(block.title)}", *_blocks(block.blocks)]
-        case Strips() if any(strip.mark for strip in block.strips):
-            return [_strips(block)]
-        case Strips() | Panels():
+        case RowChart() if any(row.verdict for row in block.rows):
+            return [_verdicts(block)]
+        case RowChart() | SmallCharts():
             return []
 
 
-def _strips(block: Strips) -> str:
-    """The numbers of a picture in words."""
+def _verdicts(chart: RowChart) -> str:
+    """The numbers of a chart in words."""
     return "\n".join(
-        f"- {_line(strip.name)}: {_text(', '.join(' '.join(each) for each in strip.numbers))}, "
-        f"**{_text(strip.mark)}**"
-        for strip in block.strips
+        f"- {_line(row.name)}: {_text(', '.join(map(' '.join, row.numbers)))}, "
+        f"**{_text(row.verdict)}**"
+        for row in chart.rows
     )
 
 
@@ -141,7 +140,7 @@ def _quoted(block: Alarm) -> list[str]:
     return [piece.replace("\n", "\n> ") for piece in _blocks(block.blocks)]
 
 
-def _table(table: Table) -> str:
+def _table(table: TableBlock) -> str:
     rule = ["---" if k < table.words else "---:" for k in range(len(table.headings))]
     rows = [[_text(heading) for heading in table.headings], rule]
     rows += [[_cell(cell) for cell in row] for row in table.rows]
@@ -149,10 +148,10 @@ def _table(table: Table) -> str:
 
 
 def _cell(cell: Line) -> str:
-    # Inside a table a bar ends the cell, even in code, unless a backslash stands before it.
+    # In a table a bar ends the cell, even inside code, unless a backslash precedes it.
     return "".join(
         _inline(part).replace("|", "\\|") if isinstance(part, Code) else _inline(part)
-        for part in parts(cell)
+        for part in inlines(cell)
     )
 
 
@@ -161,7 +160,7 @@ def _paragraph(line: Line) -> str:
 
 
 def _line(line: Line) -> str:
-    return "".join(map(_inline, parts(line)))
+    return "".join(map(_inline, inlines(line)))
 
 
 def _inline(part: Inline) -> str:
@@ -169,12 +168,12 @@ def _inline(part: Inline) -> str:
 
 
 def _text(text: str) -> str:
-    """Plain words, on one line, of which nothing is read as markup."""
+    """Plain words on one line, none of which is read as markup."""
     return SPECIAL.sub(r"\\\1", _on_one_line(text))
 
 
 def _code(text: str) -> str:
-    """Code, on one line, between more backticks than it has in a row."""
+    """Code on one line, between more backticks than it has in a row."""
     text = _on_one_line(text)
     ticks = "`" * (_longest_run(text) + 1)
     space = " " if text.startswith("`") or text.endswith("`") else ""

@@ -1,0 +1,223 @@
+"""Where a result comes from: the data, the search, the ladder, and how to check all of it."""
+
+from __future__ import annotations
+
+from elfair.certificate import NOT_STATED, Certificate, SearchRecord
+from elfair.certificate.statement import HOW_TO_VERIFY
+from elfair.records.text import count, exact, number, plural, rate
+from elfair.report import charts
+from elfair.report.blocks import (
+    Block,
+    Code,
+    Definitions,
+    Folded,
+    Line,
+    Paragraph,
+    Section,
+    TableBlock,
+    Verbatim,
+    prose,
+)
+from elfair.report.by_group import folded
+from elfair.report.charts import MOST_DRAWN
+
+
+def data(certificate: Certificate) -> Section:
+    """Which rows, which columns, and who was left out."""
+    of, roles = certificate.provenance, certificate.roles
+    rows = TableBlock(
+        "Rows",
+        ("what", "how many"),
+        (
+            ("rows in the table", count(of.rows_read)),
+            ("rows used", count(certificate.n)),
+            ("candidate rows, for search and constants", count(certificate.n_candidate)),
+            ("held-out rows, for the test", count(certificate.n_held_out)),
+        ),
+    )
+    columns = TableBlock.of_facts(
+        "Which column is what",
+        [
+            ("features, which the model sees", _names(roles.features)),
+            ("sensitive features, which name groups", _names(roles.sensitive)),
+            ("impacts, measured later", _names(roles.impacts)),
+            ("label", "given" if roles.label else "none"),
+            ("propensities", "given" if roles.propensities else "none"),
+            ("row identifier", "given" if roles.row_id else "none"),
+            ("decisions", _names(certificate.classes) if certificate.classes else "numbers"),
+        ],
+        ("role", "columns"),
+    )
+    divided = Paragraph(prose("splits")[certificate.split])
+    return Section("data", "Data", (divided, rows, _left_out(certificate), columns))
+
+
+def _left_out(certificate: Certificate) -> Block:
+    left_out = certificate.provenance.left_out
+    if not left_out:
+        return Paragraph("Nobody was left out.")
+    rows = [
+        row
+        for each in left_out
+        for row in (
+            (each.reason, "all of them", count(each.n)),
+            *((each.reason, by.group, count(by.n)) for by in each.groups),
+        )
+    ]
+    return TableBlock(
+        "People left out, and why", ("reason", "group", "how many"), tuple(rows), words=2
+    )
+
+
+def _names(names: tuple[str, ...]) -> Line:
+    parts: list[str | Code] = []
+    for name in names:
+        parts += [", ", Code(name)]
+    return tuple(parts[1:]) or "none"
+
+
+def search(certificate: Certificate) -> Section:
+    """How the tested model was found."""
+    found = certificate.search
+    blocks: list[Block] = [Paragraph(_search(found, bool(certificate.constraints)))]
+    if found is not None:
+        facts: list[tuple[Line, Line]] = [
+            ("search", found.method),
+            ("objective (maximised)", found.objective),
+            ("loss on candidate rows (minimised)", number(found.loss)),
+            ("models evaluated", count(found.evaluations)),
+            ("forecast chance that the first model passes", rate(found.predicted_pass)),
+            ("met the margin that was asked for", "yes" if found.meets_target else "no"),
+        ]
+        if found.models == 1 and certificate.constraints:
+            facts += [
+                ("models on the ladder", count(found.on_ladder)),
+                ("models tested", count(found.tested)),
+                ("place of the model in this report", count(found.place)),
+            ]
+        blocks.append(TableBlock.of_facts("The search", facts))
+    return Section("search", "How the model was found", tuple(blocks))
+
+
+def _search(found: SearchRecord | None, tested: bool) -> str:
+    if found is None:
+        return (
+            "The model is from elsewhere, and nothing here says how it was made. That it learnt "
+            "nothing from the rows of the test is assumed, not checked."
+        )
+    if found.models > 1:
+        return (
+            f"{found.models} models were found, one for each fold, on the rows of the other folds. "
+            "For each decision, one of them is picked at random."
+        )
+    if not tested:
+        return "The search used all rows, and found one model."
+    return (
+        f"Before held-out rows were opened, the search put {plural(found.on_ladder, 'model')} on a "
+        "ladder, from the one most likely to pass to the one with the best objective. Testing "
+        "followed that order and stopped at the first failure, or at the end: after "
+        f"{plural(found.tested, 'model')}. All numbers in this report are about the model at place "
+        f"{found.place}."
+    )
+
+
+def trade_off(certificate: Certificate) -> Section | None:
+    """The objective beside the impact, along the ladder."""
+    of, found = certificate.trade_off, certificate.search
+    if of is None or found is None or not of.models:
+        return None
+    blocks: list[Block] = []
+    series = of.series[:MOST_DRAWN]
+    if len(of.series) > MOST_DRAWN:
+        said = f"The first {MOST_DRAWN} of {len(of.series)} are shown; the certificate has all."
+        blocks.append(Paragraph(said))
+    if len(of.models) == 1:
+        blocks.append(Paragraph("The ladder has one model, so there is none to compare it with."))
+    elif series:
+        blocks.append(charts.ladder(series, of.models, found.objective))
+    table = TableBlock(
+        "The models of the ladder, on candidate rows",
+        ("place", "fate", "loss", *(f"{each.impact}, {each.condition}" for each in series)),
+        (
+            *(
+                (str(m.place), m.fate, number(m.loss), *map(number, m.impacts[: len(series)]))
+                for m in of.models
+            ),
+            ("old model", "", "", *(number(each.logged) for each in series)),
+        ),
+        words=2,
+    )
+    return Section("trade-off", "Objective and impact along the ladder", (*blocks, folded(table)))
+
+
+def glossary(_: Certificate) -> Section:
+    """Terms and what they mean."""
+    return Section("glossary", "Glossary", (Definitions(tuple(prose("glossary").items())),))
+
+
+def reproduction(certificate: Certificate) -> Section:
+    """Digests, versions, settings, and how to check everything."""
+    of, digests = certificate.provenance, certificate.digests
+    blocks: list[Block] = [
+        Paragraph(
+            "Anyone with the certificate, the table and the model can check all of this: the "
+            "digests, the arithmetic from the stored moments, and the whole computation. A check "
+            "that could not be made is reported as skipped, never as passed."
+        ),
+        Verbatim(HOW_TO_VERIFY),
+        TableBlock.of_facts("Settings", _settings(certificate), ("setting", "value")),
+        TableBlock.of_facts(
+            "Source",
+            [
+                ("source", of.source),
+                ("SHA-256 of the file", Code(of.source_digest) if of.source_digest else NOT_STATED),
+                ("written", of.issued),
+            ],
+        ),
+        TableBlock.of_facts(
+            "Digests (SHA-256)",
+            [
+                ("all rows", Code(digests.data)),
+                ("candidate rows", Code(digests.candidate)),
+                ("held-out rows", Code(digests.held_out)),
+                ("the split", Code(digests.split)),
+                ("the model", Code(digests.model)),
+                ("the ladder", Code(digests.ladder)),
+            ],
+            ("of", "digest"),
+        ),
+        TableBlock.of_facts(
+            "Versions",
+            [(each.name, each.version) for each in certificate.versions],
+            ("program", "version"),
+        ),
+    ]
+    if of.study:
+        again = ("Save this as ", Code("study.toml"), " and run ", Code("elfair fit study.toml"))
+        blocks.append(Folded("The study file", (Paragraph((*again, ".")), Verbatim(of.study))))
+    return Section("verify", "How to reproduce and verify", tuple(blocks))
+
+
+def _settings(certificate: Certificate) -> list[tuple[Line, Line]]:
+    terms = certificate.terms
+    settings: list[tuple[Line, Line]] = [
+        ("estimator", certificate.estimator),
+        ("bound", certificate.bound),
+        ("split", certificate.split),
+        ("seed", str(certificate.seed)),
+        ("share of rows that were not tested", rate(terms.candidate_share)),
+        ("folds", count(terms.folds)),
+        ("center of the paired form", terms.center),
+        ("openings of these held-out rows", count(certificate.openings)),
+    ]
+    settings += [
+        (("range of ", Code(each.impact)), f"{exact(each.low)} to {exact(each.high)}")
+        for each in terms.impact_ranges
+    ]
+    if terms.propensity_floor is not None:
+        settings.append(("propensity floor", exact(terms.propensity_floor)))
+    if terms.outcome_model:
+        settings.append(("outcome model", Code(terms.outcome_model)))
+    if terms.thresholds:
+        settings.append(("thresholds of decisions", ", ".join(map(exact, terms.thresholds))))
+    return settings

@@ -1,0 +1,240 @@
+"""What was tested: every statement with its numbers, what to do next, and what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isinf
+
+from elfair.certificate import Certificate, GroupRecord
+from elfair.certificate.advice import (
+    MORE_FROM_THE_SAME_ROWS,
+    WHAT_NOT_TO_DO,
+    Advice,
+    advise,
+    advise_on_all,
+)
+from elfair.certificate.assumptions import SHOWN_STATUS
+from elfair.certificate.explanation import numbered, pass_or_fail, seen
+from elfair.records.text import count, exact, number, plural, raised, sentence
+from elfair.report import charts
+from elfair.report.blocks import (
+    Block,
+    Bullets,
+    Code,
+    Definitions,
+    Folded,
+    Paragraph,
+    Section,
+    Subsection,
+    TableBlock,
+    group_name,
+    prose,
+)
+from elfair.report.opening import RESTS_ON
+
+#: This many failed statements get advice of their own, the worst first.
+MOST_ADVISED = 10
+
+
+def at_a_glance(certificate: Certificate) -> Section | None:
+    """Every statement in one chart."""
+    if not certificate.constraints:
+        return None
+    chart = charts.statements(certificate.constraints)
+    return Section("statements", "Every statement at a glance", (chart,))
+
+
+def what_next(certificate: Certificate) -> Section | None:
+    """After "no solution found"."""
+    failed = certificate.failed
+    if certificate.passed or not failed:
+        return None
+    blocks = _advice(advise_on_all(certificate))
+    for result in failed[:MOST_ADVISED]:
+        said = Paragraph(f"{seen(result)}.")
+        blocks.append(Subsection(Code(result.statement), (said, *_advice(advise(result)))))
+    if more := failed[MOST_ADVISED:]:
+        told = f"And {plural(len(more), 'more statement')} failed, by less: see the table below."
+        blocks.append(Paragraph(told))
+    same_rows = (
+        Paragraph("Choose these before you look at the next rows:"),
+        Bullets(MORE_FROM_THE_SAME_ROWS),
+        Paragraph(WHAT_NOT_TO_DO),
+    )
+    blocks.append(Subsection("More from the same number of rows", same_rows))
+    return Section("next", "What to do next", tuple(blocks))
+
+
+def _advice(found: Sequence[Advice]) -> list[Block]:
+    return [
+        Definitions(
+            (
+                ("What it says", sentence(each.seen)),
+                ("Likely cause", sentence(each.cause)),
+                ("What to do", sentence(each.steps)),
+            )
+        )
+        for each in found
+    ]
+
+
+def statements(certificate: Certificate) -> Section | None:
+    """Everything that is known about each statement."""
+    if not certificate.constraints:
+        return None
+    results = numbered(certificate.constraints)
+    kinds = " or ".join(dict.fromkeys(result.kind for _, result in results))
+    tests = TableBlock.of(
+        "The tests, the worst first; estimate, bound and spread are on the scale of g; bounds are "
+        f"{kinds}",
+        "number",
+        results,
+        {
+            "statement": lambda result: Code(result.statement),
+            "verdict": pass_or_fail,
+            "rows": lambda result: count(result.n),
+            "estimate": lambda result: number(result.estimate),
+            "bound": lambda result: number(result.upper),
+            "delta": lambda result: f"{result.delta:g}",
+            "spread": lambda result: number(result.spread),
+            "rows needed": lambda result: _rows_needed(result.rows_needed),
+        },
+        words=3,
+    )
+    blocks: list[Block] = [tests, _weights(certificate), _chosen(certificate)]
+    if parts := [(name, r) for name, r in results if r.statement != r.constraint]:
+        blocks.append(
+            TableBlock(
+                "Statements that are part of a constraint",
+                ("statement", "constraint"),
+                tuple((name, Code(result.constraint)) for name, result in parts),
+                words=2,
+            )
+        )
+    warned: dict[str, list[str]] = {}
+    for name, result in results:
+        for warning in result.warnings:
+            warned.setdefault(warning.text, []).append(name)
+    if warned:
+        said = tuple(f"{', '.join(names)}: {text}." for text, names in warned.items())
+        blocks.append(Subsection("Warnings", (Bullets(said),)))
+    return Section("table", "The statements in numbers", tuple(blocks))
+
+
+def _rows_needed(rows: int | None) -> str:
+    return "none is enough" if rows is None else f"about {raised(rows):,}"
+
+
+def _weights(certificate: Certificate) -> TableBlock:
+    """Statements about the same people share a row."""
+    by_group: dict[GroupRecord, list[str]] = {}
+    for name, result in numbered(certificate.constraints):
+        for group in result.groups:
+            by_group.setdefault(group, []).append(name)
+
+    def shown(value: float | None) -> str:
+        return "" if value is None else number(value)
+
+    return TableBlock.of(
+        "Rows and importance weights by condition",
+        "condition",
+        [(group_name(group.condition), group) for group in by_group],
+        {
+            "statements": lambda group: ", ".join(dict.fromkeys(by_group[group])),
+            "rows": lambda group: count(group.n),
+            "ESS": lambda group: shown(group.ess),
+            "mean weight": lambda group: shown(group.mean_weight),
+            "standard error": lambda group: shown(group.mean_weight_error),
+            "largest weight": lambda group: shown(group.max_weight),
+        },
+        words=2,
+    )
+
+
+def _chosen(certificate: Certificate) -> TableBlock:
+    claims = certificate.terms.claims
+    return TableBlock(
+        "Who chose tolerance and delta, and why",
+        ("constraint", "delta", "chosen by", "why"),
+        tuple(
+            dict.fromkeys((Code(c.constraint), f"{c.delta:g}", c.chosen_by, c.why) for c in claims)
+        ),
+        words=4,
+    )
+
+
+def moments(certificate: Certificate) -> Section | None:
+    """What an auditor computes the bounds from again."""
+    if not certificate.constraints:
+        return None
+    tails = [(name, t) for name, result in numbered(certificate.constraints) for t in result.tails]
+    bounds = TableBlock.of(
+        "Bounded forms; all digits are shown",
+        "statement",
+        tails,
+        {
+            "form": lambda tail: Code(tail.form),
+            "delta": lambda tail: exact(tail.delta),
+            "estimate": lambda tail: exact(tail.estimate),
+            "standard error": lambda tail: exact(tail.error),
+            "upper bound": lambda tail: exact(tail.upper),
+        },
+        words=2,
+    )
+    parts = TableBlock.of(
+        "Moments of the held-out rows of each form; all digits are shown",
+        "statement",
+        [(name, part) for name, tail in tails for part in tail.parts],
+        {
+            "condition": lambda part: group_name(part.condition),
+            "rows": lambda part: count(part.n),
+            "mean": lambda part: exact(part.mean),
+            "variance": lambda part: exact(part.variance),
+            "lowest": lambda part: _end(part.low),
+            "highest": lambda part: _end(part.high),
+        },
+        words=2,
+    )
+    said = (
+        "An auditor can compute the t bounds again from these numbers, without the rows. Lowest "
+        "and highest are limits that a row cannot exceed, whatever the data, or none."
+    )
+    if shared := dict.fromkeys(name for name, tail in tails if not tail.disjoint):
+        said += (
+            " Some people are in two parts at once, so the standard error is not that of the parts "
+            f"alone: {', '.join(shared)}."
+        )
+    return Section("moments", "Moments", (Paragraph(said), Folded("The moments", (bounds, parts))))
+
+
+def _end(value: float) -> str:
+    return "none" if isinf(value) else exact(value)
+
+
+def assumptions(certificate: Certificate) -> Section | None:
+    """What the promise rests on, violated assumptions first."""
+    if not certificate.assumptions:
+        return None
+    order = list(reversed(SHOWN_STATUS))
+    listed = sorted(certificate.assumptions, key=lambda each: order.index(each.status))
+    table = TableBlock.of(
+        "What the stated confidence rests on",
+        "assumption",
+        [(each.name, each) for each in listed],
+        {
+            "status": lambda each: (
+                "VIOLATED" if each.status == "violated" else SHOWN_STATUS[each.status]
+            ),
+            "in plain words": lambda each: prose("assumptions")[each.code],
+            "as it is stated": lambda each: each.statement,
+            "what was seen": lambda each: each.evidence,
+        },
+        words=5,
+    )
+    statuses = tuple((SHOWN_STATUS[status], prose("statuses")[status]) for status in SHOWN_STATUS)
+    return Section("assumptions", RESTS_ON, (Definitions(statuses), table))
+
+
+def promise(certificate: Certificate) -> Section:
+    """The promise about all statements together."""
+    return Section("promise", "The promise in full", (Paragraph(certificate.joint_statement),))
