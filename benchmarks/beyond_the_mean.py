@@ -151,11 +151,15 @@ def passes(text: str, bound: str, n: int, seed: int) -> bool:
     return certificate.passed
 
 
+def passes_at_the_edge(name: str, bound: str, n: int, draw: int) -> bool:
+    """Whether one draw of a cell passes at the edge."""
+    return passes(EDGES[name], bound, n, crc32(f"{name} {bound} {n}".encode()) + draw)
+
+
 def false_passes(cell: tuple[str, str, int, int]) -> int:
     """How many of so many draws pass at the edge."""
     name, bound, n, draws = cell
-    start = crc32(f"{name} {bound} {n}".encode())
-    return sum(passes(EDGES[name], bound, n, start + k) for k in range(draws))
+    return sum(passes_at_the_edge(name, bound, n, k) for k in range(draws))
 
 
 # -- the tightest certified number, and the band's ----------------------------------------------

@@ -1,4 +1,4 @@
-"""The guarantee tests run the populations of the benchmark scripts, so that both say the same."""
+"""The guarantee tests use the populations of the benchmark scripts, and count in one way."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "benchmarks")]
 
 
 def pytest_collection_modifyitems(items):
-    """Among thousands of draws the mean weight of some group is four standard errors from 1. Such a
-    draw, of which a user would be warned, counts like any other: if its model is let out and
-    violates a constraint, it is a failure.
+    """Among thousands of draws the mean weight of some group is four standard errors from 1.
+
+    A user would be warned of such a draw. Here it counts like any other: if its model is released
+    and violates a constraint, it is a failure.
     """
     if os.environ.get("ELFAIR_GUARANTEES") != "full":
         return
-    here = Path(__file__).parent
     for item in items:
-        if here in item.path.parents:
+        if HERE in item.path.parents:
             ignored = "ignore::elfair.errors.CertificateWarning"
             item.add_marker(pytest.mark.filterwarnings(ignored))

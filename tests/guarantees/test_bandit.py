@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ProcessPoolExecutor
-from math import sqrt
-
 import numpy as np
+from counting import FULL, check_rare, drawn
 
 from elfair import ELFClassifier
 
-FULL = os.environ.get("ELFAIR_GUARANTEES") == "full"
 DELTA = 0.1
 NO_WORSE = [f"E[health | race == '{r}'] >= E_logged[health | race == '{r}']" for r in "AB"]
 
@@ -29,26 +25,24 @@ def trial(outreach, constraints, n, power, seed):
     return clf.solution_found_, harms, outreach.value("profit", new)
 
 
-def trials(draws, *given):
-    if FULL:
-        with ProcessPoolExecutor() as pool:
-            every = [[value] * draws for value in given]
-            return np.array(list(pool.map(trial, *every, range(draws))))
-    return np.array([trial(*given, seed) for seed in range(draws)])
+def found_and_harms(outcome):
+    return outcome[0] and outcome[1]
 
 
 def test_a_policy_that_harms_is_returned_with_at_most_delta(outreach):
-    """With this target the candidates lie at the edge, so that many of them do harm."""
-    draws = 2_000 if FULL else 250
-    found, harms, _ = trials(draws, outreach, NO_WORSE[1:], 800, 0.13).T.astype(bool)
-    assert (found & harms).mean() <= DELTA + 4 * sqrt(DELTA * (1 - DELTA) / draws)
+    """With this target the candidates lie at the edge, so many of them do harm."""
+    outcomes = check_rare(
+        trial, outreach, NO_WORSE[1:], 800, 0.13, allowed=DELTA, full=2_000, bad=found_and_harms,
+        times=1.5,
+    )  # fmt: skip
+    found, harms, _ = np.array(outcomes).T.astype(bool)
     assert 0.2 < harms.mean() < 0.8, "the candidates must lie near the edge"
     assert (found & harms).any(), "the test must not be hopelessly strict"
 
 
 def test_what_is_returned_earns_more_than_before(outreach):
-    draws = 500 if FULL else 60
-    found, harms, profit = trials(draws, outreach, NO_WORSE, 2_500, 0.95).T
+    draws = 500 if FULL else 40
+    found, harms, profit = np.array(drawn(trial, draws, outreach, NO_WORSE, 2_500, 0.95)).T
     assert found.mean() > 0.8
     assert (found * harms).mean() <= DELTA
     earned = profit[found == 1]
