@@ -24,7 +24,7 @@ from PIL import Image
 from sklearn.linear_model import LogisticRegression
 
 import study_page
-from elfair.experiments.baselines.registry import METHODS
+from elfair.experiments.baselines import METHODS
 from elfair.experiments.figures import draw
 from elfair.experiments.runner import run
 from elfair.experiments.store import Store

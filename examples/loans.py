@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from elfair.populations import BehaviorModel, Lending
+from elfair.populations import Lending, LogisticModel
 
 PAST, NEW = 12_000, 400
 SEED = 2024
 HOUSING = ("owns", "rents", "with family")
 ANSWERS = np.array(["no", "yes"])
-ALL_GET_LOANS = Lending(behavior=BehaviorModel(40.0, (0.0,)))  # the same people, if it were so
+ALL_GET_LOANS = Lending(behavior=LogisticModel(40.0, (0.0,)))  # the same people, if it were so
 
 
 def people(n: int, seed: int) -> dict[str, Any]:

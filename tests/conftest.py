@@ -1,6 +1,6 @@
-"""Property tests repeat their examples; a population and the site, which several folders share.
+"""What several folders share: `counting`, a population, the documentation site.
 
-HYPOTHESIS_PROFILE=random looks for new examples.
+Property tests repeat their examples; HYPOTHESIS_PROFILE=random looks for new ones.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import settings
+
+sys.path.insert(0, str(Path(__file__).parent))  # for counting.py
 
 settings.register_profile("fixed", derandomize=True)
 settings.register_profile("random", settings())

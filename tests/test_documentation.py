@@ -170,6 +170,7 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize("page", [page for page in PAGES if snippets(page)], ids=named)
 def test_snippets_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # a page may write files
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")  # starting processes takes longer than its fits
     monkeypatch.setattr(sys, "path", [*sys.path])  # and import modules from there
     monkeypatch.setattr("elfair.data.split._openings", Counter())  # a reader begins afresh
     run(page)

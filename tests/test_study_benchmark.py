@@ -10,7 +10,7 @@ import pytest
 from elfair.experiments.runner import run
 from elfair.experiments.store import Store
 from elfair.experiments.study import Study
-from elfair.experiments.trial import Task, perform
+from elfair.experiments.trial import Batch, perform
 
 TOML = """
 title = "A small study"
@@ -38,9 +38,9 @@ def test_only_a_finished_study_is_recorded(study, tmp_path, capsys):
     study.record("small")
     assert "no trials" in capsys.readouterr().out
     small = Study.load("small")
-    task = Task(small.population, tuple(small.combinations), "elfair", 256, 0, small.delta)
+    batch = Batch(small.population, tuple(small.combinations), "elfair", 256, 0, small.delta)
     with Store.open(tmp_path / "small.sqlite", small) as store:
-        store.add(perform(task), source="a version")
+        store.add(perform(batch), source="a version")
     study.record("small")
     assert "1 of 4 trials" in capsys.readouterr().out
     assert not (tmp_path / "results").exists()

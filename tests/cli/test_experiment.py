@@ -40,7 +40,7 @@ def elfair(*arguments):
 def test_run_status_and_run_again(folder):
     ran = elfair("run", "small.toml", "--jobs", "1")
     assert ran.exit_code == 0, ran.output
-    assert ran.stdout == "8 trials run, 0 of them crashed; all in small.sqlite.\n"
+    assert ran.stdout == "8 trials run, 0 crashed; stored in small.sqlite.\n"
     assert len(Store.read(folder / "small.sqlite")[1]) == 8
     shown = elfair("status", "small.toml")
     assert shown.exit_code == 0
@@ -70,13 +70,13 @@ method = Method()
     (folder / "failing.toml").write_text(text)
     ran = elfair("run", "failing.toml", "--jobs", "1")
     assert ran.exit_code == 0
-    assert "8 trials run, 4 of them crashed" in ran.stdout
+    assert "8 trials run, 4 crashed" in ran.stdout
     assert "status failing.toml" in ran.stderr
     assert "4 x failing_for_the_cli:method: OSError: the disk is full" in (
         elfair("status", "failing.toml").stdout
     )
     again = elfair("run", "failing.toml", "--jobs", "1", "--retry-failed")
-    assert "4 trials run, 4 of them crashed" in again.stdout
+    assert "4 trials run, 4 crashed" in again.stdout
 
 
 def own_study(folder, monkeypatch, module, body, **options):
@@ -96,7 +96,7 @@ def test_the_hint_after_a_crash_names_the_store(folder, monkeypatch):
     own_study(folder, monkeypatch, "crashing_for_the_cli", "raise SystemExit(1)")
     ran = elfair("run", "own.toml", "--jobs", "1", "--store", "else where.db")
     assert ran.exit_code == 0
-    assert "8 trials run, 4 of them crashed" in ran.stdout
+    assert "8 trials run, 4 crashed" in ran.stdout
     assert "`elfair experiment status own.toml --store 'else where.db'`" in ran.stderr
     shown = elfair("status", "own.toml", "--store", "else where.db")
     assert "is in the column 'error' of the table 'trials' of else where.db." in shown.stdout
@@ -109,7 +109,7 @@ def test_one_trial_is_one(folder):
         .replace("seeds = 2", "seeds = 1")
     )
     ran = elfair("run", "one.toml", "--jobs", "1")
-    assert ran.stdout == "1 trial run, 0 of them crashed; all in one.sqlite.\n"
+    assert ran.stdout == "1 trial run, 0 crashed; stored in one.sqlite.\n"
 
 
 def test_an_edited_method_is_pointed_out(folder, monkeypatch):
@@ -119,8 +119,10 @@ def test_an_edited_method_is_pointed_out(folder, monkeypatch):
     for command in ("run", "status", "summarize"):
         result = elfair(command, "own.toml")
         assert result.exit_code == 0, result.output
-        assert "4 trials of edited_for_the_cli:method were run before its module" in result.stderr
-        assert "Hint: for those of the new one, run the study in another --store" in result.stderr
+        assert "4 trials of edited_for_the_cli:method ran before its module" in result.stderr
+        assert (
+            "Hint: for results of the new code, run the study with another --store" in result.stderr
+        )
 
 
 def test_a_mixture_of_versions_names_the_method(folder, monkeypatch):
@@ -132,7 +134,7 @@ def test_a_mixture_of_versions_names_the_method(folder, monkeypatch):
         for seed, source in enumerate(("a+one", "a+two")):
             store.add([TrialRecord(**{**vars(record), "seed": seed})], source=source)
     said = "1 by mixed_for_the_cli:method one, 1 by mixed_for_the_cli:method two"
-    assert f"2 versions of the code ({said})" in elfair("status", "own.toml").stderr
+    assert f"2 versions of the code ran these trials ({said})" in elfair("status", "own.toml").stderr
     summary = " ".join(elfair("summarize", "own.toml").stdout.split())
     assert "mixed_for_the_cli:method one, mixed_for_the_cli:method two" in summary
 
@@ -149,7 +151,7 @@ def test_a_finished_study_can_be_looked_at_without_the_module(folder, monkeypatc
         assert "gone_for_the_cli:method" in result.stdout
     result = elfair("run", "own.toml")
     assert result.exit_code == 2
-    assert "Hint: it may lie beside the study file" in result.stderr
+    assert "Hint: put it beside the study file" in result.stderr
 
 
 def test_a_module_that_ends_the_process_is_told(folder, monkeypatch):
@@ -168,7 +170,7 @@ def test_a_summary_goes_where_it_can(folder):
     for command in ("summarize", "plot"):  # where a file is, there is no folder
         refused = elfair(command, "small.toml", "--output", "small.toml/x")
         assert refused.exit_code == 2
-        assert "Error: --output must be a place that can be written" in refused.stderr
+        assert "Error: --output must be a path that elfair can write" in refused.stderr
         assert "Traceback" not in refused.output
 
 
@@ -205,7 +207,7 @@ def test_list_shows_what_there_is():
         (["run", "small.toml", "--store", "nowhere/x.sqlite"], "folder that exists"),
         (["run", "small.toml", "--store", "/dev/null"], "must be a plain file"),
         (["status", "small.toml"], "There is no store at 'small.sqlite'"),
-        (["status", "small.toml", "--store", "small.toml"], "must be a whole store"),
+        (["status", "small.toml", "--store", "small.toml"], "must be an intact store"),
         (["run", "small.toml", "--dask", "no such thing"], "address of a running scheduler"),
         (["run", "broken.toml"], "Line 2 is not"),
         (["run", "wrong.toml"], "wrong.toml has 2 mistakes:"),
@@ -248,7 +250,7 @@ def test_results_of_several_versions_are_pointed_out():
     stored("a", "b")
     result = elfair("status", "small.toml")
     assert result.exit_code == 0
-    assert "2 versions of the code (1 by a, 1 by b)" in result.stderr
+    assert "2 versions of the code ran these trials (1 by a, 1 by b)" in result.stderr
 
 
 def test_summaries_and_figures_get_the_study_and_its_trials(folder, monkeypatch):
@@ -320,8 +322,8 @@ def test_ctrl_c_keeps_what_finished_and_says_how_to_go_on(folder):
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert "Every trial that finished is in long.sqlite" in said
-    assert "Hint: run the same command again to go on." in said
+    assert "All finished trials are in long.sqlite" in said
+    assert "Hint: run the same command again to continue." in said
     assert "Traceback" not in said
     study, trials = Store.read("long.sqlite")
     assert len(trials) < study.trials

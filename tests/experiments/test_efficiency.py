@@ -120,7 +120,7 @@ def test_few_seeds_give_no_interval(seeds):
     assert math.isnan(answer.low)
     assert math.isnan(answer.high)
     assert f"{seeds} seed" in answer.interval
-    assert answer.interval.endswith("too few; it takes 20 at each size")
+    assert answer.interval.endswith("too few; 20 are needed at each size")
     assert "(95 % interval: none, since" in answer.sentence({}, "here")
     missing = trials("new", 1024, exactly(1.0, LEAST_SEEDS - seeds), 0.9, first=seeds)
     assert data_efficiency(records + missing, Asked()).low > 0
@@ -230,9 +230,9 @@ def test_settings_need_only_tell_which_cell():
     answer = data_efficiency(records, Asked(settings={"alpha": 0.9}))
     assert answer.settings == two[1]
     assert answer.rate == pytest.approx(0.6)
-    with pytest.raises(InputError, match="fit several"):
+    with pytest.raises(InputError, match="match several"):
         data_efficiency(records, Asked(settings={"strict": False}))
-    with pytest.raises(InputError, match=r"\"alpha\": 0.3\} fit no trial"):
+    with pytest.raises(InputError, match=r"\"alpha\": 0.3\} match no trial"):
         data_efficiency(records, Asked(settings={"alpha": 0.3}))
 
 

@@ -7,12 +7,14 @@ import re
 import subprocess
 import sys
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from elfair.errors import InputError
-from elfair.experiments.figures import ARRANGEMENTS, _methods, draw, method_looks, setting_looks
+from elfair.experiments.figures import ARRANGEMENTS, _methods, draw, method_styles, setting_styles
 from elfair.experiments.panels import _even_columns, _marked
 from elfair.experiments.summary import summarize
 from elfair.experiments.trial import TrialRecord
@@ -68,9 +70,17 @@ def trials(methods=FEW, alphas=(0.9,), sizes=(256, 1024, 4096), seeds=8):
     return records
 
 
-def drawn(study, records, folder):
+def drawn(study, records, folder, *, png=False):
+    """The files by name. Drawing a PNG takes long, so there is one only if a test looks at it."""
     summary = summarize(study, records, {"elfair": "ELF", "elf-paper": "ELF (paper)"})
-    return {path.name: path for path in draw(study, summary, folder)}
+    save = Figure.savefig
+
+    def save_svg(self, path, **options):
+        if png or path.suffix == ".svg":
+            save(self, path, **options)
+
+    with patch.object(Figure, "savefig", save_svg):
+        return {path.name: path for path in draw(study, summary, folder)}
 
 
 def texts(path):
@@ -78,7 +88,7 @@ def texts(path):
 
 
 def test_one_setting_gives_figures_1_and_2_and_the_row(tmp_path):
-    files = drawn(a_study("methods"), trials(), tmp_path / "made" / "here")
+    files = drawn(a_study("methods"), trials(), tmp_path / "made" / "here", png=True)
     stems = ["figure-1-failure-rates", "figure-2-accuracy-and-solutions", "methods"]
     assert list(files) == [f"{stem}.{kind}" for stem in stems for kind in ("png", "svg")]
     first = texts(files["figure-1-failure-rates.svg"])
@@ -157,8 +167,8 @@ def test_the_comparison_shows_the_ratio_as_an_arrow(tmp_path):
 def test_files_are_the_same_byte_for_byte(tmp_path):
     study = a_study("methods", "settings")
     records = trials(FEW[1:], sizes=(256, 1024))
-    once = drawn(study, records, tmp_path / "once")
-    again = drawn(study, records[::-1], tmp_path / "again")
+    once = drawn(study, records, tmp_path / "once", png=True)
+    again = drawn(study, records[::-1], tmp_path / "again", png=True)
     assert once.keys() == again.keys()
     for name in once:
         assert once[name].read_bytes() == again[name].read_bytes(), name
@@ -204,7 +214,7 @@ def test_the_accuracy_of_a_single_model_is_a_marker_apart(tmp_path):
     for line, method in zip(accuracy.lines[1::2], FEW, strict=True):
         first = summary.line(summary.settings[0], method)[0]
         assert line.get_ydata()[0] == first.accuracy.value
-    note = "markers apart: accuracy of a single model"
+    note = "markers without a line: accuracy of a single model"
     files = drawn(a_study("methods"), records, tmp_path)
     assert note in " ".join(texts(files["figure-2-accuracy-and-solutions.svg"]))
     assert note not in " ".join(texts(files["figure-1-failure-rates.svg"]))
@@ -220,13 +230,13 @@ def test_a_method_that_crashed_in_every_trial_is_named_and_not_drawn(tmp_path):
     at = {alpha: json.dumps({"alpha": alpha, "strict": False}) for alpha in (0.5, 0.9)}
     files = drawn(a_study(*ARRANGEMENTS), records + crashes, tmp_path)
     shown = texts(files["methods.svg"])
-    assert "not drawn, without a finished trial: logistic-regression" in shown
+    assert "not drawn, since no trial finished: logistic-regression" in shown
     assert "logistic-regression" not in shown  # in the legend
     assert "not drawn" not in " ".join(texts(files["comparison.svg"]))
     # In one row only, and without any trial at all.
     some = [r for r in records if r.method == "elfair" or r.settings == at[0.5]]
     shown = texts(drawn(a_study("methods"), some, tmp_path / "some")["methods.svg"])
-    note = "not drawn, without a finished trial: logistic-regression; ELF (paper) (alpha = 0.9)"
+    note = "not drawn, since no trial finished: logistic-regression; ELF (paper) (alpha = 0.9)"
     assert note in shown
     assert "ELF (paper)" in shown  # in the legend
 
@@ -264,35 +274,32 @@ def luminance(color):
 
 
 def test_methods_are_told_apart_without_colour():
-    looks = method_looks(METHODS, sizes=8)
-    assert len({(look.marker, look.hollow) for look in looks.values()}) == len(METHODS)
-    families = [
-        {looks[m].color for m in METHODS if m.startswith(family)} for family in ("qsa", "fairlearn")
-    ]
-    assert [len(family) for family in families] == [1, 1]
+    styles = method_styles(METHODS, sizes=8)
+    assert len({(style.marker, style.hollow) for style in styles.values()}) == len(METHODS)
     for family in ("qsa", "fairlearn"):
-        mine = [look.dashes for method, look in looks.items() if method.startswith(family)]
+        assert len({styles[m].color for m in METHODS if m.startswith(family)}) == 1
+        mine = [style.dashes for method, style in styles.items() if method.startswith(family)]
         assert len(set(mine)) == len(mine)
-    shades = [luminance(color) for color in sorted({look.color for look in looks.values()})]
+    shades = [luminance(color) for color in sorted({style.color for style in styles.values()})]
     assert min(np.diff(sorted(shades))) > 0.01
-    assert abs(luminance(looks["elfair"].color) - luminance(looks["elf-paper"].color)) > 0.2
+    assert abs(luminance(styles["elfair"].color) - luminance(styles["elf-paper"].color)) > 0.2
     assert max(shades) < 0.7  # none too pale for white paper
 
 
 def test_lines_that_coincide_show_their_markers():
     # At one size no two markers of the same size meet, so that none hides another.
-    looks = list(method_looks(METHODS[:1] + METHODS[3:], sizes=8).values())
-    for start in range(looks[0].every):
-        meet = [look.size for look in looks if look.start == start and look.marker not in "x+"]
+    styles = list(method_styles(METHODS[:1] + METHODS[3:], sizes=8).values())
+    for start in range(styles[0].every):
+        meet = [style.size for style in styles if style.start == start and style.marker not in "x+"]
         assert len(set(meet)) == len(meet)
         assert len(meet) <= 3
 
 
 def test_settings_run_from_light_to_dark():
-    looks = setting_looks(11, sizes=8)
-    shades = [luminance(look.color) for look in looks]
+    styles = setting_styles(11, sizes=8)
+    shades = [luminance(style.color) for style in styles]
     assert shades == sorted(shades, reverse=True)
-    assert len({look.marker for look in looks}) == 11
+    assert len({style.marker for style in styles}) == 11
 
 
 def test_a_point_that_no_line_shows_has_a_marker():
@@ -314,7 +321,7 @@ def test_a_study_that_is_not_finished_is_drawn(tmp_path):
     files = drawn(a_study("methods"), part, tmp_path)
     assert f"5 to 8 trials a point; {BANDS}" in texts(files["methods.svg"])
     one = drawn(a_study("methods"), records[:1], tmp_path / "one")
-    assert f"1 trial a point; {BANDS}; markers apart: accuracy of a single model" in texts(
+    assert f"1 trial a point; {BANDS}; markers without a line: accuracy of a single model" in texts(
         one["methods.svg"]
     )
     none = [TrialRecord("elfair", settings, 256, 0, "no solution", None, {}, 0.1, None)]
@@ -342,9 +349,9 @@ def test_the_users_own_style_neither_matters_nor_changes(tmp_path):
     import matplotlib
 
     study, records = a_study("settings"), trials(sizes=(256,))
-    plain = drawn(study, records, tmp_path / "plain")
+    plain = drawn(study, records, tmp_path / "plain", png=True)
     with matplotlib.rc_context({"font.size": 20.0, "axes.facecolor": "yellow"}):
-        styled = drawn(study, records, tmp_path / "styled")
+        styled = drawn(study, records, tmp_path / "styled", png=True)
         assert matplotlib.rcParams["font.size"] == 20.0
     for name in plain:
         assert plain[name].read_bytes() == styled[name].read_bytes()

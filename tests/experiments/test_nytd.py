@@ -155,12 +155,12 @@ def one_more(**changes: object):
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        (one_more(CURRPTE=3), r"CURRPTE holds codes that are not known: 3.* \(1 of \d+ rows\)"),
-        (one_more(CURRPTE="yes"), "not known: 'yes'"),
-        (one_more(HIGHEDCERT=0), "HIGHEDCERT .* not known: 0"),
+        (one_more(CURRPTE=3), r"CURRPTE has unknown codes: 3.* \(1 of \d+ rows\)"),
+        (one_more(CURRPTE="yes"), "unknown codes: 'yes'"),
+        (one_more(HIGHEDCERT=0), "HIGHEDCERT .* unknown codes: 0"),
         (one_more(WHITE=1.5), "WHITE .* 1.5"),
-        (one_more(WAVE=4), "WAVE .* not known: 4.*Known are: 1, 2, 3"),
-        (one_more(WAVE=None), "WAVE .* not known: None"),
+        (one_more(WAVE=4), "WAVE .* unknown codes: 4.*Known codes: 1, 2, 3"),
+        (one_more(WAVE=None), "WAVE .* unknown codes: None"),
         (one_more(STFCID=None), "needs the STFCID of a person"),
         (one_more(STFCID=" "), "needs the STFCID of a person"),
         (lambda: load_nytd({k: v for k, v in table().items() if k != "WHITE"}), "missing: WHITE"),
@@ -194,7 +194,7 @@ def test_errors_say_what_was_got_and_what_is_allowed(wrong, says):
     [
         ("STFCID,WAVE\na,1\n\nb\n", "line 4 of a.csv has 1 cells, but the header has 2"),
         ("STFCID,WAVE,WAVE\na,1,1\n", "two columns with the same name"),
-        ("STFCID;WAVE\na;1\n", "must be separated by ','. Its first line has none, but has ';'"),
+        ("STFCID;WAVE\na;1\n", "must be separated by ','. Its first line has ';' instead"),
         ("", "columns are missing: STFCID, WAVE, WHITE"),
         (",".join(ROWS[0]) + "\n", "there are no rows"),
     ],

@@ -149,7 +149,7 @@ def test_a_store_of_another_study_is_refused_and_stays_as_it_was(path, old, new,
             use()
         said = [line.split(":")[0].strip() for line in str(caught.value).split("\n")[1:-1]]
         assert said == [key]
-        assert "Hint: give another --store" in str(caught.value)
+        assert "Hint: name another --store" in str(caught.value)
     assert path.read_bytes() == before
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
@@ -166,7 +166,7 @@ def test_a_new_title_is_no_other_study(path):
 def test_a_file_that_is_no_store_is_refused_and_stays_as_it_was(path, content):
     path.write_bytes(content)
     for use in (lambda: Store.open(path, STUDY), lambda: Store.read(path)):
-        with pytest.raises(InputError, match="must be a whole store of trials"):
+        with pytest.raises(InputError, match="must be an intact store of trials"):
             use()
     assert path.read_bytes() == content
 
@@ -174,7 +174,7 @@ def test_a_file_that_is_no_store_is_refused_and_stays_as_it_was(path, content):
 def test_the_database_of_another_program_is_refused(path):
     sql(path, "CREATE TABLE trials (x)")
     before = path.read_bytes()
-    with pytest.raises(InputError, match="another program's"):
+    with pytest.raises(InputError, match="the database of another program"):
         Store.open(path, STUDY)
     assert path.read_bytes() == before
 
@@ -203,7 +203,7 @@ def test_a_store_damaged_in_the_middle_is_refused(path):
 def test_a_store_of_a_newer_format_is_refused(path):
     filled(path)
     sql(path, f"UPDATE meta SET value = '{FORMAT + 1}' WHERE key = 'format'")
-    with pytest.raises(InputError, match=r"has the format 2.*\nHint: install a newer elfair"):
+    with pytest.raises(InputError, match=r"has format 2.*\nHint: install a newer elfair"):
         Store.read(path)
 
 
@@ -246,7 +246,7 @@ def test_a_place_that_cannot_be_written(path):
 def test_two_runs_do_not_share_a_store(path):
     with Store.open(path, STUDY) as one, Store.open(path, STUDY) as other:
         with one.alone():
-            with pytest.raises(InputError, match="one run at a time"), other.alone():
+            with pytest.raises(InputError, match="Only one run at a time"), other.alone():
                 pass
             one.add([RETURNED], source="a")
         with other.alone():  # once the first has ended

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from elfair.errors import ElfairError
-from elfair.experiments.baselines.registry import METHODS
+from elfair.experiments.baselines import METHODS
 from elfair.experiments.study import (
     READY,
-    Efficiency,
+    EfficiencyQuestion,
     Figures,
     Sizes,
     Study,
@@ -317,7 +317,7 @@ def test_a_study_made_in_python_is_refused_in_the_same_words():
 def test_what_is_only_looked_at_needs_no_module():
     text = replaced('"elfair", ', '"nowhere:nothing", ')
     assert Study.parse(text, runnable=False).methods[0] == "nowhere:nothing"
-    assert "may lie beside the study file" in refused(text)
+    assert "put it beside the study file" in refused(text)
     with pytest.raises(ElfairError, match="did you mean 'elfair'"):
         Study.parse(replaced('"elfair", ', '"elfear", '), runnable=False)
 
@@ -348,7 +348,7 @@ mine = Mine()
     assert Study.load(tmp_path / "study.toml").methods[0] == "methods_beside_the_study:mine"
 
 
-@pytest.mark.parametrize("model", [Study, Sizes, Figures, Efficiency])
+@pytest.mark.parametrize("model", [Study, Sizes, Figures, EfficiencyQuestion])
 def test_every_key_says_what_is_allowed_and_shows_an_example(model):
     for name, field in model.model_fields.items():
         assert field.description, name

@@ -14,10 +14,9 @@ import pytest
 from scipy.special import bdtrc
 
 from elfair.errors import InputError
-from elfair.experiments.cells import Mean, Rate
-from elfair.experiments.status import MOST_NAMED
+from elfair.experiments.progress import MOST_NAMED
 from elfair.experiments.study import Study
-from elfair.experiments.summary import LEAST_TRIALS, summarize
+from elfair.experiments.summary import LEAST_TRIALS, Average, Proportion, summarize
 from elfair.experiments.trial import TrialRecord
 
 LABELS = {"elfair": "ELF", "elf-paper": "ELF (paper)", "logistic-regression": "LR"}
@@ -70,9 +69,9 @@ def test_a_cell_counts_by_hand():
     ]
     [cell] = summarize(a_study(), records, LABELS).cells
     assert (cell.trials, cell.crashed) == (5, 2)
-    assert cell.returned == Rate(3, 5)  # of all that did not crash
-    assert cell.failures == {"0": Rate(1, 5), "1": Rate(2, 5)}
-    assert cell.any_failure == Rate(2, 5)
+    assert cell.returned == Proportion(3, 5)  # of all that did not crash
+    assert cell.failures == {"0": Proportion(1, 5), "1": Proportion(2, 5)}
+    assert cell.any_failure == Proportion(2, 5)
     assert cell.accuracy.value == pytest.approx(0.8)
     assert cell.accuracy.standard_error == pytest.approx(0.1 / math.sqrt(3))
     assert cell.median_seconds == 0.5
@@ -102,7 +101,7 @@ def test_cells_are_ordered_by_the_numbers_of_settings_then_method_then_n():
 @pytest.mark.parametrize(("count", "trials"), [(0, 500), (3, 10), (50, 100), (500, 500)])
 def test_wilsons_interval_holds_where_its_test_does_not_reject(count, trials):
     # By its definition: the p with |p_hat - p| <= 1.96 sqrt(p (1 - p) / m).
-    low, high = Rate(count, trials).interval
+    low, high = Proportion(count, trials).interval
     p = np.linspace(0, 1, 200_001)
     inside = p[np.abs(count / trials - p) <= 1.959964 * np.sqrt(p * (1 - p) / trials) + 1e-15]
     assert low == pytest.approx(inside.min(), abs=1e-5)
@@ -111,7 +110,7 @@ def test_wilsons_interval_holds_where_its_test_does_not_reject(count, trials):
 
 @pytest.mark.parametrize(("count", "trials"), [(0, 500), (3, 10), (500, 500), (1, 1)])
 def test_the_band_of_a_figure_is_wilsons_at_one_standard_error(count, trials):
-    low, high = Rate(count, trials).band
+    low, high = Proportion(count, trials).band
     p = np.linspace(0, 1, 200_001)
     inside = p[np.abs(count / trials - p) <= np.sqrt(p * (1 - p) / trials) + 1e-15]
     assert low == pytest.approx(inside.min(), abs=1e-5)
@@ -122,9 +121,9 @@ def test_the_band_of_a_figure_is_wilsons_at_one_standard_error(count, trials):
 def test_standard_errors_are_the_spread_over_repeated_studies():
     random = np.random.default_rng(2)
     counts = random.binomial(400, 0.3, size=20_000)
-    assert Rate(120, 400).standard_error == pytest.approx(np.std(counts / 400), rel=0.03)
+    assert Proportion(120, 400).standard_error == pytest.approx(np.std(counts / 400), rel=0.03)
     draws = random.normal(0.85, 0.02, size=(20_000, 50))
-    assert np.mean([Mean.of(list(row)).standard_error for row in draws[:500]]) == pytest.approx(
+    assert np.mean([Average.of(list(row)).standard_error for row in draws[:500]]) == pytest.approx(
         np.std(draws.mean(axis=1)), rel=0.03
     )
 
@@ -132,7 +131,7 @@ def test_standard_errors_are_the_spread_over_repeated_studies():
 def test_the_promise_names_the_worst_cell():
     records = many(3, 100) + many(20, 100, n=512) + many(9, 100, n=1024)
     [promise] = summarize(a_study(), records, LABELS).promises
-    assert (promise.cell.n, promise.group, promise.rate) == (512, "1", Rate(20, 100))
+    assert (promise.cell.n, promise.group, promise.rate) == (512, "1", Proportion(20, 100))
     assert promise.limit == pytest.approx(0.1 + 4 * math.sqrt(0.1 * 0.9 / 100))
     assert promise.kept
     assert promise.guaranteed
@@ -195,8 +194,8 @@ def test_each_group_has_its_own_delta():
         for seed in range(100)
     ]
     summary = summarize(a_study(), records, LABELS)
-    assert summary.cells[0].any_failure == Rate(30, 100)
-    assert summary.promises[0].rate == Rate(15, 100)
+    assert summary.cells[0].any_failure == Proportion(30, 100)
+    assert summary.promises[0].rate == Proportion(15, 100)
     assert summary.promises[0].kept
 
 
@@ -236,7 +235,7 @@ def test_text_says_it_all_within_100_columns():
     assert "at least 256.0 times" not in text
     assert "ELF reaches the 25.0% solution rate and 75.0% accuracy that ELF (paper) has" in text
     assert "256 or fewer rows: at least 256 times fewer" in text
-    assert "n = 999 cannot be told" in text
+    assert "n = 999 is not known" in text
     assert "ELF, n = 256, alpha = 0.5: 1 of 200; the first: ValueError: no" in text
     assert "Hint: try" not in text
 
@@ -424,15 +423,18 @@ def test_many_groups_keep_within_the_width(groups):
 @pytest.mark.parametrize(
     ("records", "what"),
     [
-        ([nothing(), nothing()], "is there twice"),
-        ([nothing("mine")], "a method that the study does not have: elfair, elf-paper"),
-        ([dataclasses.replace(nothing(), outcome="no  solution")], "not known, 'no  solution'"),
-        ([returned(accuracy=None)], "accuracy or the violation of a group is not known"),
-        ([returned(accuracy=math.nan)], "accuracy or the violation of a group is not known"),
-        ([returned(first=math.nan)], "accuracy or the violation of a group is not known"),
+        ([nothing(), nothing()], "appears twice"),
+        ([nothing("mine")], "a method that is not in the study: elfair, elf-paper"),
+        (
+            [dataclasses.replace(nothing(), outcome="no  solution")],
+            "unknown outcome, 'no  solution'",
+        ),
+        ([returned(accuracy=None)], "accuracy or the violation of a group is missing"),
+        ([returned(accuracy=math.nan)], "accuracy or the violation of a group is missing"),
+        ([returned(first=math.nan)], "accuracy or the violation of a group is missing"),
         (
             [returned(), dataclasses.replace(returned(seed=1), violations={"0": 0.1})],
-            "accuracy or the violation of a group is not known",
+            "accuracy or the violation of a group is missing",
         ),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from elfair.experiments import trial as trial_module
-from elfair.experiments.trial import Task, module_digest, perform, source_digest, source_of
+from elfair.experiments.trial import Batch, module_digest, perform, source_digest, source_of
 from elfair.populations import FosterCare
 
 SETTINGS = ('{"alpha": 0.5}', '{"alpha": 0.9}', '{"alpha": 1}')
@@ -55,13 +55,13 @@ def own(monkeypatch):
     return use
 
 
-def task(settings=SETTINGS, **changes):
-    return replace(Task("foster-care", settings, "own", 100, 7, 0.05), **changes)
+def batch(settings=SETTINGS, **changes):
+    return replace(Batch("foster-care", settings, "own", 100, 7, 0.05), **changes)
 
 
 def test_the_truth_is_recorded(own):
     own(always)
-    for record, alpha in zip(perform(task()), (0.5, 0.9, 1.0), strict=True):
+    for record, alpha in zip(perform(batch()), (0.5, 0.9, 1.0), strict=True):
         truth = FosterCare(alpha=alpha).truth(always())
         assert record.outcome == "returned"
         assert record.accuracy == truth.accuracy
@@ -72,13 +72,13 @@ def test_the_truth_is_recorded(own):
 
 def test_no_solution_is_a_result(own):
     own(lambda: None)
-    for record in perform(task()):
+    for record in perform(batch()):
         assert (record.outcome, record.accuracy, record.violations) == ("no solution", None, {})
 
 
 def test_the_data_and_the_method_get_the_seed(own):
     method = own(always)
-    perform(task(SETTINGS[1:2]))
+    perform(batch(SETTINGS[1:2]))
     [(draw, constraints, delta, seed)] = method.fits
     expected = FosterCare(alpha=0.9).sample(100, 7)
     np.testing.assert_array_equal(draw.impact, expected.impact)
@@ -89,17 +89,17 @@ def test_the_data_and_the_method_get_the_seed(own):
 
 def test_a_method_that_looks_at_the_impact_is_fitted_at_each_setting(own):
     method = own(always)
-    perform(task())
+    perform(batch())
     assert len(method.fits) == 3
     assert len({fit[0].impact.sum() for fit in method.fits}) == 3
 
 
 def test_a_method_that_does_not_is_fitted_once(own):
     method = own(always, uses_impact=False)
-    shared = perform(task())
+    shared = perform(batch())
     assert len(method.fits) == 1
     own(always)
-    alone = perform(task())
+    alone = perform(batch())
     for one, other in zip(shared, alone, strict=True):
         assert replace(one, seconds=0) == replace(other, seconds=0)
 
@@ -114,10 +114,10 @@ def test_and_is_integrated_once(own):
             return super().predict_proba(X)
 
     own(lambda: Watched(1.0), uses_impact=False)
-    perform(task(SETTINGS[:1]))
+    perform(batch(SETTINGS[:1]))
     alone = [*seen]
     seen.clear()
-    perform(task())
+    perform(batch())
     assert seen == alone != []
 
 
@@ -125,7 +125,7 @@ def test_but_again_where_more_than_the_impact_differs(own):
     """Strictness changes logged decisions, which such a method may look at."""
     method = own(always, uses_impact=False)
     settings = [f'{{"alpha": {a}, "strict": {s}}}' for s in ("false", "true") for a in (0.5, 0.9)]
-    perform(task(tuple(settings)))
+    perform(batch(tuple(settings)))
     assert len(method.fits) == 2
     first, second = (fit[0].decision for fit in method.fits)
     assert not np.array_equal(first, second)
@@ -140,7 +140,7 @@ def test_the_time_of_a_shared_fit_is_shared(own):
 
     own(work, uses_impact=False)
     work.until = trial_module.process_time() + 0.3
-    seconds = [record.seconds for record in perform(task())]
+    seconds = [record.seconds for record in perform(batch())]
     assert 0.25 < sum(seconds) < 0.4  # less, as drawing comes before the fit
     assert max(seconds) == min(seconds)
 
@@ -149,13 +149,13 @@ def test_only_the_fit_is_timed(own, monkeypatch):
     clock = iter([10.0, 10.5])
     monkeypatch.setattr(trial_module, "process_time", lambda: next(clock))
     own(always)
-    assert perform(task(SETTINGS[:1]))[0].seconds == 0.5
+    assert perform(batch(SETTINGS[:1]))[0].seconds == 0.5
 
 
 @pytest.mark.parametrize("uses_impact", [True, False])
 def test_a_crash_is_a_failure_and_never_no_solution(own, uses_impact):
     own(crash, uses_impact=uses_impact)
-    for record in perform(task()):
+    for record in perform(batch()):
         assert (record.outcome, record.accuracy, record.violations) == ("failed", None, {})
         assert record.error.startswith("ZeroDivisionError: of its own\n")
         assert "in crash" in record.error  # where it happened
@@ -172,7 +172,7 @@ def test_a_crash_is_a_failure_and_never_no_solution(own, uses_impact):
 )
 def test_a_model_that_cannot_be_scored_is_a_failure(own, model, said):
     own(lambda: model)
-    for record in perform(task()):
+    for record in perform(batch()):
         assert (record.outcome, record.accuracy, record.violations) == ("failed", None, {})
         assert record.error.startswith(said)
 
@@ -183,7 +183,7 @@ def test_ctrl_c_is_obeyed(own):
 
     own(end)
     with pytest.raises(KeyboardInterrupt):
-        perform(task())
+        perform(batch())
 
 
 @pytest.mark.parametrize("uses_impact", [True, False])
@@ -193,9 +193,9 @@ def test_a_method_or_a_model_that_calls_exit_has_crashed(own, uses_impact):
             raise SystemExit(3)
 
     own(lambda: __import__("sys").exit("bye"), uses_impact=uses_impact)
-    assert {record.error.split("\n")[0] for record in perform(task())} == {"SystemExit: bye"}
+    assert {record.error.split("\n")[0] for record in perform(batch())} == {"SystemExit: bye"}
     own(lambda: Leaving(1.0), uses_impact=uses_impact)
-    assert {(r.outcome, r.error.split("\n")[0]) for r in perform(task())} == {
+    assert {(r.outcome, r.error.split("\n")[0]) for r in perform(batch())} == {
         ("failed", "SystemExit: 3")
     }
 
@@ -206,7 +206,7 @@ def test_a_draw_that_cannot_be_made_is_a_crash_of_the_trial(own, monkeypatch):
 
     method = own(always)
     monkeypatch.setattr(FosterCare, "sample", sample)
-    records = perform(task())
+    records = perform(batch())
     assert [record.settings for record in records] == list(SETTINGS)
     for record in records:
         assert (record.outcome, record.accuracy, record.seconds) == ("failed", None, 0.0)
@@ -216,7 +216,7 @@ def test_a_draw_that_cannot_be_made_is_a_crash_of_the_trial(own, monkeypatch):
 
 def test_a_method_that_says_so_sees_no_impact_and_no_constraints(own):
     method = own(always, uses_impact=False)
-    perform(task())
+    perform(batch())
     [(draw, constraints, _, _)] = method.fits
     expected = FosterCare(alpha=0.5).sample(100, 7)
     assert np.isnan(draw.impact).all()
@@ -239,7 +239,7 @@ def test_of_a_deep_crash_both_ends_are_kept(own):
         return ping(10)
 
     own(begin)
-    error = perform(task())[0].error
+    error = perform(batch())[0].error
     assert error.startswith("ZeroDivisionError: at the bottom\n")
     assert "in begin" in error  # which line of one's own it was
     assert "more ..." in error
@@ -256,7 +256,7 @@ def test_numerical_libraries_have_one_thread(own):
 
     own(look)
     with threadpool_limits(2):
-        perform(task())
+        perform(batch())
     assert seen
     assert set(seen) == {1}
 
@@ -267,7 +267,7 @@ def test_warnings_of_methods_are_not_repeated(own):
         return always()
 
     own(warn)
-    assert perform(task())[0].outcome == "returned"  # warnings are errors in these tests
+    assert perform(batch())[0].outcome == "returned"  # warnings are errors in these tests
 
 
 def test_the_digest_follows_the_source(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""The guarantee tests use the populations of the benchmark scripts, and count in one way."""
+"""The guarantee tests use the populations of the benchmark scripts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "benchmarks")]
+sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
 
 
 def pytest_collection_modifyitems(items):

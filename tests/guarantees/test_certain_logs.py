@@ -14,9 +14,9 @@ from math import isfinite
 
 import numpy as np
 import pytest
-from counting import FULL, check_rare
 from scipy.special import expit
 
+from counting import FULL, check_rare
 from elfair import ELFClassifier
 from elfair.populations import FosterCare
 
@@ -75,7 +75,7 @@ def test_no_more_models_harm_than_delta_allows(n):
 @pytest.mark.filterwarnings("ignore::elfair.errors.CertificateWarning")
 def test_without_the_known_variance_half_of_the_models_harm(monkeypatch):
     """What the rule is for: the setting above is one in which the spread of rows misleads."""
-    monkeypatch.setattr("elfair.fairness_test.evidence.SEEN_VARIANCE", 0.0)
+    monkeypatch.setattr("elfair.fairness_test.diagnostics.SEEN_VARIANCE", 0.0)
     assert np.mean([trial(1_000, 2e-4, seed)[1] for seed in range(20)]) > 0.3
 
 

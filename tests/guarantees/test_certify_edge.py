@@ -12,8 +12,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from counting import FULL, check_rare, drawn
 
+from counting import FULL, check_rare, drawn
 from elfair import LoggedData, certify
 from elfair.errors import CertificateWarning
 from elfair.language import parse
@@ -77,7 +77,8 @@ def passes(texts, bound, floor, seed):
 def check_rarely_passes(text, bound, floor=None):
     # The t bound is asymptotic: with a declared range, at most 0.02 more from 200 rows on.
     allowed = DELTA + 0.02 * (bound == "ttest")
-    return check_rare(passes, [text], bound, floor, allowed=allowed, full=20_000, times=1.5)
+    given = [text], bound, floor
+    return check_rare(passes, *given, allowed=allowed, full=20_000, times=1.5, at_least=200)
 
 
 def test_the_population_is_at_the_edge():

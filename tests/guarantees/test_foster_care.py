@@ -11,9 +11,9 @@ from math import hypot, sqrt
 
 import numpy as np
 import pytest
-from counting import FULL, check_rare, drawn, limit
 
-from elfair.experiments.trial import Task, perform
+from counting import FULL, check_rare, drawn, limit
+from elfair.experiments.trial import Batch, perform
 
 DELTA = 0.1
 ACCURACY_FLOOR = 0.75
@@ -21,7 +21,7 @@ ACCURACY_FLOOR = 0.75
 
 def trial(method, alpha, n, seed):
     (record,) = perform(
-        Task("foster-care", (json.dumps({"alpha": alpha}),), method, n, seed, DELTA)
+        Batch("foster-care", (json.dumps({"alpha": alpha}),), method, n, seed, DELTA)
     )
     assert record.outcome != "failed", record.error
     return record

@@ -14,8 +14,8 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from counting import FULL, check_rare, drawn, limit
 
+from counting import FULL, check_rare, drawn, limit
 from elfair import ELFClassifier, LoggedData
 from elfair.bounds import get_bound
 from elfair.data.split import SealedHalf
@@ -248,6 +248,7 @@ FULL_ONLY = [
     ({"alpha": 0.9}, 1_024, {}),
     ({"alpha": 0.5, "strict": True}, 1_024, {}),
     ({"alpha": 0.2}, 4_096, {}),
+    ({"alpha": 0.9, "clipped": True}, 512, {"bound": "betting"}),
     ({"alpha": 0.9, "clipped": True}, 2_048, {"bound": "anderson"}),
 ] if FULL else []  # fmt: skip
 
@@ -258,7 +259,6 @@ FULL_ONLY = [
     [
         ({"alpha": 0.9}, 256, {}),
         ({"alpha": 0.9, "strict": True}, 512, {}),
-        ({"alpha": 0.9, "clipped": True}, 512, {"bound": "betting"}),
         *FULL_ONLY,
     ],
     ids=str,

@@ -65,13 +65,13 @@ def spoil(name: str, old: str, new: str):
         (lambda folder: (folder / BAD).unlink(), f"no file '{BAD}' in the folder"),
         (lambda folder: (folder / "totals.csv").unlink(), "no file 'totals.csv'"),
         (spoil(CDF, "Black", "Green"), "no column for the group 'Black'. It has: Non-.*, Green"),
-        (spoil(CDF, "50,40,90", "50,5,90"), "White must grow to 100.* 1 of them below"),
+        (spoil(CDF, "50,40,90", "50,5,90"), "White must increase to 100.* 1 of them below"),
         (spoil(CDF, "100,100,100", "100,100,99"), "end at 99"),
         (spoil(CDF, "50,40,90", "50,40,190"), r"in \[0, 100\]. Got \['50', '40', '190'\]"),
         (spoil(BAD, "50,30,40", "50,-3,40"), r"in \[0, 100\]"),
         (spoil(BAD, "50,30,40", "50,nan,40"), r"in \[0, 100\]"),
-        (spoil(BAD, "50,30,40", "50,many,40"), "must hold numbers .*'many'"),
-        (spoil(BAD, "50,30,40", "51,30,40"), "hold different scores"),
+        (spoil(BAD, "50,30,40", "50,many,40"), "must contain numbers .*'many'"),
+        (spoil(BAD, "50,30,40", "51,30,40"), "have different scores"),
         (spoil(BAD, "50,30,40", "50,30"), "lines of equal length"),
         (spoil(CDF, "50,40,90", "0,40,90"), "scores must increase"),
         (spoil("totals.csv", "SSA", "ssa"), "no row 'SSA'. It has: All, ssa"),
@@ -86,7 +86,7 @@ def test_malformed_tables_are_refused(folder, change, says):
 
 
 def test_one_group_twice_is_refused(folder):
-    with pytest.raises(DataError, match="two different groups"):
+    with pytest.raises(DataError, match="two groups must be different"):
         read_fico(folder, ("Black", "black"))
 
 

@@ -49,7 +49,7 @@ def test_real_scores_are_found_by_the_environment_or_by_a_setting():
         ("fico-lending", {"alpha": 0.9}, "Its settings are: folder, group_0, group_1"),
         ("fico-lending", {"folder": 3}, "folder must be a path. Got 3"),
         ("fico-lending", {"folder": "nowhere"}, "in the folder nowhere"),
-        ("fico-lending", {"folder": "nowhere", "group_1": 7}, "named by text. Got 7"),
+        ("fico-lending", {"folder": "nowhere", "group_1": 7}, "must be text. Got 7"),
     ],
 )
 def test_errors_name_what_exists(name, settings, says):
@@ -94,7 +94,7 @@ class Answering:
     [
         (None, 'Got None instead.\nHint: None means "no solution found"'),
         ("hello", "must have predict_proba, or be a callable .* Got str instead"),
-        (Answering, "Got the class Answering instead.\nHint: make an object of it"),
+        (Answering, "Got the class Answering instead.\nHint: create an object of the class"),
         (Answering(0.5, 0.6), r"must sum to 1. Got \[0.5, 0.6\] in row 0"),
         (Answering(np.nan, 0.6), "must sum to 1"),
         (Answering(0.0, 0.0), "must sum to 1"),

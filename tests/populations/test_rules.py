@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from elfair.errors import InputError
-from elfair.populations import BehaviorModel, LinearRule, Mixture
+from elfair.populations import LinearRule, LogisticModel, Mixture
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 
@@ -25,7 +25,7 @@ def test_a_mixture_draws_its_rules():
 
 
 def test_small_probabilities_of_the_logistic_model_are_exact_on_both_sides():
-    model = BehaviorModel(0.0, (50.0, -50.0))
+    model = LogisticModel(0.0, (50.0, -50.0))
     low, high = model.predict_proba(X)[:2, 1], model.predict_proba(X)[:2, 0]
     np.testing.assert_allclose([low[0], high[1]], np.exp(-50), rtol=1e-12)
 
@@ -42,7 +42,7 @@ def test_rules_travel_to_other_processes():
         (lambda: LinearRule(np.nan, np.ones(2)), "finite numbers. Got .*nan"),
         (lambda: LinearRule(0.0, np.array([1.0, np.inf])), "finite numbers. Got .*inf"),
         (lambda: LinearRule(0.0, np.ones(3)).predict_proba(X), r"\(n, 3\). Got \(3, 2\)"),
-        (lambda: BehaviorModel(0.0, (1.0,)).predict_proba(X), r"\(n, 1\). Got \(3, 2\)"),
+        (lambda: LogisticModel(0.0, (1.0,)).predict_proba(X), r"\(n, 1\). Got \(3, 2\)"),
         (lambda: LinearRule(0.0, np.ones(2)).predict_proba(X[0]), r"Got \(2,\)"),
         (lambda: Mixture([LinearRule(0.0, np.ones(2))], [0.5]), "sum to 1"),
         (lambda: Mixture([LinearRule(0.0, np.ones(2))], [0.5, 0.5]), "1 numbers"),

@@ -1,6 +1,6 @@
 """The command line: ``elfair``.
 
-Commands import what they need when they run, so that ``--help`` comes at once.
+Commands import what they need when they run, so ``--help`` is fast.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from elfair.records.text import visible
 
 class _Main(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order in which they are used."""
+        """List commands in the order in which people use them."""
         return list(self.commands)
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run a command. What it prints may meet a full disk; a pipe that closes is click's."""
+        """Run a command. Printing may fail on a full disk; click handles a closed pipe."""
         try:
             return super().main(*args, **kwargs)
         except OSError as error:
-            if error.filename is not None:  # a file's, and no stream's
+            if error.filename is not None:  # the error of a file, not of a stream
                 raise
             click.echo(
-                f"Error: what the command says could not be printed: {error.strerror or error}.\n"
-                "Hint: files that it wrote are whole; print to a place with room.",
+                f"Error: the output could not be printed: {error.strerror or error}.\n"
+                "Hint: all files were written; print to a disk with free space.",
                 err=True,
             )
-            # What waits to be printed would fail once more at the end.
+            # Output that is still buffered would fail again at the end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             sys.exit(2)
 
@@ -44,11 +44,11 @@ class _Main(click.Group):
             return super().invoke(ctx)
         except ElfairError as error:
             click.echo(visible(f"Error: {error}"), err=True)
-            # 2 is what click itself says of a command that makes no sense.
+            # click itself exits with 2 for wrong arguments.
             ctx.exit(1 if isinstance(error, RuntimeError) else 2)
         except KeyboardInterrupt:
             click.echo("Stopped.", err=True)
-            # What a shell says of a command ended by Ctrl-C.
+            # The exit code of a command that was stopped by Ctrl-C.
             ctx.exit(130)
 
 
@@ -57,9 +57,9 @@ class _Main(click.Group):
 def main() -> None:
     """Models whose delayed impact on every group is bounded with stated confidence.
 
-    A study begins with a table of past decisions: init writes its study file, check and plan look
-    at it before anything is spent, fit searches for a model and tests it, verify recomputes what
-    came of it.
+    A study begins with a table of past decisions. init writes its study file, check and plan look
+    at it before any data is used up, fit searches for a model and tests it, and verify recomputes
+    the result.
     """
 
 

@@ -1,4 +1,4 @@
-"""``elfair experiment``: run studies, see how far they are, sum them up, draw them."""
+"""``elfair experiment``: run studies, show their progress, summarise and draw them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _store = click.option(
 def experiment() -> None:
     """Compare methods on populations whose truth is known.
 
-    STUDY is a TOML file, or the name of a ready one: see `elfair experiment list`.
+    STUDY is a TOML file, or the name of a built-in study: see `elfair experiment list`.
     """
 
 
@@ -36,11 +36,11 @@ def experiment() -> None:
 @_store
 @click.option("--jobs", default=-1, show_default="one for each core", help="Processes.")
 @click.option("--dask", metavar="ADDRESS", help="Run on this Dask cluster instead.")
-@click.option("--retry-failed", is_flag=True, help="Run trials that crashed once more.")
+@click.option("--retry-failed", is_flag=True, help="Run crashed trials once more.")
 def run(study: str, store: Path | None, jobs: int, dask: str | None, retry_failed: bool) -> None:
-    """Run what is missing.
+    """Run the missing trials of a study.
 
-    Each trial is stored as it finishes: stopped at any moment, the same command goes on.
+    Each trial is stored as it finishes. If you stop a run, the same command continues it.
     """
     from elfair.experiments.runner import run as run_study
 
@@ -49,13 +49,13 @@ def run(study: str, store: Path | None, jobs: int, dask: str | None, retry_faile
         tally = run_study(loaded, path, jobs=jobs, dask=dask, retry_failed=retry_failed)
     except KeyboardInterrupt:
         click.echo(
-            f"Stopped. Every trial that finished is in {path}.\n"
-            "Hint: run the same command again to go on.",
+            f"Stopped. All finished trials are in {path}.\n"
+            "Hint: run the same command again to continue.",
             err=True,
         )
         click.get_current_context().exit(130)
     trials = "trial" if tally.finished == 1 else "trials"
-    click.echo(f"{tally.finished:,} {trials} run, {tally.failed:,} of them crashed; all in {path}.")
+    click.echo(f"{tally.finished:,} {trials} run, {tally.failed:,} crashed; stored in {path}.")
     if tally.failed:
         asked = [study] if store is None else [study, "--store", str(store)]
         click.echo(
@@ -70,8 +70,8 @@ def run(study: str, store: Path | None, jobs: int, dask: str | None, retry_faile
 @_study
 @_store
 def status(study: str, store: Path | None) -> None:
-    """Show how far it is, what crashed, and where the time goes."""
-    from elfair.experiments.status import described
+    """Show the progress of a study, its crashes, and the time of each method."""
+    from elfair.experiments.progress import described
     from elfair.experiments.store import Store
 
     loaded, store = _opened(study, store)
@@ -79,7 +79,7 @@ def status(study: str, store: Path | None) -> None:
     click.echo(described(loaded, trials))
     if any(trial.error for trial in trials):
         click.echo(
-            "\nWhere each of these happened is in the column 'error' of the table 'trials' of "
+            "\nThe full traceback of each is in the column 'error' of the table 'trials' of "
             f"{store}."
         )
     _warn_of_edits(loaded, store)
@@ -99,10 +99,10 @@ def status(study: str, store: Path | None) -> None:
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write it there; the folder is made where there is none.",
+    help="Write to this file; its folder is created if necessary.",
 )
 def summarize(study: str, store: Path | None, form: str, output: Path | None) -> None:
-    """Sum it up, with standard errors: solutions, accuracy, failures, data efficiency."""
+    """Summarise solutions, accuracy, failures and data efficiency, with standard errors."""
     loaded, store = _opened(study, store)
     text = getattr(_summary(loaded, store), form)()
     if output is not None:
@@ -119,10 +119,10 @@ def summarize(study: str, store: Path | None, form: str, output: Path | None) ->
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
     required=True,
-    help="A folder; made where there is none.",
+    help="A folder; it is created if necessary.",
 )
 def plot(study: str, store: Path | None, output: Path) -> None:
-    """Draw its figures, as PNG and SVG."""
+    """Draw the figures of a study, as PNG and SVG."""
     from elfair.experiments.figures import draw
 
     loaded, store = _opened(study, store)
@@ -136,10 +136,10 @@ def plot(study: str, store: Path | None, output: Path) -> None:
 
 @experiment.command("list")
 def list_() -> None:
-    """List ready studies, populations and methods."""
+    """List built-in studies, populations and methods."""
     from inspect import signature
 
-    from elfair.experiments.baselines.registry import METHODS
+    from elfair.experiments.baselines import METHODS
     from elfair.experiments.study import ready_studies
     from elfair.populations import POPULATIONS
 
@@ -159,7 +159,7 @@ def list_() -> None:
 @experiment.command()
 @_study
 def show(study: str) -> None:
-    """Print a study's TOML, to be copied: `elfair experiment show figure-3 > mine.toml`."""
+    """Print the TOML of a study, to copy it: `elfair experiment show figure-3 > mine.toml`."""
     from elfair.experiments.study import study_text
 
     click.echo(study_text(study), nl=False)
@@ -173,7 +173,7 @@ def _section(title: str, entries: dict[str, str]) -> None:
 
 
 def _opened(name: str, store: Path | None, *, runnable: bool = False) -> tuple[Study, Path]:
-    """The study, and where its trials are."""
+    """The study, and the path of its store."""
     from elfair.experiments.study import Study
 
     loaded = Study.load(name, runnable=runnable)
@@ -182,21 +182,21 @@ def _opened(name: str, store: Path | None, *, runnable: bool = False) -> tuple[S
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """What keeps a file or a folder from being written, in one message."""
+    """Report as one message if a file or a folder cannot be written."""
     from elfair.errors import InputError
 
     try:
         yield
     except OSError as error:
         raise InputError(
-            f"--output must be a place that can be written. Got {str(path)!r} instead "
+            f"--output must be a path that elfair can write. Got {str(path)!r} instead "
             f"({error.strerror or error}).",
-            hint="may you write there, and is there space on the disk?",
+            hint="check write permission and free disk space.",
         ) from None
 
 
 def _summary(study: Study, store: Path) -> Any:
-    """What the trials so far came to."""
+    """The summary of the trials so far."""
     from elfair.errors import InputError
     from elfair.experiments.store import Store
     from elfair.experiments.summary import summarize
@@ -204,8 +204,8 @@ def _summary(study: Study, store: Path) -> Any:
     trials = Store.read(store, study)[1]
     if not trials:
         raise InputError(
-            f"{store} must hold at least one trial. Got none.",
-            hint="`elfair experiment run` makes some.",
+            f"{store} must contain at least one trial. Got none.",
+            hint="`elfair experiment run` runs them.",
         )
     return summarize(study, trials, sources=Store.sources(store))
 
@@ -217,14 +217,14 @@ def _warn_of_versions(store: Path) -> None:
     if len(sources) > 1:
         counts = ", ".join(f"{count:,} by {source}" for source, count in sources.items())
         click.echo(
-            f"Warning: these trials were run by {len(sources)} versions of the code "
-            f"({counts}).\nHint: for results of one version, run the study in another --store.",
+            f"Warning: {len(sources)} versions of the code ran these trials "
+            f"({counts}).\nHint: for results of one version, run the study with another --store.",
             err=True,
         )
 
 
 def _warn_of_edits(study: Study, store: Path) -> None:
-    """Trials of a method whose module has changed since: they are not run again by themselves."""
+    """Warn about trials of a method whose module has changed since; they are not run again."""
     from elfair.experiments.store import Store
     from elfair.experiments.trial import module_digest
 
@@ -234,8 +234,8 @@ def _warn_of_edits(study: Study, store: Path) -> None:
         old = sum(count for module, count in before.items() if module and module != now)
         if now and old:
             click.echo(
-                f"Warning: {old:,} {'trial' if old == 1 else 'trials'} of {method} were run before "
-                "its module was changed: these are results of the old code.\n"
-                "Hint: for those of the new one, run the study in another --store.",
+                f"Warning: {old:,} {'trial' if old == 1 else 'trials'} of {method} ran before its "
+                "module was changed: they are results of the old code.\n"
+                "Hint: for results of the new code, run the study with another --store.",
                 err=True,
             )

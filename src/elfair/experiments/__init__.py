@@ -1,4 +1,4 @@
-"""Studies: many fits of many methods on populations whose truth is known."""
+"""Studies that compare methods: many fits on populations whose truth is known."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __all__ = [
     "summarize",
 ]
 
-#: Where names lie that are imported when they are asked for: pydantic and SQLite come with them.
+#: The modules of names that are imported when first used: pydantic and SQLite come with them.
 _LAZY = {"Store": "store", "Study": "study", "run": "runner", "summarize": "summary"}
 
 
 def __getattr__(name: str) -> Any:
-    """A name of studies, when it is first asked for."""
+    """Import a name when it is first used."""
     if name not in _LAZY:
         raise AttributeError(f"module 'elfair.experiments' has no attribute {name!r}")
     globals()[name] = getattr(import_module(f"elfair.experiments.{_LAZY[name]}"), name)

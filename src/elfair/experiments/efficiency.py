@@ -6,45 +6,22 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from elfair.errors import InputError
 from elfair.experiments.trial import TrialRecord
+from elfair.types import Floats
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from elfair.experiments.study import EfficiencyQuestion
 
 RESAMPLES = 2_000
-#: With fewer seeds than this at a size, a bootstrap over seeds is far too sure of itself.
+#: With fewer seeds than this at a size, a bootstrap over seeds gives far too short intervals.
 LEAST_SEEDS = 20
-#: Two averages of the same numbers may differ by this much through rounding.
+#: Rounding can make two averages of the same numbers differ by this much.
 _ROUNDING = 1e-12
-
-
-class Question(Protocol):
-    """Which methods are compared, and where."""
-
-    @property
-    def method(self) -> str:
-        """The method that may need fewer rows."""
-        ...
-
-    @property
-    def against(self) -> str:
-        """The method whose results are to be reached."""
-        ...
-
-    @property
-    def n(self) -> int:
-        """The size at which they are to be reached."""
-        ...
-
-    @property
-    def settings(self) -> Mapping[str, object]:
-        """Settings of the population, enough of them to tell it."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -54,18 +31,18 @@ class Efficiency:
     Parameters
     ----------
     method, against, n, settings
-        What was asked; `settings` as the records have them.
+        The question; `settings` in the form of the records.
     rate, accuracy : float
-        What `against` reaches with n rows, and `method` has to.
+        What `against` reaches with n rows, and `method` has to reach.
     rows : float
-        How many rows `method` needs for both; infinite where no size that was run suffices. The
-        smallest size that was run where that suffices: fewer rows might do.
+        How many rows `method` needs for both; infinite if no size of the study is enough. If the
+        smallest size is enough, it is that size, although fewer rows might be enough as well.
     low, high : float
         95 % bootstrap interval of `ratio`; NaN with fewer than `LEAST_SEEDS` seeds.
     smallest, largest : int
         Sizes of `method` that were run.
     seeds : int
-        The fewest that were run in a cell which counts here.
+        The smallest number of seeds in any cell that was used.
     """
 
     method: str
@@ -83,25 +60,25 @@ class Efficiency:
 
     @property
     def ratio(self) -> float:
-        """How many times fewer rows: n / rows; 0 where `method` never got there."""
+        """How many times fewer rows: n / rows; 0 if `method` never reaches the goal."""
         return self.n / self.rows
 
     @property
     def at_least(self) -> bool:
-        """Whether the smallest size suffices, so that the ratio is only a lower bound."""
+        """Whether the smallest size is enough, so the ratio is only a lower bound."""
         return self.rows <= self.smallest
 
     @property
     def reached(self) -> bool:
-        """Whether some size suffices."""
+        """Whether some size is enough."""
         return math.isfinite(self.rows)
 
     @property
     def interval(self) -> str:
-        """The interval in words; an end beyond the sizes that were run is left open."""
+        """The interval in words; an end outside the sizes of the study is left open."""
         if self.seeds < LEAST_SEEDS:
             few = f"{self.seeds} seed is" if self.seeds == 1 else f"{self.seeds} seeds are"
-            return f"none, since {few} too few; it takes {LEAST_SEEDS} at each size"
+            return f"none, since {few} too few; {LEAST_SEEDS} are needed at each size"
         low = _times(self.low) if self.low > 0 else f"below {_times(self.n / self.largest)}"
         end = self.n / self.smallest
         high = f"{_times(self.high)} or more" if self.high >= end * (1 - 1e-9) else None
@@ -117,7 +94,7 @@ class Efficiency:
         Parameters
         ----------
         labels : mapping of str to str
-            What each method is called.
+            The label of each method.
         where : str
             The settings in words.
         """
@@ -143,7 +120,7 @@ class Efficiency:
 
 def data_efficiency(
     records: Iterable[TrialRecord],
-    question: Question,
+    question: EfficiencyQuestion,
     *,
     resamples: int = RESAMPLES,
     random_state: int = 0,
@@ -151,23 +128,23 @@ def data_efficiency(
     """Compare the rows that two methods need.
 
     The solution rate and the accuracy of `method` are averaged at each size, made to increase with
-    n (isotonic regression, weighted by trials) and joined by straight lines in log n; the answer is
-    the smallest n at which both are at least those of `against` at ``question.n``.
+    n (isotonic regression, weighted by trials) and connected by straight lines in log n. The answer
+    is the smallest n at which both are at least those of `against` at ``question.n``.
 
     The interval is a percentile bootstrap over seeds. Methods and sizes share their data sets by
-    seed, so that a seed is drawn with all its trials; seeds that were run in different cells are
-    drawn apart from each other, so that each cell keeps its number of trials. The ratio is the
-    smaller of two, one for the rate and one for the accuracy. The smaller of two noisy numbers lies
-    too low where both are alike, so that only the lower end is a quantile of it: the upper end is
-    the smaller of the upper ends of the two, each at half the error (a union bound). Where a cell
-    has fewer than 20 seeds there is no interval.
+    seed, so a seed is drawn with all its trials. Seeds that were run in different cells are drawn
+    separately, so each cell keeps its number of trials. The ratio is the smaller of two, one for
+    the rate and one for the accuracy. The smaller of two noisy numbers is too low if both are
+    alike, so only the lower end is its quantile. The upper end is the smaller of the two upper
+    ends, each at half the error (a union bound). There is no interval if a cell has fewer than 20
+    seeds.
 
     Parameters
     ----------
     records : iterable of TrialRecord
-        Trials; crashed ones are left out.
-    question : Question
-        What is compared, and where.
+        Trials; crashed ones are ignored.
+    question : EfficiencyQuestion
+        Which methods are compared, and where.
     resamples : int, default=2000
         Bootstrap samples.
     random_state : int, default=0
@@ -198,15 +175,15 @@ def data_efficiency(
     where = f"{question.method} against {question.against} at n = {question.n}"
     if not returned[:, 0].any():
         raise InputError(
-            f"The data efficiency of {where} cannot be told: {question.against} has no trial there "
+            f"The data efficiency of {where} is not known: {question.against} has no trial there "
             f"that returned a model (settings {settings}).",
             hint="ask at a size where it returns models.",
         )
     if not sizes:
         raise InputError(
-            f"The data efficiency of {where} cannot be told: {question.method} has no trials "
+            f"The data efficiency of {where} is not known: {question.method} has no trials "
             f"(settings {settings}).",
-            hint="run the study to its end.",
+            hint="finish the study.",
         )
     log_n = np.log(np.array(sizes, dtype=np.float64))
     as_seen = np.ones((1, len(present)))
@@ -216,7 +193,7 @@ def data_efficiency(
     if seeds >= LEAST_SEEDS:
         drawn = _weights(present, resamples, np.random.default_rng(random_state))
         ratios = question.n / np.exp(_log_rows(drawn, present, returned, accuracy, log_n))
-        # Never between two resamples: one of them may never have got there.
+        # Never between two resamples: one of them may be infinite.
         low = float(np.quantile(ratios.min(axis=1), 0.025, method="lower"))
         high = float(np.quantile(ratios, 1 - 0.025 / 2, axis=0, method="higher").min())
     models = returned[:, 0].sum()
@@ -236,8 +213,10 @@ def data_efficiency(
     )
 
 
-def _at(records: Iterable[TrialRecord], question: Question) -> tuple[str, list[TrialRecord]]:
-    """The settings that are asked about, and the trials there that did not crash."""
+def _at(
+    records: Iterable[TrialRecord], question: EfficiencyQuestion
+) -> tuple[str, list[TrialRecord]]:
+    """The settings of the question, and the trials there that did not crash."""
     by_settings: dict[str, list[TrialRecord]] = {}
     for record in records:
         if record.method in (question.method, question.against) and record.outcome != "failed":
@@ -247,11 +226,11 @@ def _at(records: Iterable[TrialRecord], question: Question) -> tuple[str, list[T
         text for text in by_settings if all(json.loads(text).get(k) == wanted[k] for k in wanted)
     ]
     if len(fitting) != 1:
-        found = "fit no trial" if not fitting else f"fit several: {'; '.join(sorted(fitting))}"
+        found = "match no trial" if not fitting else f"match several: {'; '.join(sorted(fitting))}"
         raise InputError(
             f"The data efficiency of {question.method} against {question.against} at "
-            f"n = {question.n} cannot be told: the settings {json.dumps(wanted)} {found}.",
-            hint="name a value for each setting that is swept.",
+            f"n = {question.n} is not known: the settings {json.dumps(wanted)} {found}.",
+            hint="name a value for each swept setting.",
         )
     return fitting[0], by_settings[fitting[0]]
 
@@ -301,7 +280,7 @@ def _log_rows(
     rate = models / trials
     mean = np.divide(total, models, out=np.zeros_like(total), where=models > 0)
     enough = _crossing(log_n, _increasing(rate[:, 1:], trials[:, 1:]), rate[:, 0])
-    # Below the first size with a model there is no accuracy that could suffice.
+    # Below the first size with a model there is no accuracy that could be enough.
     curve = _increasing(mean[:, 1:], np.maximum(models[:, 1:], 1e-9))
     curve[np.cumsum(models[:, 1:], axis=1) == 0] = -np.inf
     return np.column_stack([enough, _crossing(log_n, curve, mean[:, 0])])
@@ -332,7 +311,7 @@ def _crossing(x: Floats, curves: Floats, targets: Floats) -> Floats:
     left, right = curves[rows, before], curves[rows, first]
     with np.errstate(divide="ignore", invalid="ignore"):
         share = (targets - left) / (right - left)
-    # Nothing to draw a line from: at the first size, or after a size without any model.
+    # There is no line to follow at the first size, or after a size without any model.
     share = np.where((first == 0) | ~np.isfinite(left), 1.0, np.clip(share, 0.0, 1.0))
     place = x[before] + share * (x[first] - x[before])
     return np.where(there.any(axis=1), place, np.inf)

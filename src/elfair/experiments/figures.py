@@ -1,4 +1,4 @@
-"""The paper's figures, from a summary: PNG and SVG."""
+"""Draw the paper's figures from a summary, as PNG and SVG."""
 
 from __future__ import annotations
 
@@ -7,24 +7,26 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from elfair.errors import InputError, MissingPackageError, did_you_mean
 from elfair.experiments.panels import (
     ACCURACY,
     ANY,
     RETURNED,
-    Line,
-    Row,
+    PanelRow,
+    PlotLine,
     failure_panel,
     grid,
-    method_looks,
-    setting_looks,
+    method_styles,
+    setting_styles,
 )
 from elfair.experiments.summary import GUARANTEED, PAPER, Summary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from elfair.experiments.study import Study
 
 #: As many rows as the longer half of the paper's appendix has.
 MOST_ROWS = 6
@@ -39,50 +41,36 @@ _STYLE: Any = {  # matplotlib's own type for it differs from version to version
     "grid.color": "#e4e4e4",
     "grid.linewidth": 0.6,
     "xtick.minor.size": 0.0,
-    "figure.constrained_layout.w_pad": 0.1,  # labels of ticks do not touch the edge
+    "figure.constrained_layout.w_pad": 0.1,  # so labels of ticks do not touch the edge
     "legend.frameon": False,
     "legend.handlelength": 4.2,
     "legend.columnspacing": 2.0,
     "svg.fonttype": "none",  # text stays text
-    "svg.hashsalt": "elfair",  # else identifiers are drawn at random
+    "svg.hashsalt": "elfair",  # otherwise identifiers are random
 }
 
 
-class _Arranged(Protocol):
-    @property
-    def arrangements(self) -> Sequence[str]: ...
-
-
-class DrawnStudy(Protocol):
-    """What the figures need of a study."""
-
-    @property
-    def figures(self) -> _Arranged:
-        """Which arrangements are drawn."""
-        ...
-
-
-def draw(study: DrawnStudy, summary: Summary, folder: Path) -> list[Path]:
-    """Draw the arrangements that a study asks for, of all trials there are.
+def draw(study: Study, summary: Summary, folder: Path) -> list[Path]:
+    """Draw the arrangements that a study names, from all of its finished trials.
 
     "methods" is the arrangement of the paper's appendix: a row of panels for each choice of
-    settings, a line for each method; of a single choice of settings also the paper's figures 1
-    and 2. "settings" is figure 3: a file for each ELF method, a line for each choice of settings.
-    "comparison" holds elfair against the paper's ELF, the answers about data efficiency as arrows.
+    settings, and a line for each method. With one choice of settings it also draws the paper's
+    figures 1 and 2. "settings" is figure 3: a file for each ELF method, and a line for each choice
+    of settings. "comparison" compares elfair with the paper's ELF, with data efficiency as arrows.
 
     Parameters
     ----------
     study : Study
-        Names the arrangements.
+        It names the arrangements.
     summary : Summary
-        What it found.
+        What the study found.
     folder : Path
-        Where the files go; made where it does not exist.
+        The folder of the files. It is created if it does not exist.
 
     Returns
     -------
     list of Path
-        The files, the same byte for byte for the same summary.
+        The files. The same summary gives the same bytes.
 
     Examples
     --------
@@ -114,7 +102,7 @@ def draw(study: DrawnStudy, summary: Summary, folder: Path) -> list[Path]:
         raise InputError(
             f"There is nothing to draw: the study {summary.title!r} has no finished trials"
             + (", all of them crashed." if summary.cells else "."),
-            hint="run it first; figures can be drawn of a study that is not finished.",
+            hint="run it first; an unfinished study can be drawn, too.",
         )
     folder.mkdir(parents=True, exist_ok=True)
     with _styled():
@@ -140,17 +128,17 @@ def _methods(summary: Summary) -> Iterator[tuple[str, Figure]]:
 
 
 def _settings(summary: Summary) -> Iterator[tuple[str, Figure]]:
-    looks = setting_looks(len(summary.settings), len(summary.sizes))
+    styles = setting_styles(len(summary.settings), len(summary.sizes))
     for method in _elf(summary):
         if method not in summary.methods:
-            continue  # an empty figure shows nothing
+            continue  # its figure would be empty
         lines = [
-            Line(summary.name_of(settings), look, settings, method)
-            for settings, look in zip(summary.settings, looks, strict=True)
+            PlotLine(summary.name_of(settings), style, settings, method)
+            for settings, style in zip(summary.settings, styles, strict=True)
         ]
         title = f"{summary.title}\n{summary.labels[method]}"
         panels = [ANY, RETURNED, ACCURACY]
-        figure = grid(summary, [Row("", lines)], panels, title=title, legend_beside=True)
+        figure = grid(summary, [PanelRow("", lines)], panels, title=title, legend_beside=True)
         yield f"settings-{_file_name(method)}", figure
 
 
@@ -170,25 +158,25 @@ ARRANGEMENTS: dict[str, Callable[[Summary], Iterator[tuple[str, Figure]]]] = {
 
 
 def _elf(summary: Summary) -> Sequence[str]:
-    """The ELF methods, or all in a study that has none of them."""
+    """The ELF methods of a study, or all methods if there is none."""
     own = [method for method in summary.labels if method in (*GUARANTEED, PAPER)]
     return own or tuple(summary.labels)
 
 
-def _row_for_each_setting(summary: Summary, methods: Sequence[str]) -> list[Row]:
-    """Of all methods, with or without trials: `grid` names those that it cannot draw."""
-    looks = method_looks(methods, len(summary.sizes))
+def _row_for_each_setting(summary: Summary, methods: Sequence[str]) -> list[PanelRow]:
+    """Rows with all methods, with or without trials: `grid` names those that it cannot draw."""
+    styles = method_styles(methods, len(summary.sizes))
     return [
-        Row(
+        PanelRow(
             summary.name_of(settings),
-            [Line(summary.labels[m], looks[m], settings, m) for m in methods],
+            [PlotLine(summary.labels[m], styles[m], settings, m) for m in methods],
         )
         for settings in summary.settings
     ]
 
 
-def _files(stem: str, rows: list[Row]) -> Iterator[tuple[str, list[Row]]]:
-    """Rows of each file: as even as can be, the shorter first, as in the paper (5 and 6)."""
+def _files(stem: str, rows: list[PanelRow]) -> Iterator[tuple[str, list[PanelRow]]]:
+    """The rows of each file: of similar length, the shorter first, as in the paper (5 and 6)."""
     count = math.ceil(len(rows) / MOST_ROWS)
     ends = [len(rows) * index // count for index in range(count + 1)]
     for index, (start, end) in enumerate(pairwise(ends), start=1):
@@ -201,12 +189,12 @@ def _file_name(method: str) -> str:
 
 @contextmanager
 def _styled() -> Iterator[None]:
-    """Our style, whatever the user's own is, and theirs again afterwards."""
+    """Use elfair's style, and restore the user's own afterwards."""
     try:
         import matplotlib
     except ImportError:
         raise MissingPackageError(
-            "Figures are drawn by matplotlib, which is not installed.",
+            "Figures need matplotlib, which is not installed.",
             hint='pip install "elfair[experiments]"',
         ) from None
     with matplotlib.rc_context():
@@ -216,10 +204,10 @@ def _styled() -> Iterator[None]:
 
 
 def _write(figure: Figure, stem: Path) -> list[Path]:
-    """Both files, without the date and the version that would differ from run to run."""
+    """Write both files, without the date and the version, which would differ from run to run."""
     png, svg = stem.with_name(stem.name + ".png"), stem.with_name(stem.name + ".svg")
     figure.draw_without_rendering()
-    figure.set_layout_engine("none")  # once laid out: doing it again for each file takes long
+    figure.set_layout_engine("none")  # laying it out again for each file takes long
     figure.savefig(png, dpi=150, metadata={"Software": None})
     figure.savefig(svg, metadata={"Date": None, "Creator": None})
     return [png, svg]

@@ -1,4 +1,4 @@
-"""The paper's own data set, rebuilt for those who hold the restricted files.
+"""The paper's own data set, for those who have the restricted files.
 
 The National Youth in Transition Database (NYTD, from the National Data Archive on Child Abuse and
 Neglect) asks young people in foster care at the ages of 17, 19 and 21: waves 1, 2 and 3. A file of
@@ -8,18 +8,18 @@ for demographics; the race it uses is in the file of outcomes as well.)
 The paper says: five attributes related to job and education; race, White or Black; the label is a
 full-time job after leaving the program, resampled so that it depends on features and race; the
 behaviour model is a logistic regression; the impact is a formula with a parameter alpha. It leaves
-open, and here was chosen:
+some choices open. Here they are:
 
 * which five attributes: a full-time job, a part-time job, skills from employment, the highest
   certificate (0 none, 1 a high-school diploma, ..., 6 a higher degree) and being enrolled, all at
   wave 1; EDUCAID can take the place of one of them;
-* when "after" is: the answer at wave 3, or at wave 2 where wave 3 holds none;
-* who has which race: WHITE and BLKAFRAM at wave 1; people of both or of neither are left out;
-* what missing answers mean: whoever gave none to a question that is used is left out, and counted;
-* the law of the resampled labels: a logistic regression on features and race fitted to the real
+* what "after" means: the answer at wave 3, or at wave 2 if there is none at wave 3;
+* race: WHITE and BLKAFRAM at wave 1; people with both or neither are left out;
+* missing answers: people without an answer to a question that is used are left out, and counted;
+* the law of the resampled labels: a logistic regression on features and race, fitted to the real
   ones. ``steepness`` and ``group_effect`` change it: real answers predict a job far worse than the
   90 % that the paper reports, so its law must have been steeper than the fitted one;
-* whom the behaviour model learnt from: a fifth of the people, who are then not used otherwise. It
+* the training data of the behaviour model: a fifth of the people, who are not used otherwise. It
   sees the features alone.
 """
 
@@ -36,7 +36,7 @@ from scipy.special import expit
 
 from elfair.errors import DataError, InputError, did_you_mean, listed
 from elfair.experiments.nytd_codes import ATTRIBUTES, read_answers
-from elfair.populations import BehaviorModel, Draw
+from elfair.populations import Draw, LogisticModel
 from elfair.populations import foster_care as law
 from elfair.populations.base import check_alpha, check_seed
 from elfair.types import Floats, Integers
@@ -46,18 +46,18 @@ FEATURES = ("CURRFTE", "CURRPTE", "EMPLYSKLLS", "HIGHEDCERT", "CURRENROLL")
 
 @dataclass(frozen=True)
 class Account:
-    """Who was kept, and why the others were not: each of them counts once.
+    """How many people were kept, and why the others were left out; each counts once.
 
     Parameters
     ----------
     rows : int
         Rows of the file.
     repeated_rows : int
-        Of these, how many say again what another row says.
+        How many of them repeat another row.
     people : int
         Different STFCID.
     left_out : mapping of str to int
-        How many people were left out for each reason, the first that applies.
+        How many people were left out for each reason; the first reason counts.
 
     Examples
     --------
@@ -96,9 +96,9 @@ class YouthRecords:
     group : integer array of shape (n,)
         0 White, 1 Black.
     label : integer array of shape (n,)
-        1 for a full-time job at wave 3, or at wave 2 where wave 3 holds no answer.
+        1 for a full-time job at wave 3, or at wave 2 if there is no answer at wave 3.
     account : Account
-        Who was left out and why.
+        How many were left out, and why.
     """
 
     features: Floats
@@ -116,7 +116,7 @@ class YouthRecords:
         steepness: float = 1.0,
         group_effect: float | None = None,
     ) -> Draw:
-        """Logged decisions as in the paper's experiments; the module says what was chosen.
+        """Draw logged decisions as in the paper's experiments; the module lists the choices.
 
         Parameters
         ----------
@@ -126,12 +126,12 @@ class YouthRecords:
             Seed of `numpy.random.default_rng`, at least 0. Draws that differ in alpha alone share
             all random numbers.
         behavior_share : float in (0, 1), default=0.2
-            The share of people to whom the behaviour model is fitted, and who are not in the draw.
+            The share of people that the behaviour model is fitted to. They are not in the draw.
         steepness : float above 0, default=1.0
-            What the fitted log-odds of the label are multiplied with before labels are resampled.
+            Multiplies the fitted log-odds of the label before labels are resampled.
         group_effect : float, optional
-            What being in group 1 adds to the log-odds of the label, before `steepness`; as fitted
-            unless given.
+            What being in group 1 adds to the log-odds of the label, before `steepness`. The
+            default is the fitted effect.
 
         Returns
         -------
@@ -143,7 +143,7 @@ class YouthRecords:
             raise InputError(
                 "behavior_share must be in (0, 1) and steepness above 0. Got "
                 f"{behavior_share!r} and {steepness!r} instead.",
-                hint="leave them out for a fifth of the people and the fitted law.",
+                hint="omit them to use a fifth of the people and the fitted law.",
             )
         rng, n = np.random.default_rng(seed), len(self.label)
         everything = np.column_stack([self.features, self.group])
@@ -189,7 +189,7 @@ def load_nytd(
         associate, 5 bachelor, 6 higher degree, 7 none of these, 8 declined. In all columns, 77 is
         blank, 78 and 79 are invalid or missing, and so is an empty cell.
     features : sequence of str
-        Which of CURRFTE, CURRPTE, EMPLYSKLLS, EDUCAID, HIGHEDCERT and CURRENROLL models see.
+        What models see: any of CURRFTE, CURRPTE, EMPLYSKLLS, EDUCAID, HIGHEDCERT, CURRENROLL.
 
     Returns
     -------
@@ -212,7 +212,7 @@ def load_nytd(
     kept, left_out = np.ones(answers.people, dtype=np.bool_), dict[str, int]()
 
     def leave_out(where: NDArray[np.bool_], reason: str) -> None:
-        """Count whom this reason is the first for."""
+        """Leave people out, and count those who had no reason before."""
         if count := int((kept & where).sum()):
             left_out[reason] = count
         kept[where] = False
@@ -235,7 +235,7 @@ def load_nytd(
     if not kept.any():
         raise DataError(
             f"nobody is left. {account}",
-            hint="one row for each person and wave is needed, with answers at wave 1 and later.",
+            hint="give one row for each person and wave, with answers at wave 1 and later.",
         )
     return YouthRecords(
         features=np.column_stack([answers.value(name, 1)[kept] for name in chosen]),
@@ -247,7 +247,7 @@ def load_nytd(
 
 
 def _chosen(features: Sequence[str]) -> tuple[str, ...]:
-    """The names of features, if they are such."""
+    """The names of features, checked."""
     chosen = (features,) if isinstance(features, str) else tuple(features)
     for name in chosen:
         if name not in ATTRIBUTES:
@@ -263,14 +263,14 @@ def _chosen(features: Sequence[str]) -> tuple[str, ...]:
     return chosen
 
 
-def _logistic(features: Floats, label: Integers, who: str) -> BehaviorModel:
+def _logistic(features: Floats, label: Integers, who: str) -> LogisticModel:
     """A logistic regression, with scikit-learn's usual penalty."""
     from sklearn.linear_model import LogisticRegression
 
     if len(np.unique(label)) < 2:
         raise DataError(
-            f"the labels of {who} are all the same: nothing can be fitted to them.",
-            hint="more people are needed, of whom some have a full-time job later.",
+            f"the labels of {who} are all the same: a model cannot be fitted to them.",
+            hint="add people until some have a full-time job later and some have not.",
         )
     model = LogisticRegression(max_iter=1000).fit(features, label)
-    return BehaviorModel(float(model.intercept_[0]), tuple(model.coef_[0].tolist()))
+    return LogisticModel(float(model.intercept_[0]), tuple(model.coef_[0].tolist()))

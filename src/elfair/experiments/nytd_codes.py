@@ -1,4 +1,4 @@
-"""Answers of the NYTD as coded: which codes there are, and what each of them means."""
+"""Read the answers of the NYTD: its codes, and what each of them means."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from elfair.types import Array, Floats, Integers
 WAVES = (1, 2, 3)
 DECLINED, BLANK, INVALID = "declined", "blank", "invalid or missing"
 
-#: What each code means: a number, or why there is none. An empty cell counts as 79.
+#: The meaning of each code: a number, or the reason for having none. An empty cell counts as 79.
 _SILENT: Mapping[int, float | str] = {77: BLANK, 78: INVALID, 79: INVALID}
 _YES_NO: Mapping[int, float | str] = {0: 0.0, 1: 1.0, 2: DECLINED, **_SILENT}
 # 1 high school or GED, 2 vocational certificate, 3 vocational licence, 4 associate, 5 bachelor,
-# 6 higher degree, 7 none of these: the only answer that is not in order.
+# 6 higher degree, 7 none of these: the only code that is not in order.
 _DEGREE: Mapping[int, float | str] = {
     **{k: float(k) for k in range(1, 7)},
     7: 0.0,
@@ -54,11 +54,11 @@ class Answers:
     codes : dict of str to integer array of shape (rows,)
         The code in each row, by question.
     row : integer array of shape (people, 3)
-        The row of a person's interview at each wave; -1 where there is none.
+        The row of a person's interview at each wave; -1 if there is none.
     contradicted : boolean array of shape (people,)
-        Who has two rows of one wave that differ.
+        Whether a person has two different rows of one wave.
     rows, repeated_rows : int
-        How many rows there are, and how many say again what another one says.
+        How many rows there are, and how many repeat another row.
     """
 
     codes: dict[str, Integers]
@@ -75,12 +75,12 @@ class Answers:
         return len(self.row)
 
     def asked(self, wave: int) -> NDArray[np.bool_]:
-        """Who has an interview at a wave."""
+        """Whether each person has an interview at a wave."""
         there: NDArray[np.bool_] = self.row[:, wave - 1] >= 0
         return there
 
     def value(self, question: str, wave: int) -> Floats:
-        """The answer of each person at a wave; NaN where there is none."""
+        """The answer of each person at a wave; NaN if there is none."""
         numbers = {k: v for k, v in _CODES[question].items() if isinstance(v, float)}
         value = np.full(self.people, np.nan)
         for code, number in numbers.items():
@@ -88,7 +88,7 @@ class Answers:
         return value
 
     def is_silent(self, question: str, wave: int, silence: str) -> NDArray[np.bool_]:
-        """Who was asked at a wave and did not answer in this way."""
+        """Whether each person was asked at a wave and gave no answer, for this reason."""
         silent = np.zeros(self.people, dtype=np.bool_)
         for code, meaning in _CODES[question].items():
             if meaning == silence:
@@ -102,7 +102,7 @@ class Answers:
 
 
 def read_answers(source: Any, questions: Sequence[str]) -> Answers:
-    """The answers to some questions in a file or a data frame; see `load_nytd`.
+    """Read the answers to some questions from a file or a data frame; see `load_nytd`.
 
     Examples
     --------
@@ -118,11 +118,11 @@ def read_answers(source: Any, questions: Sequence[str]) -> Answers:
         where = f"row {int(np.flatnonzero(missing)[0])}" if rows else "there are no rows"
         raise DataError(
             f"every row needs the STFCID of a person ({where}).",
-            hint="it tells which rows belong to one person.",
+            hint="it identifies the rows of one person.",
         )
     wave = _checked(columns["WAVE"], "WAVE", dict.fromkeys(WAVES, 0.0))
     codes = {name: _checked(columns[name], name, _CODES[name]) for name in names[2:]}
-    # As text, so that a column of mixed kinds has an order too.
+    # As text: a column of mixed types then has an order, too.
     _, person = np.unique(columns["STFCID"].astype(str), return_inverse=True)
     row = np.full((int(person.max()) + 1, len(WAVES)), -1, dtype=np.int64)
     row[person[::-1], wave[::-1] - 1] = np.arange(rows)[::-1]  # the first row of several stays
@@ -135,13 +135,13 @@ def read_answers(source: Any, questions: Sequence[str]) -> Answers:
 
 
 def _columns(source: Any, names: Sequence[str]) -> Columns:
-    """The columns of a file or a data frame as they are; of a text file, those of these names."""
+    """The columns of a file or a data frame; of a text file, only those with these names."""
     if not isinstance(source, str | os.PathLike):
         columns = table_columns(source, "source")
         if columns is None:
             raise DataError(
                 f"source must be a path or a data frame. Got {type(source).__name__}.",
-                hint="pandas, polars and pyarrow tables in memory are welcome.",
+                hint="a pandas, polars or pyarrow table works.",
             )
         return columns
     path = Path(source)
@@ -154,7 +154,7 @@ def _columns(source: Any, names: Sequence[str]) -> Columns:
     if suffix not in (*_SEPARATORS, ".parquet"):
         raise DataError(
             f"cannot read {str(path)!r}: names must end with {', '.join(_SEPARATORS)} or .parquet.",
-            hint="or read it yourself, and pass the data frame.",
+            hint="rename it, or read it yourself and pass the data frame.",
         )
     if not path.is_file():
         raise DataError(f"there is no file {path}.", hint="check the path.")
@@ -170,7 +170,7 @@ def _columns(source: Any, names: Sequence[str]) -> Columns:
 
 
 def _text_columns(path: Path, separator: str, names: Sequence[str]) -> Columns:
-    """Columns of these names, without the hundreds of others that a file may have."""
+    """The columns with these names, without the hundreds of others that a file may have."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         lines = csv.reader(file, delimiter=separator)
         header = next(lines, [])
@@ -182,7 +182,7 @@ def _text_columns(path: Path, separator: str, names: Sequence[str]) -> Columns:
                 raise DataError(
                     f"line {lines.line_num} of {path.name} has {len(line)} cells, but the header "
                     f"has {len(header)}.",
-                    hint=f"columns of such a file are separated by {separator!r}.",
+                    hint=f"separate the columns by {separator!r}.",
                 )
             cells.append([line[k] for k in places])
     table = np.array(cells, dtype=object).reshape(len(cells), len(places))
@@ -195,26 +195,27 @@ def _text_columns(path: Path, separator: str, names: Sequence[str]) -> Columns:
 
 
 def _check_separator(path: Path, separator: str, header: Sequence[str]) -> None:
-    """Refuse a file whose first line is one cell, with other separators in it."""
+    """Refuse a file whose first line is a single cell with another separator in it."""
     others = [each for each in (",", ";", "\t", "|") if each in "".join(header)]
     if len(header) == 1 and others:
         raise DataError(
-            f"columns of {path.name} must be separated by {separator!r}. Its first line has none, "
-            f"but has {others[0]!r}.",
-            hint=f"read it yourself, such as by pandas.read_csv(path, sep={others[0]!r}), and pass "
-            "the data frame.",
+            f"columns of {path.name} must be separated by {separator!r}. Its first line has "
+            f"{others[0]!r} instead.",
+            hint=f"read it yourself, for example with pandas.read_csv(path, sep={others[0]!r}), "
+            "and pass the data frame.",
         )
 
 
 def _named(columns: Columns, names: Sequence[str]) -> Columns:
-    """The columns of these names, which may be written in any case."""
+    """The columns with these names, in upper or lower case."""
     found: Columns = {}
     for name, column in columns.items():
         known = name.strip().upper()
         if known in names:
             if known in found:
                 raise DataError(
-                    f"two columns are called {known}, but for the case.", hint="rename one of them."
+                    f"two columns are called {known}, up to upper and lower case.",
+                    hint="rename one of them.",
                 )
             found[known] = _trimmed(column)
     missing = [name for name in names if name not in found]
@@ -224,20 +225,20 @@ def _named(columns: Columns, names: Sequence[str]) -> Columns:
             hint=did_you_mean(
                 missing[0],
                 [name for name in columns if name.strip().upper() not in found],
-                "a NYTD file of outcomes has them, a row a person and wave.",
+                "a NYTD file of outcomes has them, with a row for each person and wave.",
             ),
         )
     if len({len(column) for column in found.values()}) > 1:
         lengths = ", ".join(f"{name} {len(column)}" for name, column in found.items())
         raise DataError(
             f"columns must have the same number of rows. Got {lengths}.",
-            hint="every row is one person at one wave.",
+            hint="each row is one person at one wave.",
         )
     return found
 
 
 def _trimmed(column: Array) -> Array:
-    """Text without spaces around it, and None for an empty cell."""
+    """Strip spaces around text, and replace empty cells by None."""
     if column.dtype.kind != "O":
         return column
     cells = [cell.strip() or None if isinstance(cell, str) else cell for cell in column]
@@ -245,7 +246,7 @@ def _trimmed(column: Array) -> Array:
 
 
 def _checked(column: Array, name: str, allowed: Mapping[int, float | str]) -> Integers:
-    """The codes in a column, if all of them are known."""
+    """The codes in a column, checked."""
     missing = is_missing(column)
     try:
         numbers = np.where(missing, 79, column).astype(np.float64)
@@ -255,15 +256,15 @@ def _checked(column: Array, name: str, allowed: Mapping[int, float | str]) -> In
     if unknown.any():
         strange = dict.fromkeys(np.where(missing, np.array(None), column)[unknown].tolist())
         raise DataError(
-            f"{name} holds codes that are not known: {listed(strange)} ({int(unknown.sum())} of "
-            f"{len(column)} rows). Known are: {listed(allowed, most=12)}.",
-            hint="recode them, or leave these rows out, if you know what they mean.",
+            f"{name} has unknown codes: {listed(strange)} ({int(unknown.sum())} of "
+            f"{len(column)} rows). Known codes: {listed(allowed, most=12)}.",
+            hint="recode them, or leave these rows out.",
         )
     return numbers.astype(np.int64)
 
 
 def _number(cell: object) -> float:
-    """A code, or NaN for what is none."""
+    """A code as a number, or NaN."""
     try:
         return float(cell)  # type: ignore[arg-type]
     except (TypeError, ValueError):

@@ -1,6 +1,6 @@
-"""How each method is drawn: told apart by dashes and markers, not by colour alone.
+"""The parts of a figure: a grid of panels, each with a quantity as a function of n.
 
-What a figure is made of: a grid of panels, each a quantity as a function of n.
+Lines differ in dashes and markers, not in colour alone.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elfair.experiments.cells import Cell, Mean, Rate
 from elfair.experiments.efficiency import Efficiency
-from elfair.experiments.summary import Summary
+from elfair.experiments.summary import Average, CellSummary, Proportion, Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,10 +34,10 @@ _DASH_DOT_DOT: Dashes = (0.0, (5.0, 1.4, 1.0, 1.4, 1.0, 1.4))
 
 
 @dataclass(frozen=True)
-class Look:
+class LineStyle:
     """Colour, dashes and marker of a line.
 
-    Families share a colour, and colours differ in luminance too: from dark to light ELF, logistic
+    Families share a colour, and colours also differ in luminance: from dark to light ELF, logistic
     regression, Fairlearn, the paper's ELF, quasi-Seldonian, fairness constraints.
     """
 
@@ -48,15 +47,15 @@ class Look:
     width: float = 1.3
     hollow: bool = True
     size: float = 6.0
-    #: Markers stand at every `every`-th size from `start` on, and are the smaller (and above the
-    #: others) the later a line comes, so that lines which coincide each show theirs.
+    #: Every `every`-th size has a marker, from `start` on. Later lines have smaller markers, drawn
+    #: above the others, so lines that coincide all show theirs.
     start: int = 0
     every: int = 1
-    #: Whether the line lies above those of other families.
+    #: Whether the line is drawn above those of other families.
     on_top: bool = False
 
     def line(self) -> dict[str, Any]:
-        """Arguments of ``Axes.plot`` for the line; wide ones of a family lie below thin ones."""
+        """Arguments of ``Axes.plot`` for the line; in a family, wide lines are below thin ones."""
         return {
             "color": self.color,
             "linestyle": self.dashes,
@@ -66,7 +65,7 @@ class Look:
         }
 
     def markers(self) -> dict[str, Any]:
-        """Arguments of ``Axes.plot`` for the markers; large ones lie below small ones."""
+        """Arguments of ``Axes.plot`` for the markers; large ones are below small ones."""
         return {
             "marker": self.marker,
             "markersize": self.size,
@@ -80,62 +79,62 @@ class Look:
 _ELF, _PAPER = "#0a2f6b", "#d1590f"
 _QSA, _FAIRLEARN = "#3fa58a", "#7a4fa3"
 _KNOWN = {
-    "elfair": Look(_ELF, _SOLID, "o", width=2.4, hollow=False, on_top=True),
-    "elfair-dr": Look("#2f6fc4", _SOLID, "v", width=1.9, on_top=True),
-    "elfair-crossfit": Look("#6fa8e8", _SOLID, "^", width=1.4, hollow=False, on_top=True),
-    # The widest, so that it shows below elfair where both are the same.
-    "elf-paper": Look(_PAPER, _SOLID, "s", width=3.5, on_top=True),
-    "logistic-regression": Look("#4a4a4a", _DOTTED, "x", width=1.6),
-    "qsa-demographic-parity": Look(_QSA, _DASHED, "D"),
-    "qsa-equalized-odds": Look(_QSA, _LONG, "D", hollow=False),
-    "qsa-equal-opportunity": Look(_QSA, _DOTTED, "<"),
-    "qsa-predictive-equality": Look(_QSA, _DASH_DOT, ">", hollow=False),
-    "qsa-disparate-impact": Look(_QSA, _DASH_DOT_DOT, "p"),
-    "fairlearn-demographic-parity": Look(_FAIRLEARN, _DASHED, "h", hollow=False),
-    "fairlearn-equalized-odds": Look(_FAIRLEARN, _DASH_DOT, "h"),
-    "fairness-constraints": Look("#c79a1e", _LONG, "+", width=1.6),
+    "elfair": LineStyle(_ELF, _SOLID, "o", width=2.4, hollow=False, on_top=True),
+    "elfair-dr": LineStyle("#2f6fc4", _SOLID, "v", width=1.9, on_top=True),
+    "elfair-crossfit": LineStyle("#6fa8e8", _SOLID, "^", width=1.4, hollow=False, on_top=True),
+    # The widest, so it is visible below elfair where both are the same.
+    "elf-paper": LineStyle(_PAPER, _SOLID, "s", width=3.5, on_top=True),
+    "logistic-regression": LineStyle("#4a4a4a", _DOTTED, "x", width=1.6),
+    "qsa-demographic-parity": LineStyle(_QSA, _DASHED, "D"),
+    "qsa-equalized-odds": LineStyle(_QSA, _LONG, "D", hollow=False),
+    "qsa-equal-opportunity": LineStyle(_QSA, _DOTTED, "<"),
+    "qsa-predictive-equality": LineStyle(_QSA, _DASH_DOT, ">", hollow=False),
+    "qsa-disparate-impact": LineStyle(_QSA, _DASH_DOT_DOT, "p"),
+    "fairlearn-demographic-parity": LineStyle(_FAIRLEARN, _DASHED, "h", hollow=False),
+    "fairlearn-equalized-odds": LineStyle(_FAIRLEARN, _DASH_DOT, "h"),
+    "fairness-constraints": LineStyle("#c79a1e", _LONG, "+", width=1.6),
 }
-#: Of a user's own methods.
+#: For a user's own methods.
 _OTHERS = (
-    Look("#000000", _DASH_DOT, "*", hollow=False),
-    Look("#8a1538", _DASHED, "P"),
-    Look("#7f7f7f", _LONG, "X", hollow=False),
-    Look("#b03a8c", _DOTTED, "*"),
+    LineStyle("#000000", _DASH_DOT, "*", hollow=False),
+    LineStyle("#8a1538", _DASHED, "P"),
+    LineStyle("#7f7f7f", _LONG, "X", hollow=False),
+    LineStyle("#b03a8c", _DOTTED, "*"),
 )
-#: Of markers that meet at one point, the largest and the smallest.
+#: The largest and the smallest of the markers that meet at one point.
 _LARGEST, _SMALLEST = 8.4, 4.2
-#: With up to so many sizes every point has its marker: in turn, many a line would have none.
+#: With up to this many sizes every point has a marker: otherwise some lines would have none.
 FEW_SIZES = 4
 
 
-def method_looks(methods: Sequence[str], sizes: int) -> dict[str, Look]:
-    """A look for each method of a figure with so many sizes.
+def method_styles(methods: Sequence[str], sizes: int) -> dict[str, LineStyle]:
+    """A style for each method of a figure with this many sizes.
 
     Examples
     --------
-    >>> looks = method_looks(["elfair", "elf-paper", "mine:method"], sizes=8)
-    >>> looks["elfair"].marker, looks["elf-paper"].marker, looks["mine:method"].marker
+    >>> styles = method_styles(["elfair", "elf-paper", "mine:method"], sizes=8)
+    >>> styles["elfair"].marker, styles["elf-paper"].marker, styles["mine:method"].marker
     ('o', 's', '*')
     """
     others = [method for method in methods if method not in _KNOWN]
     own = {method: _OTHERS[index % len(_OTHERS)] for index, method in enumerate(others)}
-    looks = [_KNOWN.get(method) or own[method] for method in methods]
-    return dict(zip(methods, _staggered(looks, sizes), strict=True))
+    styles = [_KNOWN.get(method) or own[method] for method in methods]
+    return dict(zip(methods, _staggered(styles, sizes), strict=True))
 
 
-def _staggered(looks: Sequence[Look], sizes: int) -> list[Look]:
-    every = 1 if sizes <= FEW_SIZES else min(4, -(-len(looks) // 3))
-    meeting = -(-len(looks) // every)
+def _staggered(styles: Sequence[LineStyle], sizes: int) -> list[LineStyle]:
+    every = 1 if sizes <= FEW_SIZES else min(4, -(-len(styles) // 3))
+    meeting = -(-len(styles) // every)
     step = min(1.4, (_LARGEST - _SMALLEST) / max(1, meeting - 1))
     return [
         replace(
-            look,
+            style,
             start=index % every,
             every=every,
-            # Crosses hide nothing, and need not shrink.
-            size=8.0 if look.marker in "x+" else _LARGEST - step * (index // every),
+            # Crosses hide nothing, so they need not shrink.
+            size=8.0 if style.marker in "x+" else _LARGEST - step * (index // every),
         )
-        for index, look in enumerate(looks)
+        for index, style in enumerate(styles)
     ]
 
 
@@ -143,12 +142,12 @@ _MARKERS = ("o", "s", "D", "^", "v", "<", ">", "p", "h", "P", "X")
 _PATTERNS = (_SOLID, _DASHED, _DASH_DOT, _DOTTED, _LONG)
 
 
-def setting_looks(count: int, sizes: int) -> list[Look]:
-    """A look for each of a row of settings, from light to dark, in a figure with so many sizes.
+def setting_styles(count: int, sizes: int) -> list[LineStyle]:
+    """A style for each of several settings, from light to dark, in a figure with this many sizes.
 
     Examples
     --------
-    >>> [look.marker for look in setting_looks(3, sizes=8)]
+    >>> [style.marker for style in setting_styles(3, sizes=8)]
     ['o', 's', 'D']
     """
     from matplotlib import colormaps
@@ -157,7 +156,7 @@ def setting_looks(count: int, sizes: int) -> list[Look]:
     shades = colormaps["viridis_r"]
     return _staggered(
         [
-            Look(
+            LineStyle(
                 # The lightest part of the map is too pale for a line on white.
                 color=to_hex(shades(0.15 + 0.85 * (index / max(1, count - 1)))),
                 dashes=_PATTERNS[index % len(_PATTERNS)],
@@ -178,10 +177,10 @@ _ARROW = "#a3005c"
 
 @dataclass(frozen=True)
 class Panel:
-    """What one panel shows of a cell."""
+    """A panel: its title, and what it shows of a cell."""
 
     title: str
-    of: Callable[[Cell], Rate | Mean]
+    of: Callable[[CellSummary], Proportion | Average]
     failure: bool = False
 
     @property
@@ -191,21 +190,21 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Line:
-    """One line of a panel: what it is called, and where its cells are."""
+class PlotLine:
+    """One line of a panel: its label and style, and the cells that it connects."""
 
     label: str
-    look: Look
+    style: LineStyle
     settings: str
     method: str
 
 
 @dataclass(frozen=True)
-class Row:
+class PanelRow:
     """One row of panels: its label, and the lines in each of its panels."""
 
     label: str
-    lines: Sequence[Line]
+    lines: Sequence[PlotLine]
 
 
 RETURNED = Panel("Probability of a solution", lambda cell: cell.returned)
@@ -214,38 +213,38 @@ ANY = Panel("Failure rate, any group", lambda cell: cell.any_failure, failure=Tr
 
 
 def failure_panel(group: str) -> Panel:
-    """How often one group is failed."""
+    """A panel with the failure rate of one group."""
     return Panel(f"Failure rate, group {group}", lambda cell: cell.failures[group], failure=True)
 
 
 def grid(
     summary: Summary,
-    rows: Sequence[Row],
+    rows: Sequence[PanelRow],
     panels: Sequence[Panel],
     *,
     title: str,
     arrows: bool = False,
     legend_beside: bool = False,
 ) -> Figure:
-    """A grid of panels under one title, with one legend below (or beside) them.
+    """Draw a grid of panels under one title, with one legend below or beside it.
 
-    Bands are one standard error either way; of a rate, Wilson's interval at one, which is not empty
-    at 0 and 1. Lines without a finished trial are named under the title.
+    Bands are one standard error either way; for a rate, Wilson's interval at one standard error,
+    which is not empty at 0 and 1. Lines without a finished trial are named under the title.
 
     Parameters
     ----------
     summary : Summary
-        Where the cells are.
-    rows : sequence of Row
+        It holds the cells.
+    rows : sequence of PanelRow
         From top to bottom.
     panels : sequence of Panel
         From left to right.
     title : str
-        The first lines; the number of trials follows, and what is not drawn.
+        The first lines. The number of trials follows, and which lines are not drawn.
     arrows : bool, default=False
-        Whether answers about data efficiency are drawn.
+        Whether to draw the data efficiency.
     legend_beside : bool, default=False
-        Whether the legend stands at the right, for many lines in one row.
+        Whether to put the legend at the right, for many lines in one row.
 
     Returns
     -------
@@ -270,7 +269,7 @@ def grid(
         for ax, panel in zip(across, panels, strict=True):
             _lines(ax, panel, row.lines, summary)
         across[0].set_ylabel(row.label)
-    for across, answer in zip(axes, answers, strict=True):  # now that the axes have their limits
+    for across, answer in zip(axes, answers, strict=True):  # once the axes have their limits
         for ax, panel in zip(across, panels, strict=True):
             if answer and not panel.failure:
                 _arrow(ax, answer, answer.accuracy if panel is ACCURACY else answer.rate)
@@ -294,34 +293,34 @@ def grid(
     return figure
 
 
-def _cells(line: Line, summary: Summary) -> list[Cell]:
-    """Those that can be drawn."""
+def _cells(line: PlotLine, summary: Summary) -> list[CellSummary]:
+    """The cells of a line that can be drawn."""
     return [cell for cell in summary.line(line.settings, line.method) if cell.trials]
 
 
 def _even_columns(entries: int, most: int) -> int:
-    """As few rows as can be, and then no more columns than fill them."""
+    """The number of columns that fills the smallest possible number of rows."""
     rows = max(1, math.ceil(entries / most))
     return max(1, math.ceil(entries / rows))
 
 
-def _lines(ax: Axes, panel: Panel, lines: Sequence[Line], summary: Summary) -> None:
+def _lines(ax: Axes, panel: Panel, lines: Sequence[PlotLine], summary: Summary) -> None:
     place = {n: index for index, n in enumerate(summary.sizes)}
     for line in lines:
-        look = line.look
+        style = line.style
         if not (cells := _cells(line, summary)):
             continue
         values = [panel.of(cell) for cell in cells]
         n = np.array([cell.n for cell in cells], dtype=np.float64)
         points = np.array([value.value for value in values])
         low, high = np.transpose([value.band for value in values])
-        # The accuracy of a single model has no standard error: a marker, apart from the line.
+        # The accuracy of a single model has no standard error: it gets a marker without a line.
         middle = np.where(np.isnan(low), np.nan, points)
-        ax.fill_between(n, low, high, color=look.color, alpha=0.16, linewidth=0, zorder=1.5)
-        ax.plot(n, middle, **look.line())
-        turn = np.array([(place[cell.n] - look.start) % look.every == 0 for cell in cells])
+        ax.fill_between(n, low, high, color=style.color, alpha=0.16, linewidth=0, zorder=1.5)
+        ax.plot(n, middle, **style.line())
+        turn = np.array([(place[cell.n] - style.start) % style.every == 0 for cell in cells])
         marked = _marked(middle, turn) | (np.isfinite(points) & np.isnan(middle))
-        ax.plot(n[marked], points[marked], linestyle="none", **look.markers())
+        ax.plot(n[marked], points[marked], linestyle="none", **style.markers())
     if panel.failure:
         ax.axhline(summary.delta, color="black", linewidth=1.0, zorder=1.8)
     if panel.is_rate:
@@ -330,7 +329,7 @@ def _lines(ax: Axes, panel: Panel, lines: Sequence[Line], summary: Summary) -> N
 
 
 def _marked(values: FloatArray, turn: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Where markers stand: in turn, but at any point that no line would show."""
+    """Where to put markers: in turn, and at points that no line shows."""
     known = np.isfinite(values)
     if not (known & turn).any():
         return known
@@ -339,7 +338,7 @@ def _marked(values: FloatArray, turn: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return np.asarray((known & turn) | alone)
 
 
-def _answer(row: Row, summary: Summary) -> Efficiency | None:
+def _answer(row: PanelRow, summary: Summary) -> Efficiency | None:
     """The first answer about data efficiency that this row can show."""
     drawn = {line.method for line in row.lines}
     settings = {line.settings for line in row.lines}
@@ -351,7 +350,7 @@ def _answer(row: Row, summary: Summary) -> Efficiency | None:
 
 
 def _arrow(ax: Axes, answer: Efficiency, height: float) -> None:
-    """From n rows to as many as are needed, at what is to be reached; rimmed with white."""
+    """An arrow from n rows to as many as are needed, at the height to reach, with a white rim."""
     from matplotlib.patheffects import withStroke
 
     low, high = ax.get_ylim()
@@ -372,7 +371,7 @@ def _arrow(ax: Axes, answer: Efficiency, height: float) -> None:
     )
     ax.annotate(
         f"{'≥ ' if answer.at_least else ''}{answer.ratio:.1f}×",
-        xy=(math.sqrt(answer.n * answer.rows), height),  # half way, on a logarithmic axis
+        xy=(math.sqrt(answer.n * answer.rows), height),  # the middle on a logarithmic axis
         xytext=(0, 5 if above else -5),
         textcoords="offset points",
         ha="center",
@@ -401,7 +400,7 @@ def _sizes(axes: Sequence[Axes], sizes: Sequence[int]) -> None:
         ax.set_xlabel("rows of logged data, n")
 
 
-def _about(rows: Sequence[Row], panels: Sequence[Panel], summary: Summary) -> str:
+def _about(rows: Sequence[PanelRow], panels: Sequence[Panel], summary: Summary) -> str:
     cells = [cell for row in rows for line in row.lines for cell in _cells(line, summary)]
     trials = [cell.trials for cell in cells]
     few, many = min(trials, default=0), max(trials, default=0)
@@ -411,12 +410,12 @@ def _about(rows: Sequence[Row], panels: Sequence[Panel], summary: Summary) -> st
         "bands: ± 1 standard error (of rates, Wilson's)",
     ]
     if ACCURACY in panels and any(cell.accuracy.count == 1 for cell in cells):
-        about.append("markers apart: accuracy of a single model")
+        about.append("markers without a line: accuracy of a single model")
     return "; ".join([*about, summary.fixed] if summary.fixed else about)
 
 
-def _not_drawn(rows: Sequence[Row], summary: Summary) -> list[str]:
-    """A note on lines that have nothing to be drawn of."""
+def _not_drawn(rows: Sequence[PanelRow], summary: Summary) -> list[str]:
+    """A note on lines without finished trials."""
     empty: dict[str, list[str]] = {}
     for row in rows:
         for line in row.lines:
@@ -428,13 +427,13 @@ def _not_drawn(rows: Sequence[Row], summary: Summary) -> list[str]:
         label if len(where) == len(rows) else f"{label} ({', '.join(where)})"
         for label, where in empty.items()
     ]
-    return [f"not drawn, without a finished trial: {'; '.join(named)}"]
+    return [f"not drawn, since no trial finished: {'; '.join(named)}"]
 
 
-def _handle(line: Line) -> Line2D:
+def _handle(line: PlotLine) -> Line2D:
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], label=line.label, **(line.look.markers() | line.look.line()))
+    return Line2D([], [], label=line.label, **(line.style.markers() | line.style.line()))
 
 
 def _delta_handle(summary: Summary) -> Line2D:

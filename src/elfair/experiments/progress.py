@@ -1,26 +1,40 @@
-"""How long the rest will take, told from what was measured, and a live view of it."""
+"""How far a study is: how long the rest will take, a live view of a run, what is missing.
+
+Times are processor times of fits that were measured.
+"""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from time import monotonic
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
+from elfair.experiments.study import in_words
 from elfair.experiments.trial import TrialRecord
 
-#: A method and a size: trials of a cell take about the same time.
-Cell = tuple[str, int]
-#: Seconds between two lines where there is no terminal.
+if TYPE_CHECKING:
+    from elfair.experiments.study import Study
+    from elfair.experiments.summary import CellSummary
+
+#: A method and a size. Trials of one cell take about the same time.
+CellKey = tuple[str, int]
+#: Seconds between two lines of output if there is no terminal.
 PAUSE = 10.0
+#: How many methods or cells without trials are named; the others are counted.
+MOST_NAMED = 6
+#: How many different errors are shown.
+MOST_ERRORS = 10
 
 
 class Timing:
-    """Processor time by cell, measured or else extrapolated.
+    """Processor time by cell, measured or extrapolated.
 
-    Cells differ a thousandfold in time, so that a count of trials says little.
+    Times of cells differ by a factor of a thousand, so a count of trials says little.
 
     Examples
     --------
@@ -31,23 +45,25 @@ class Timing:
     """
 
     def __init__(self, trials: Iterable[TrialRecord] = ()) -> None:
-        self._sum: dict[Cell, float] = defaultdict(float)
-        self._count: Counter[Cell] = Counter()
+        self._sum: dict[CellKey, float] = defaultdict(float)
+        self._count: Counter[CellKey] = Counter()
         for trial in trials:
             self.add(trial.method, trial.n, trial.seconds)
 
     def add(self, method: str, n: int, seconds: float) -> None:
-        """One more trial took so long."""
+        """Add the time of one trial."""
         self._sum[method, n] += seconds
         self._count[method, n] += 1
 
     def spent(self, method: str, n: int) -> float:
-        """The seconds of all trials of a cell."""
+        """Seconds of all trials of a cell."""
         return self._sum.get((method, n), 0.0)
 
     def of_trial(self, method: str, n: int) -> float | None:
-        """Seconds of one trial of a cell: their mean; before there is one, that of the method's
-        nearest size, in proportion to the rows; before there is one, the mean of other methods.
+        """Seconds of one trial of a cell, on average.
+
+        Without a measurement, it is that of the method's nearest size, in proportion to the rows.
+        Without any trial of the method, it is the mean of other methods.
         """
         sizes = [size for name, size in self._count if name == method]
         if sizes:
@@ -58,8 +74,8 @@ class Timing:
         known = [each for each in others if each is not None]
         return sum(known) / len(known) if known else None
 
-    def left(self, pending: dict[Cell, int]) -> float | None:
-        """Seconds of the trials that remain; None while nothing at all is known."""
+    def left(self, pending: dict[CellKey, int]) -> float | None:
+        """Seconds of the remaining trials; None while nothing was measured."""
         each = [(self.of_trial(*cell), count) for cell, count in pending.items() if count]
         if any(seconds is None for seconds, _ in each):
             return None
@@ -67,24 +83,24 @@ class Timing:
 
 
 class Progress:
-    """A live line with trials done, crashes and time left; plain lines where no terminal is.
+    """A live line with finished trials, crashes and time left; plain lines without a terminal.
 
     Parameters
     ----------
     pending : mapping of (method, n) to int
-        Trials that remain.
+        Remaining trials.
     timing : Timing
-        What is known of their time; it learns as trials finish.
+        The times measured so far; it is updated as trials finish.
     total : int
         All trials of the study.
     jobs : int
-        How many run side by side.
+        How many trials run at a time.
     quiet : bool, default False
         Show nothing.
     """
 
     def __init__(
-        self, pending: dict[Cell, int], timing: Timing, *, total: int, jobs: int, quiet: bool
+        self, pending: dict[CellKey, int], timing: Timing, *, total: int, jobs: int, quiet: bool
     ) -> None:
         self.failed = 0
         self.finished = 0
@@ -103,8 +119,8 @@ class Progress:
         return self
 
     def __call__(self, trials: Sequence[TrialRecord]) -> None:
-        """These trials have finished."""
-        if not self.finished:  # until now workers were starting
+        """Report finished trials."""
+        if not self.finished:  # workers were starting until now
             self._began = monotonic()
             self._seconds = -sum(trial.seconds for trial in trials)
         for trial in trials:
@@ -120,10 +136,10 @@ class Progress:
             print(self.line(), file=sys.stderr, flush=True)
 
     def left(self) -> float | None:
-        """Seconds until all is done.
+        """Seconds until the study is finished.
 
-        Processor time becomes time on the clock by what was seen in this run: drawing, scoring and
-        other users of the machine count too.
+        The ratio of clock time to processor time is measured in this run, so drawing, scoring and
+        other users of the machine are included.
         """
         seconds = self._timing.left(self._pending)
         if seconds is None or self._seconds <= 0:
@@ -131,7 +147,7 @@ class Progress:
         return seconds * (monotonic() - self._began) / self._seconds
 
     def line(self) -> str:
-        """All of it in one line."""
+        """The progress in one line."""
         remaining = sum(self._pending.values())
         done = self._total - remaining
         left = self.left()
@@ -175,7 +191,7 @@ def _bar() -> Any:
 
 
 def spoken(seconds: float) -> str:
-    """A length of time, as one would say it.
+    """A duration in words.
 
     Examples
     --------
@@ -190,3 +206,197 @@ def spoken(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds / (60 if unit == 'min' else size):.1f} {unit}"
     return f"{seconds:.0f} s"
+
+
+def unfinished(
+    study: Study, cells: Iterable[CellSummary], labels: Mapping[str, str]
+) -> tuple[str, ...]:
+    """A warning about missing trials; empty if all trials were run.
+
+    Parameters
+    ----------
+    study : Study
+        The whole study.
+    cells : iterable of CellSummary
+        The trials that were run, crashed ones included.
+    labels : mapping of str to str
+        The label of each method.
+
+    Examples
+    --------
+    >>> from elfair.experiments.study import Study
+    >>> study = Study.parse('''
+    ... title = "A study"
+    ... population = "lending"
+    ... methods = ["elfair", "elf-paper"]
+    ... sizes = [{ n = [256], seeds = 2 }]
+    ... ''')
+    >>> print(*unfinished(study, [], {"elf-paper": "ELF (paper)"}))
+    this study is not finished: 0 of 4 trials were run. No trials yet of elfair; ELF (paper).
+    """
+    run = {(cell.method, cell.settings, cell.n): cell.trials + cell.crashed for cell in cells}
+    if sum(run.values()) >= study.trials:
+        return ()
+    missing = _missing(study, run, labels)
+    said = f"this study is not finished: {sum(run.values()):,} of {study.trials:,} trials were run."
+    if missing:
+        more = len(missing) - MOST_NAMED
+        named = "; ".join(missing[:MOST_NAMED]) + (f"; and {more:,} more" if more > 0 else "")
+        said += f" No trials yet of {named}."
+    return (said,)
+
+
+def _missing(
+    study: Study, run: Mapping[tuple[str, str, int], int], labels: Mapping[str, str]
+) -> list[str]:
+    """Where trials are missing: whole methods, then whole sizes of others, then single cells."""
+    begun = {method for method, _, _ in run}
+    whole = [labels.get(method, method) for method in study.methods if method not in begun]
+    lacking: dict[str, list[str]] = {}
+    for method in study.methods:
+        if method in begun:
+            for where in _places(study, method, run):
+                lacking.setdefault(where, []).append(labels.get(method, method))
+    every = "the others" if whole else "any method"
+    return whole + [
+        f"{every if len(who) == len(begun) > 1 else ' and '.join(who)} at {where}"
+        for where, who in lacking.items()
+    ]
+
+
+def _places(study: Study, method: str, run: Mapping[tuple[str, str, int], int]) -> Iterator[str]:
+    """Where one method has no trials."""
+    lacking = {
+        n: [settings for settings in study.combinations if (method, settings, n) not in run]
+        for n in study.seeds
+    }
+    if whole := [n for n, where in lacking.items() if len(where) == len(study.combinations)]:
+        yield f"n = {', '.join(f'{n:,}' for n in whole)}"
+    for n, where in lacking.items():
+        for settings in where if n not in whole else ():
+            yield f"n = {n:,}, {in_words(json.loads(settings))}"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The progress of some trials.
+
+    Attributes
+    ----------
+    total, done, crashed : int
+        All trials; those that finished without a crash; those that crashed.
+    spent : float
+        Processor seconds of their fits so far.
+    left : float or None
+        The estimated seconds of the others; None while nothing was measured.
+    """
+
+    total: int
+    done: int
+    crashed: int
+    spent: float
+    left: float | None
+
+    @property
+    def pending(self) -> int:
+        """How many were not run yet."""
+        return self.total - self.done - self.crashed
+
+
+def status(study: Study, trials: Sequence[TrialRecord]) -> dict[tuple[str, int], Standing]:
+    """The progress of each cell: each method at each size, over all settings and seeds.
+
+    Parameters
+    ----------
+    study : Study
+        The whole study.
+    trials : sequence of TrialRecord
+        The trials that were run.
+
+    Examples
+    --------
+    >>> from elfair.experiments.study import Study
+    >>> study = Study.load("figure-3")
+    >>> trial = TrialRecord("elfair", '{"alpha": 1}', 256, 0, "no solution", None, {}, 0.5, None)
+    >>> cell = status(study, [trial])["elfair", 512]
+    >>> cell.pending, cell.left  # 11 settings, 100 seeds, a second each
+    (1100, 1100.0)
+    """
+    timing = Timing(trials)
+    count = Counter((trial.method, trial.n, trial.outcome == "failed") for trial in trials)
+    found = {}
+    for method in study.methods:
+        for n, seeds in study.seeds.items():
+            total = seeds * len(study.combinations)
+            done, crashed = count[method, n, False], count[method, n, True]
+            left = timing.left({(method, n): total - done - crashed})
+            found[method, n] = Standing(total, done, crashed, timing.spent(method, n), left)
+    return found
+
+
+def by_method(cells: dict[tuple[str, int], Standing]) -> dict[str, Standing]:
+    """The progress of each method over all sizes."""
+    return {
+        method: _together(cell for (name, _), cell in cells.items() if name == method)
+        for method in dict.fromkeys(method for method, _ in cells)
+    }
+
+
+def _together(parts: Iterable[Standing]) -> Standing:
+    each = list(parts)
+    lefts = [part.left for part in each]
+    return Standing(
+        sum(part.total for part in each),
+        sum(part.done for part in each),
+        sum(part.crashed for part in each),
+        sum(part.spent for part in each),
+        None if None in lefts else sum(left or 0.0 for left in lefts),
+    )
+
+
+def described(study: Study, trials: Sequence[TrialRecord]) -> str:
+    """The progress of each method and of all together, and the errors of crashed trials.
+
+    Parameters
+    ----------
+    study : Study
+        The whole study.
+    trials : sequence of TrialRecord
+        The trials that were run.
+    """
+    methods = by_method(status(study, trials))
+    total = _together(methods.values())
+    table = [["method", "done", "crashed", "pending", "spent", "share", "about left"]]
+    table += [_row(name, each, total.spent) for name, each in methods.items()]
+    table.append(_row("all", total, total.spent))
+    run = total.done + total.crashed
+    lines = [study.title, f"{run:,} of {study.trials:,} trials; times are processor times of fits"]
+    return "\n".join([*lines, "", *_aligned(table), *_errors(trials)])
+
+
+def _errors(trials: Sequence[TrialRecord]) -> list[str]:
+    """The first line of each error, most frequent first."""
+    crashed = Counter((each.method, (each.error or "").split("\n")[0]) for each in trials)
+    lines = [
+        f"  {count:,} x {method}: {error}"
+        for (method, error), count in crashed.most_common()
+        if error
+    ]
+    more = len(lines) - MOST_ERRORS
+    lines = [*lines[:MOST_ERRORS], f"  and {more} other errors"] if more > 0 else lines
+    return ["", "crashed:", *lines] if lines else []
+
+
+def _row(method: str, each: Standing, spent: float) -> list[str]:
+    counts = [f"{count:,}" for count in (each.done, each.crashed, each.pending)]
+    share = f"{each.spent / spent:.1%}" if spent else "-"
+    left = "unknown" if each.left is None else spoken(each.left) if each.pending else "-"
+    return [method, *counts, spoken(each.spent), share, left]
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines with the first column aligned left, the others right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows
+    ]

@@ -1,4 +1,4 @@
-"""Runs the trials of a study that are not in its store yet, in parallel, and stores each."""
+"""Run the trials of a study that are not in its store yet, in parallel, and store each."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from elfair.errors import ElfairError, InputError, MissingPackageError
 from elfair.experiments.progress import Progress, Timing
 from elfair.experiments.store import Key, Store
 from elfair.experiments.study import Study, of_meaning
-from elfair.experiments.trial import Task, perform_elsewhere
+from elfair.experiments.trial import Batch, perform_in_worker
 from elfair.records.toml import together
 
 
 class RunStoppedError(ElfairError, RuntimeError):
-    """A run ended before its time, through no fault of the study; what finished is stored.
+    """A run ended early, not because of the study. Finished trials are stored.
 
     Examples
     --------
@@ -31,7 +31,7 @@ class RunStoppedError(ElfairError, RuntimeError):
 
 @dataclass(frozen=True)
 class Tally:
-    """What a run did: trials it finished, and how many of them crashed."""
+    """How many trials a run finished, and how many of them crashed."""
 
     finished: int
     failed: int
@@ -46,24 +46,24 @@ def run(
     retry_failed: bool = False,
     quiet: bool = False,
 ) -> Tally:
-    """Run what is missing, and store each trial as it finishes.
+    """Run the missing trials of a study, and store each as it finishes.
 
-    Ended at any moment, even by a kill, the same call goes on where it was.
+    If a run is stopped, even by a kill, the same call continues where it was.
 
     Parameters
     ----------
     study : Study
         What to run.
     store : str or Path
-        The file of finished trials; made where there is none.
+        The file of finished trials. It is created if it does not exist.
     jobs : int, default 1
-        Processes on this machine, each with one thread; -1 is one for each core.
+        Processes on this machine, each with one thread; -1 means one for each core.
     dask : str, optional
-        The address of a Dask scheduler, such as ``"tcp://host:8786"``: trials then run on its
-        workers, and ``jobs`` is not used. elfair must be installed there. Give each worker one
-        thread: processor time is counted by process.
+        The address of a Dask scheduler, such as ``"tcp://host:8786"``. Trials then run on its
+        workers, and ``jobs`` is ignored. Install elfair there, and give each worker one thread:
+        processor time is measured by process.
     retry_failed : bool, default False
-        Run trials that failed once more. Their last attempt counts.
+        Run crashed trials once more. Their last attempt counts.
     quiet : bool, default False
         Show no progress.
 
@@ -82,29 +82,29 @@ def run(
     ... ''')
     >>> with TemporaryDirectory() as folder:
     ...     run(study, f"{folder}/trials.sqlite")
-    ...     run(study, f"{folder}/trials.sqlite")  # nothing is left to do
+    ...     run(study, f"{folder}/trials.sqlite")  # nothing left to do
     Tally(finished=4, failed=0)
     Tally(finished=0, failed=0)
     """
     impactful = _check(study)
     with (
-        # First, so that what makes no sense here leaves no store behind.
+        # First: if these arguments are wrong, no store is created.
         _workers(jobs, dask) as (parallel, width),
         Store.open(store, study) as opened,
         opened.alone(),
     ):
-        tasks = list(tasks_of(study, opened.attempts(), impactful, retry_failed=retry_failed))
+        batches = list(batches_of(study, opened.attempts(), impactful, retry_failed=retry_failed))
         pending: Counter[tuple[str, int]] = Counter()
-        for task in tasks:
-            pending[task.method, task.n] += len(task.settings)
+        for batch in batches:
+            pending[batch.method, batch.n] += len(batch.settings)
         timing = Timing(Store.read(store, study)[1])
         with (
             Progress(pending, timing, total=study.trials, jobs=width, quiet=quiet) as progress,
-            closing(_results(parallel, tasks)) as results,
+            closing(_results(parallel, batches)) as results,
         ):
             try:
-                for task, trials, source in results:
-                    opened.add(trials, attempt=task.attempt, source=source)
+                for batch, trials, source in results:
+                    opened.add(trials, attempt=batch.attempt, source=source)
                     progress(trials)
             except Exception as error:
                 reason = _reason_to_stop(error)
@@ -112,30 +112,30 @@ def run(
                     raise
                 raise RunStoppedError(
                     f"{reason} {progress.finished:,} trials of this run are stored.",
-                    hint="run the same command again to go on; with fewer jobs, if memory ran out.",
+                    hint="run the same command to continue, with fewer jobs if memory ran out.",
                 ) from error
         return Tally(progress.finished, progress.failed)
 
 
-def tasks_of(
+def batches_of(
     study: Study,
     attempts: Mapping[Key, tuple[int, str]],
     impactful: Mapping[str, bool],
     *,
     retry_failed: bool = False,
-) -> Iterator[Task]:
-    """What remains to be run, seed by seed, so that results so far cover all sizes and methods.
+) -> Iterator[Batch]:
+    """The trials still to run, seed by seed, so that early results cover all sizes and methods.
 
     Parameters
     ----------
     study : Study
-        All that is to be run.
+        The whole study.
     attempts : mapping
-        What has been: the last attempt of each trial, and its outcome.
+        The last attempt of each finished trial, and its outcome.
     impactful : mapping of str to bool
-        Whether each method looks at the impact. One that does not gets all settings in one task.
+        Whether each method uses the impact. One that does not gets all settings in one batch.
     retry_failed : bool, default False
-        Whether a trial that failed is run again.
+        Whether to run crashed trials again.
     """
     sizes, combinations = study.seeds, study.combinations
     for seed in range(max(sizes.values())):
@@ -150,10 +150,10 @@ def tasks_of(
                         by_attempt.setdefault(last + 1, []).append(settings)
                 for attempt, several in by_attempt.items():
                     together = [[each] for each in several] if impactful[method] else [several]
-                    for settings_of_task in together:
-                        yield Task(
+                    for settings_of_batch in together:
+                        yield Batch(
                             study.population,
-                            tuple(settings_of_task),
+                            tuple(settings_of_batch),
                             method,
                             n,
                             seed,
@@ -163,8 +163,8 @@ def tasks_of(
 
 
 def _check(study: Study) -> dict[str, bool]:
-    """Whether each method looks at the impact, once the study is known to make sense."""
-    from elfair.experiments.baselines.registry import get_method
+    """Check the study, and return whether each of its methods uses the impact."""
+    from elfair.experiments.baselines import get_method
 
     if not isinstance(study, Study):
         raise InputError(
@@ -173,7 +173,7 @@ def _check(study: Study) -> dict[str, bool]:
             if isinstance(study, str | Path)
             else "Study.load reads one from its file or by its name.",
         )
-    # Again, as one made in Python was not read from a file.
+    # Checked again: a study made in Python was not read from a file.
     mistakes = of_meaning(study.model_dump(mode="json"))
     impactful = {}
     for name in study.methods:
@@ -188,7 +188,7 @@ def _check(study: Study) -> dict[str, bool]:
 
 @contextmanager
 def _workers(jobs: int, dask: str | None) -> Iterator[tuple[Any, int]]:
-    """What runs tasks in parallel, and how many at a time."""
+    """The pool that runs batches in parallel, and how many it runs at a time."""
     from joblib import cpu_count, parallel_config
 
     if dask is None:
@@ -198,7 +198,7 @@ def _workers(jobs: int, dask: str | None) -> Iterator[tuple[Any, int]]:
                 hint=f"this machine has {cpu_count()} cores.",
             )
         width = cpu_count() if jobs == -1 else jobs
-        # Libraries that are first loaded in the middle of a fit obey the environment.
+        # Libraries that are first loaded during a fit take their threads from the environment.
         one_thread = {"inner_max_num_threads": 1} if width > 1 else {}
         backend = "loky" if width > 1 else "sequential"
         with parallel_config(backend=backend, **one_thread):
@@ -212,7 +212,7 @@ def _workers(jobs: int, dask: str | None) -> Iterator[tuple[Any, int]]:
 def _parallel(width: int) -> Any:
     from joblib import Parallel
 
-    # One by one: a kill then costs each worker one task, and handing over takes a millisecond.
+    # One by one: a kill then costs each worker one batch, and passing a batch takes a millisecond.
     return Parallel(n_jobs=width, return_as="generator_unordered", batch_size=1)
 
 
@@ -236,16 +236,16 @@ def _client(address: str) -> Iterator[Any]:
         yield client
 
 
-def _results(parallel: Any, tasks: Iterable[Task]) -> Any:
+def _results(parallel: Any, batches: Iterable[Batch]) -> Any:
     from joblib import delayed
 
-    # Modules are found in workers where they are found here: the study's folder may be among them.
+    # Workers import modules from the same folders, which may include the study's.
     paths = tuple(sys.path)
-    return parallel(delayed(perform_elsewhere)(task, paths) for task in tasks)
+    return parallel(delayed(perform_in_worker)(batch, paths) for batch in batches)
 
 
 def _reason_to_stop(error: Exception) -> str | None:
-    """What happened to the machine, if that is what ended the run."""
+    """What happened to the machine, if that ended the run."""
     name = type(error).__name__
     if isinstance(error, sqlite3.OperationalError):
         return f"The store could not be written ({error})."

@@ -1,9 +1,9 @@
 """Finished trials on disk: a SQLite file to which rows are only ever added.
 
-Each result is a transaction of its own, in a write-ahead log: a killed process loses nothing that
-was committed, and readers never wait for the writer. ``synchronous=NORMAL`` leaves out a wait for
-the disk at each commit, which matters only when the machine itself loses power; even then the file
-stays whole, and trials of the last moments are run again.
+Each result is one transaction in a write-ahead log: a killed process loses nothing that was
+committed, and readers never wait for the writer. ``synchronous=NORMAL`` does not wait for the disk
+at each commit. That matters only if the machine loses power; even then the file stays intact, and
+the last few trials run again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from elfair.experiments.trial import TrialRecord
 
 #: The version of the layout below.
 FORMAT = 1
-#: Marks the file as ours ("elfa", in SQLite's own header field for that).
+#: Marks the file as elfair's ("elfa", in the field of SQLite's header for that).
 APPLICATION_ID = 0x656C6661
 
 SCHEMA = (
@@ -52,7 +52,7 @@ SCHEMA = (
     f"PRAGMA application_id = {APPLICATION_ID}",
 )
 
-#: Method, settings, n and seed: what makes a trial.
+#: Method, settings, n and seed identify a trial.
 Key = tuple[str, str, int, int]
 
 
@@ -62,12 +62,12 @@ class Store:
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from elfair.experiments.trial import Task, perform
+    >>> from elfair.experiments.trial import Batch, perform
     >>> study = Study.load("figure-3")
-    >>> task = Task(study.population, ('{"alpha": 1}',), "elfair", 256, 0, study.delta)
+    >>> batch = Batch(study.population, ('{"alpha": 1}',), "elfair", 256, 0, study.delta)
     >>> with TemporaryDirectory() as folder:
     ...     with Store.open(Path(folder) / "figure-3.sqlite", study) as store:
-    ...         store.add(perform(task), source="a version")
+    ...         store.add(perform(batch), source="a version")
     ...     read, trials = Store.read(Path(folder) / "figure-3.sqlite")
     >>> read.title, len(trials)
     ('Figure 3: ELF at every alpha', 1)
@@ -79,31 +79,31 @@ class Store:
 
     @classmethod
     def open(cls, path: str | Path, study: Study) -> Self:
-        """The store of a study, made where there is none.
+        """Open the store of a study, or create it.
 
         Parameters
         ----------
         path : str or Path
             The file.
         study : Study
-            What the trials belong to. A store of a study that is defined otherwise is refused.
+            What the trials belong to. The store of a study with another definition is refused.
         """
         path = Path(path)
         if path.exists() and not path.is_file():
             raise InputError(
                 f"The store must be a plain file. Got {str(path)!r} instead, which is "
                 f"{'a folder' if path.is_dir() else 'a device'}.",
-                hint="name a file that may be made, such as trials.sqlite.",
+                hint="name a file that elfair can create, such as trials.sqlite.",
             )
         if path.exists():
-            # Looked at before anything is written, so that what is refused stays as it is.
+            # Checked before anything is written: a refused file stays as it is.
             with closing(_readable(path)) as reader:
                 if not _is_blank(path, reader):
                     _check_same(path, _meta(path, reader), study)
         elif not path.parent.is_dir():
             raise InputError(
                 f"The store must lie in a folder that exists. Got {str(path)!r} instead.",
-                hint="make the folder first.",
+                hint="create the folder first.",
             )
         try:
             with ExitStack() as undone:
@@ -114,25 +114,25 @@ class Store:
                 connection.execute("PRAGMA synchronous = NORMAL")
                 with store._transaction():
                     store._begin(study)
-                undone.pop_all()  # nothing went wrong: it stays open
+                undone.pop_all()  # all went well: the connection stays open
         except sqlite3.OperationalError as error:
             raise InputError(
                 f"The store must be a file that can be written. Got {str(path)!r} instead "
                 f"({error}).",
-                hint="may you write there, and is there space on the disk?",
+                hint="check write permission and free disk space.",
             ) from None
         return store
 
     @staticmethod
     def read(path: str | Path, study: Study | None = None) -> tuple[Study, list[TrialRecord]]:
-        """The study and the trials of a store; of a trial that was run again, the last attempt.
+        """Read the study and the trials of a store; of repeated trials, the last attempt.
 
         Parameters
         ----------
         path : str or Path
             The file.
         study : Study, optional
-            What the trials must belong to; title, figures and efficiency are then taken from here.
+            What the trials must belong to; its title, figures and efficiency are then used.
 
         Returns
         -------
@@ -145,7 +145,7 @@ class Store:
             if study is None:
                 study = Study(**json.loads(meta["study"]))
             _check_same(path, meta, study)
-            with _told_apart(path):
+            with _as_input_error(path):
                 rows = connection.execute(
                     "SELECT method, settings, n, seed, outcome, accuracy, violations, seconds, "
                     "error, MAX(attempt) FROM trials GROUP BY method, settings, n, seed"
@@ -157,10 +157,10 @@ class Store:
 
     @staticmethod
     def sources(path: str | Path) -> dict[str, int]:
-        """How many trials each version of the code has run: more than one is a mixture.
+        """How many trials each version of the code has run.
 
-        Versions are those of the library; where a method of your own changed, they are also those
-        of its module, with the method's name before each.
+        Versions are those of elfair. If your own method changed in between, versions of its module
+        follow, each after the method's name.
         """
         ours: Counter[str] = Counter()
         theirs: dict[str, int] = {}
@@ -176,8 +176,8 @@ class Store:
 
     @staticmethod
     def versions(path: str | Path) -> dict[str, dict[str, int]]:
-        """How many trials of each method each source has run; the last attempt of each counts."""
-        with closing(_readable(Path(path))) as connection, _told_apart(Path(path)):
+        """How many trials each source has run, by method; of each trial the last attempt counts."""
+        with closing(_readable(Path(path))) as connection, _as_input_error(Path(path)):
             _meta(Path(path), connection)
             rows = connection.execute(
                 "SELECT method, source, COUNT(*) FROM (SELECT method, source, MAX(attempt) FROM "
@@ -189,7 +189,7 @@ class Store:
         return found
 
     def attempts(self) -> dict[Key, tuple[int, str]]:
-        """The last attempt and its outcome, of each trial that was run."""
+        """The last attempt of each finished trial, and its outcome."""
         rows = self._connection.execute(
             "SELECT method, settings, n, seed, MAX(attempt), outcome FROM trials "
             "GROUP BY method, settings, n, seed"
@@ -202,12 +202,12 @@ class Store:
         Parameters
         ----------
         trials : iterable of TrialRecord
-            What came of them.
+            Their results.
         attempt : int, default 0
             How often they crashed before.
         source : str
-            A fingerprint of the code that ran them; of a user's method, with that of its module
-            after a plus sign.
+            A fingerprint of the code that ran them. For your own method, a plus sign and the
+            fingerprint of its module follow.
         """
         rows = [
             (
@@ -217,7 +217,7 @@ class Store:
             for trial in trials
         ]
         with self._transaction():
-            # A trial that is there already came out the same: it depends on its key alone.
+            # A trial that is already stored has the same result: it depends on its key alone.
             self._connection.executemany(
                 "INSERT INTO trials (method, settings, n, seed, attempt, outcome, accuracy, "
                 "violations, seconds, error, source) VALUES (?,?,?,?,?,?,?,?,?,?,?) "
@@ -227,10 +227,9 @@ class Store:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep a second run away, which would do the same work again.
+        """Keep a second run away, which would repeat the same work.
 
-        The lock is one of the file system, on a file beside the store: it ends with the process,
-        however that ends.
+        The lock is held by the file system, on a file beside the store, and ends with the process.
         """
         path = self.path.with_name(f"{self.path.name}.running")
         with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as lock:
@@ -238,9 +237,9 @@ class Store:
                 lock.execute("BEGIN EXCLUSIVE")
             except sqlite3.OperationalError:
                 raise InputError(
-                    f"A store takes one run at a time. {self.path} is in use by another one.",
-                    hint="wait for it, or end it first; `elfair experiment status` shows how far "
-                    "it is.",
+                    f"Only one run at a time can write to a store. {self.path} is in use by "
+                    "another run.",
+                    hint="wait for it or stop it; `elfair experiment status` shows its progress.",
                 ) from None
             try:
                 yield
@@ -248,7 +247,7 @@ class Store:
                 path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._connection.close()
 
     def __enter__(self) -> Self:
@@ -263,9 +262,9 @@ class Store:
         self.close()
 
     def _begin(self, study: Study) -> None:
-        """Write tables and study into a file that has none."""
+        """Write the tables and the study into an empty file."""
         if not _is_blank(self.path, self._connection):
-            # Perhaps made by another process only now.
+            # Another process may have written it in the meantime.
             _check_same(self.path, _meta(self.path, self._connection), study)
             return
         for statement in SCHEMA:
@@ -286,7 +285,7 @@ class Store:
             yield
             self._connection.execute("COMMIT")
         except BaseException:
-            # On a full disk SQLite has done so itself; doing it again would hide why.
+            # On a full disk SQLite has rolled back itself; a second rollback would hide the reason.
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             raise
@@ -296,14 +295,14 @@ def _readable(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise InputError(
             f"There is no store at {str(path)!r}.",
-            hint="`elfair experiment run` makes one; --store says where it is.",
+            hint="`elfair experiment run` creates one; --store names its file.",
         )
     if os.access(path.parent, os.W_OK):
         connection = sqlite3.connect(path, timeout=30, isolation_level=None)
-        # Rather than opening it read-only, which would leave the log's files behind.
+        # Not opened read-only: that would leave the files of the log behind.
         connection.execute("PRAGMA query_only = ON")
         return connection
-    # Without a log, nobody is writing; and none can be made here, as reading otherwise asks for.
+    # Without a log nobody is writing. A plain read would create a log, which is impossible here.
     settled = not path.with_name(f"{path.name}-wal").exists()
     options = "mode=ro&immutable=1" if settled else "mode=ro"
     return sqlite3.connect(
@@ -312,38 +311,38 @@ def _readable(path: Path) -> sqlite3.Connection:
 
 
 def _is_blank(path: Path, connection: sqlite3.Connection) -> bool:
-    """Whether nothing was written yet: a run may be killed right after it made the file."""
-    with _told_apart(path):
+    """Whether the file is still empty: a run can be killed right after creating it."""
+    with _as_input_error(path):
         return not connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
 
 
 @contextmanager
-def _told_apart(path: Path) -> Iterator[None]:
-    """A file that SQLite cannot read, said in our words."""
+def _as_input_error(path: Path) -> Iterator[None]:
+    """Report a file that SQLite cannot read as an `InputError`."""
     try:
         yield
     except sqlite3.DatabaseError as error:
         raise InputError(
-            f"{str(path)!r} must be a whole store of trials. Got a file that is none, or is "
-            f"damaged ({error}).",
-            hint="give another --store, or restore this file from a copy.",
+            f"{str(path)!r} must be an intact store of trials. Got another or a damaged file "
+            f"({error}).",
+            hint="name another --store, or restore this file from a copy.",
         ) from None
 
 
 def _meta(path: Path, connection: sqlite3.Connection) -> dict[str, str]:
-    """What a store says about itself."""
-    with _told_apart(path):
+    """The description that a store holds of itself."""
+    with _as_input_error(path):
         ours = connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
         if not ours:
-            raise sqlite3.DatabaseError("another program's database, or an empty file")
+            raise sqlite3.DatabaseError("the database of another program, or an empty file")
         problem = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if problem != "ok":
             raise sqlite3.DatabaseError(problem)
         meta: dict[str, str] = dict(connection.execute("SELECT key, value FROM meta"))
     if int(meta["format"]) > FORMAT:
         raise InputError(
-            f"{str(path)!r} has the format {meta['format']}, of elfair {meta['version']}. This is "
-            f"elfair {__version__}, which reads up to {FORMAT}.",
+            f"{str(path)!r} has format {meta['format']}, written by elfair {meta['version']}. This "
+            f"is elfair {__version__}, which reads formats up to {FORMAT}.",
             hint="install a newer elfair.",
         )
     return meta
@@ -359,9 +358,9 @@ def _check_same(path: Path, meta: dict[str, str], study: Study) -> None:
         if there.get(key) != here.get(key)
     ]
     raise InputError(
-        f"{str(path)!r} holds trials of another study, and results are not mixed. What differs:\n"
+        f"{str(path)!r} holds trials of another study, and results are not mixed. Differences:\n"
         + "\n".join(differences),
-        hint="give another --store for the changed study, or undo the change.",
+        hint="name another --store for the changed study, or undo the change.",
     )
 
 

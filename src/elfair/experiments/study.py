@@ -9,7 +9,7 @@ import hashlib
 import json
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from itertools import product
 from math import isfinite
@@ -48,7 +48,7 @@ def of_meaning(raw: Raw, *, runnable: bool = True) -> list[InputError]:
 
 
 def _methods(names: Sequence[str], runnable: bool) -> Iterator[InputError]:
-    from elfair.experiments.baselines.registry import METHODS, get_method
+    from elfair.experiments.baselines import METHODS, get_method
 
     yield from repeated("methods", names)
     for name in dict.fromkeys(names):
@@ -175,7 +175,7 @@ class Figures(_Table):
     )
 
 
-class Efficiency(_Table):
+class EfficiencyQuestion(_Table):
     """A comparison that ``elfair experiment summarize`` prints: how many times fewer rows."""
 
     method: str = Field(description="one of the study's methods", examples=["method = 'elfair'"])
@@ -207,7 +207,7 @@ class Study(_Table):
         Numbers of rows, and how many seeds (0, 1, ...) each is drawn with.
     figures : Figures
         What is drawn.
-    efficiency : tuple of Efficiency
+    efficiency : tuple of EfficiencyQuestion
         Which data efficiencies are computed.
 
     Examples
@@ -248,7 +248,7 @@ class Study(_Table):
         examples=["[[sizes]]"],
     )
     figures: Figures = Field(default=Figures(), description="a table", examples=["[figures]"])
-    efficiency: tuple[Efficiency, ...] = Field(
+    efficiency: tuple[EfficiencyQuestion, ...] = Field(
         default=(), strict=False, description="a list of tables", examples=["[[efficiency]]"]
     )
 
@@ -441,6 +441,20 @@ def canonical(value: Any) -> str:
     '{"alpha": 1, "strict": false}'
     """
     return json.dumps(_plain(value), sort_keys=True)
+
+
+def in_words(settings: Mapping[str, object]) -> str:
+    """Settings as one would say them.
+
+    Examples
+    --------
+    >>> in_words({"alpha": 0.9, "strict": False})
+    'alpha = 0.9, strict = false'
+    """
+    return ", ".join(
+        f"{name} = {value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in settings.items()
+    )
 
 
 def _plain(value: Any) -> Any:

@@ -14,20 +14,18 @@ from elfair.experiments.progress import spoken
 from elfair.experiments.summary import LEAST_TRIALS
 
 if TYPE_CHECKING:
-    from elfair.experiments.cells import Cell, Mean, Rate
-    from elfair.experiments.summary import Summary
+    from elfair.experiments.summary import Average, CellSummary, Proportion, Summary
 
 WIDTH = 100
-#: More groups than this do not fit the width; a CSV file holds them all.
+#: More groups than this do not fit; a CSV file has them all.
 MOST_GROUPS = 3
 FAILURE = "failure rate"
-_CRASHED = "Crashed trials (in no rate above; 499+1! stands for 499 trials and 1 that crashed)"
+_CRASHED = "Crashed trials (not in the rates above; 499+1! means 499 trials and 1 crashed one)"
 _LEGEND = (
-    "Rates and accuracy in %, ± one standard error; where a rate is 0 or 100 the far end of "
-    "Wilson's 95 % interval is given instead. failure rate: the share of all trials in which a "
-    "model was returned that makes the group worse off. accuracy: of the models returned. seconds: "
-    "median "
-    "processor time of a trial's fit; one fit that serves several settings is divided among them."
+    "Rates and accuracy in %, ± one standard error; if a rate is 0 or 100, the far end of Wilson's "
+    "95 % interval instead. failure rate: the share of all trials that returned a model that makes "
+    "the group worse off. accuracy: of the returned models. seconds: median processor time of a "
+    "trial's fit; if one fit serves several settings, its time is divided among them."
 )
 
 
@@ -59,7 +57,7 @@ def as_text(summary: Summary) -> str:
 
 
 def as_markdown(summary: Summary) -> str:
-    """The same tables in Markdown."""
+    """The same tables as Markdown."""
     parts = [f"## {summary.title}", _about(summary)]
     parts += [f"> warning: {warning}" for warning in summary.warnings]
     groups = [f"{FAILURE}, {group}" for group in _groups(summary)]
@@ -80,7 +78,7 @@ def as_markdown(summary: Summary) -> str:
 
 
 def as_csv(summary: Summary) -> str:
-    """One line for each cell, at full precision; empty where nothing is known."""
+    """One line for each cell, at full precision; unknown values are empty."""
     names = sorted({name for text in summary.settings for name in json.loads(text)})
     rates = ["returned", *(f"failed_{group}" for group in summary.groups), "failed_any"]
     columns = [f"setting_{name}" for name in names]
@@ -125,7 +123,7 @@ def _groups(summary: Summary) -> list[str]:
 
 
 def _over(heading: str, groups: Sequence[str]) -> str:
-    """What the columns of groups have in common, above them."""
+    """The common heading above the columns of groups."""
     start, end = heading.index(groups[0]), heading.index(groups[-1]) + len(groups[-1])
     return f" {FAILURE} ".center(end - start, "-").rjust(end)
 
@@ -134,7 +132,7 @@ def _shown(summary: Summary) -> tuple[str, ...]:
     return summary.groups if len(summary.groups) <= MOST_GROUPS else ()
 
 
-def _row(summary: Summary, cell: Cell) -> list[str]:
+def _row(summary: Summary, cell: CellSummary) -> list[str]:
     return [
         f"{cell.n:,}",
         str(cell.trials) if not cell.crashed else f"{cell.trials}+{cell.crashed}!",
@@ -146,7 +144,7 @@ def _row(summary: Summary, cell: Cell) -> list[str]:
     ]
 
 
-def _rate(rate: Rate) -> str:
+def _rate(rate: Proportion) -> str:
     if not rate.trials:
         return "-"
     low, high = rate.interval
@@ -157,7 +155,7 @@ def _rate(rate: Rate) -> str:
     return f"{100 * rate.value:.1f} ±{100 * rate.standard_error:.1f}"
 
 
-def _mean(mean: Mean) -> str:
+def _mean(mean: Average) -> str:
     if not mean.count:
         return "-"
     return f"{100 * mean.value:.1f}" + (
@@ -172,13 +170,13 @@ def _seconds(seconds: float) -> str:
 
 
 def _short_tables(summary: Summary) -> list[tuple[str, list[Sequence[str]]]]:
-    """The check of the promise, and where the time went."""
+    """The check of the promise, and the times."""
     tables: list[tuple[str, list[Sequence[str]]]] = []
     rows: list[Sequence[str]] = [["method", "group", "n", FAILURE, "limit", "verdict"]]
     swept = len(summary.settings) > 1
     for promise in summary.promises:
         where = f", {summary.name_of(promise.cell.settings)}" if swept else ""
-        nobody = promise.rate.count == 0  # in any cell: no group and size stands out
+        nobody = promise.rate.count == 0  # in every cell, so no group and size stands out
         rows.append(
             [
                 summary.labels[promise.method],
@@ -218,7 +216,7 @@ def _answers(summary: Summary) -> list[str]:
 
 def _crashes(summary: Summary) -> list[str]:
     """One line for each method and error, however many cells have it."""
-    alike: dict[tuple[str, str], list[Cell]] = {}
+    alike: dict[tuple[str, str], list[CellSummary]] = {}
     for cell in summary.cells:
         if cell.crashed:
             alike.setdefault((cell.method, _first_line(cell)), []).append(cell)
@@ -230,8 +228,8 @@ def _crashes(summary: Summary) -> list[str]:
     ]
 
 
-def _where(summary: Summary, cells: Sequence[Cell]) -> str:
-    """The sizes and settings of some cells, by name where there are few."""
+def _where(summary: Summary, cells: Sequence[CellSummary]) -> str:
+    """The sizes and settings of some cells; several settings are counted."""
     sizes = sorted({cell.n for cell in cells})
     settings = list(dict.fromkeys(cell.settings for cell in cells))
     n = f"n = {sizes[0]:,}" + (f" to {sizes[-1]:,}" if len(sizes) > 1 else "")
@@ -240,12 +238,12 @@ def _where(summary: Summary, cells: Sequence[Cell]) -> str:
     return f"{n}, {summary.name_of(settings[0])}"
 
 
-def _first_line(cell: Cell) -> str:
+def _first_line(cell: CellSummary) -> str:
     return (cell.first_error or "no message").strip().partition("\n")[0]
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Columns to the right, but for those of words."""
+    """Columns of numbers aligned right, columns of words left."""
     words = {i for i, name in enumerate(rows[0]) if name in ("method", "verdict")}
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return [

@@ -1,10 +1,8 @@
-"""What one trial of a study came to.
+"""One trial of a study: draw logged decisions, fit a method, ask the population for the truth.
 
-One trial: draw logged decisions, fit a method, ask the population for the truth.
-
-A trial depends on nothing but the population, its settings, the method, n and the seed: the data
-are ``population.sample(n, seed)``, and the method is told the same seed. So all methods and all
-settings see the same people, which makes their differences sharper than their levels.
+A trial depends only on the population, its settings, the method, n and the seed: the data are
+``population.sample(n, seed)``, and the method gets the same seed. So all methods and all settings
+see the same people, and their differences are known more precisely than their levels.
 """
 
 from __future__ import annotations
@@ -26,14 +24,14 @@ from typing import Any
 import numpy as np
 
 from elfair.errors import InputError
+from elfair.experiments.baselines import get_method
 from elfair.experiments.baselines.methods import Method
-from elfair.experiments.baselines.registry import get_method
 from elfair.populations import Draw, Population, make_population
 
 
 @dataclass(frozen=True)
 class TrialRecord:
-    """What one trial came to: a method, fitted to one draw from a population.
+    """The result of one trial: a method, fitted to one draw from a population.
 
     Examples
     --------
@@ -53,14 +51,14 @@ class TrialRecord:
     error: str | None
 
 
-#: How many frames of a crash are kept: the outermost, in the method itself, and the innermost.
+#: How many frames of a crash are kept: the outermost ones, in the method itself, and the innermost.
 OUTER, INNER = 2, 3
-#: What a method or a model may raise. One that calls ``sys.exit`` has crashed, too.
+#: What counts as a crash of a method or a model. Calling ``sys.exit`` does, too.
 CRASHES = (Exception, SystemExit)
 
 
 @dataclass(frozen=True)
-class Task:
+class Batch:
     """Trials that are run together: one method on one seed, at one or several settings.
 
     Parameters
@@ -74,7 +72,7 @@ class Task:
     n, seed : int
         The draw.
     delta : float
-        What the method is told.
+        The delta that the method gets.
     attempt : int, default 0
         How often these trials crashed before.
     """
@@ -88,15 +86,15 @@ class Task:
     attempt: int = 0
 
 
-def perform(task: Task) -> list[TrialRecord]:
-    """Run the trials of a task: a record for each of its settings.
+def perform(batch: Batch) -> list[TrialRecord]:
+    """Run the trials of a batch, and return a record for each of its settings.
 
-    A crash of the method or of its model is recorded as 'failed', with the error's text and place;
-    so is a draw that cannot be made, such as one of more people than fit in memory.
+    A crash of the method or of its model is recorded as 'failed', with the text and the place of
+    the error. So is a draw that cannot be made, for example of more people than fit in memory.
 
     Parameters
     ----------
-    task : Task
+    batch : Batch
         What to run.
 
     Returns
@@ -105,64 +103,64 @@ def perform(task: Task) -> list[TrialRecord]:
 
     Examples
     --------
-    >>> task = Task("foster-care", ('{"alpha": 0.9}',), "logistic-regression", 500, 0, 0.1)
-    >>> [trial] = perform(task)
+    >>> batch = Batch("foster-care", ('{"alpha": 0.9}',), "logistic-regression", 500, 0, 0.1)
+    >>> [trial] = perform(batch)
     >>> trial.outcome, trial.accuracy > 0.75, sorted(trial.violations)
     ('returned', True, ['0', '1'])
     """
-    method = get_method(task.method)
+    method = get_method(batch.method)
     with _one_thread(), warnings.catch_warnings():
         # Thousands of trials would say the same thing thousands of times.
         warnings.simplefilter("ignore")
-        populations = [_population(task.population, settings) for settings in task.settings]
+        populations = [_population(batch.population, settings) for settings in batch.settings]
         try:
-            draws = [population.sample(task.n, task.seed) for population in populations]
+            draws = [population.sample(batch.n, batch.seed) for population in populations]
         except Exception as error:
-            return _unscored(task, task.settings, "failed", 0.0, _told(error))
+            return _unscored(batch, batch.settings, "failed", 0.0, _told(error))
         records: list[TrialRecord] = []
         for first, last in _alike(draws, method):
             records += _fit_and_score(
-                task, method, draws[first], populations[first:last], task.settings[first:last]
+                batch, method, draws[first], populations[first:last], batch.settings[first:last]
             )
         return records
 
 
-def perform_elsewhere(task: Task, paths: Sequence[str]) -> tuple[Task, list[TrialRecord], str]:
-    """In a worker: the task, what came of it, and a fingerprint of the source that ran it.
+def perform_in_worker(batch: Batch, paths: Sequence[str]) -> tuple[Batch, list[TrialRecord], str]:
+    """Run a batch in a worker, and return it with its records and a fingerprint of the source.
 
     Parameters
     ----------
-    task : Task
+    batch : Batch
         What to run.
     paths : sequence of str
-        Where modules are looked for as well.
+        Further folders to import modules from.
     """
     sys.path += [path for path in paths if path not in sys.path]
-    return task, perform(task), source_of(task.method)
+    return batch, perform(batch), source_of(batch.method)
 
 
 def _fit_and_score(
-    task: Task,
+    batch: Batch,
     method: Method,
     draw: Draw,
     populations: Sequence[Population],
     settings: Sequence[str],
 ) -> list[TrialRecord]:
-    """One fit, and what it is worth in each of several populations."""
+    """Fit once, and score the model in each of several populations."""
     constraints = populations[0].constraints
     if not method.uses_impact:
-        # What is shared by settings of other impacts must not depend on those of the first.
+        # One fit serves several settings, so it must not depend on the impacts of the first.
         draw, constraints = replace(draw, impact=np.full(len(draw.impact), np.nan)), []
     began = process_time()
     model, crash = None, None
     try:
-        model = method.fit(draw, constraints, delta=task.delta, seed=task.seed)
+        model = method.fit(draw, constraints, delta=batch.delta, seed=batch.seed)
     except CRASHES as error:
         crash = _told(error)
-    # Shared, so that the times of all trials sum to the time spent.
+    # Divided, so the times of all trials add up to the time spent.
     seconds = (process_time() - began) / len(populations)
     outcome = "failed" if crash else "no solution" if model is None else "returned"
-    records = _unscored(task, settings, outcome, seconds, crash)
+    records = _unscored(batch, settings, outcome, seconds, crash)
     if model is None:
         return records
     known = _integrated(model, populations[0])
@@ -170,23 +168,23 @@ def _fit_and_score(
 
 
 def _unscored(
-    task: Task, settings: Sequence[str], outcome: str, seconds: float, crash: str | None
+    batch: Batch, settings: Sequence[str], outcome: str, seconds: float, crash: str | None
 ) -> list[TrialRecord]:
-    """A record for each of several settings, with no truth in it."""
-    plain = TrialRecord(task.method, "", task.n, task.seed, outcome, None, {}, seconds, crash)
+    """A record for each of several settings, without the truth."""
+    plain = TrialRecord(batch.method, "", batch.n, batch.seed, outcome, None, {}, seconds, crash)
     return [replace(plain, settings=each) for each in settings]
 
 
 def _integrated(model: Any, population: Population) -> Any:
-    """What settings that share a fit share of its truth as well; else the model itself.
+    """The part of a model's truth that settings with a common fit share, or the model itself.
 
-    Integrals about a model can take longer than its fit, and there are eleven alphas.
+    The integrals can take longer than the fit, and there are eleven alphas.
     """
     if not hasattr(population, "rates"):
         return model
     try:
         return population.rates(model)
-    except CRASHES:  # what cannot be scored says so at each setting
+    except CRASHES:  # scoring it at each setting will report the crash
         return model
 
 
@@ -199,7 +197,7 @@ def _scored(record: TrialRecord, population: Population, model: Any) -> TrialRec
             raise InputError(
                 f"the truth about a model must be finite. Got accuracy {truth.accuracy} and "
                 f"violations {violations} instead.",
-                hint="does predict_proba return NaN somewhere?",
+                hint="check whether predict_proba returns NaN somewhere.",
             )
     except CRASHES as error:
         return replace(record, outcome="failed", error=_told(error))
@@ -207,10 +205,10 @@ def _scored(record: TrialRecord, population: Population, model: Any) -> TrialRec
 
 
 def _alike(draws: Sequence[Draw], method: Method) -> Iterator[tuple[int, int]]:
-    """Ranges of draws that one fit serves.
+    """Ranges of draws that one fit can serve.
 
-    A method that never looks at the impact is fitted once where all else is equal; that is seen
-    from the draws rather than believed of the settings.
+    A method that does not use the impact is fitted once for draws that are otherwise equal. This is
+    checked on the draws themselves, not inferred from the settings.
     """
     first = 0
     for position in range(1, len(draws) + 1):
@@ -226,7 +224,7 @@ def _same_but_impact(one: Draw, other: Draw) -> bool:
 
 
 def _told(error: BaseException) -> str:
-    """Type and message, then where it happened."""
+    """The type and message of an error, then where it happened."""
     frames = traceback.format_tb(error.__traceback__)[1:]  # the first is the one that caught it
     if len(frames) > OUTER + INNER:
         between = len(frames) - OUTER - INNER
@@ -236,18 +234,18 @@ def _told(error: BaseException) -> str:
 
 @cache
 def _population(name: str, settings: str) -> Population:
-    # Kept, as the truth about the behaviour model takes longer to find than a small fit.
+    # Cached: the truth about the behaviour model takes longer to compute than a small fit.
     return make_population(name, json.loads(settings))
 
 
 def _one_thread() -> Any:
-    """Numerical libraries on one thread: times mean something, and workers do not crowd."""
+    """Keep numerical libraries on one thread: times are comparable, workers do not compete."""
     return _controller(len(sys.modules)).limit(limits=1)
 
 
 @lru_cache(maxsize=1)
 def _controller(modules: int) -> Any:
-    """Made anew (2 ms) only when something was imported since, which may have brought a library."""
+    """Renewed (2 ms) only after an import, which may have loaded another library."""
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
     return ThreadpoolController()
@@ -255,7 +253,9 @@ def _controller(modules: int) -> Any:
 
 @cache
 def source_digest() -> str:
-    """A fingerprint of this library's own source, so that results of versions are told apart.
+    """A fingerprint of elfair's source, to tell results of different versions apart.
+
+    It depends on what the files contain, not on their names or folders.
 
     Examples
     --------
@@ -263,17 +263,15 @@ def source_digest() -> str:
     12
     """
     root = Path(__file__).parents[1]
-    digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:12]
+    contents = sorted(hashlib.sha256(path.read_bytes()).digest() for path in root.rglob("*.py"))
+    return hashlib.sha256(b"".join(contents)).hexdigest()[:12]
 
 
 @cache
 def source_of(method: str) -> str:
-    """A fingerprint of all source that runs a method, as it was first met in this process.
+    """A fingerprint of all source that runs a method, as of its first use in this process.
 
-    Kept, since a module stays as it was imported when its file is edited during a run.
+    Cached: if you edit a file during a run, the module stays as it was imported.
 
     Parameters
     ----------
@@ -290,12 +288,12 @@ def source_of(method: str) -> str:
 
 
 def module_digest(method: str) -> str:
-    """A fingerprint of the file of a user's method, as it is now; empty where there is none.
+    """A fingerprint of the current file of your own method; empty if there is none.
 
     Parameters
     ----------
     method : str
-        Its name; one without a colon is part of this library.
+        Its name. A name without a colon is one of elfair's methods.
 
     Examples
     --------
@@ -306,6 +304,6 @@ def module_digest(method: str) -> str:
     try:
         spec = find_spec(module) if colon else None
         content = Path(spec.origin).read_bytes() if spec and spec.origin else b""
-    except (ImportError, OSError, ValueError):  # it is gone, or was never a file
+    except (ImportError, OSError, ValueError):  # it was removed, or never was a file
         return ""
     return hashlib.sha256(content).hexdigest()[:12] if content else ""

@@ -1,4 +1,4 @@
-"""Simulated worlds whose truth is known, on which every claim of the library can be checked."""
+"""Simulated worlds whose truth is known, to check every claim of the library."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from elfair.populations.base import Draw, Population, Truth
 from elfair.populations.dosage import Dosage, DosageDraw, LinearPolicy
 from elfair.populations.foster_care import FosterCare
 from elfair.populations.lending import CreditTable, Lending, credit_clusters, read_fico
-from elfair.populations.rules import BehaviorModel, LinearRule, Mixture
+from elfair.populations.rules import LinearRule, LogisticModel, Mixture
 
 __all__ = [
     "POPULATIONS",
-    "BehaviorModel",
     "CreditTable",
     "Dosage",
     "DosageDraw",
@@ -24,6 +23,7 @@ __all__ = [
     "Lending",
     "LinearPolicy",
     "LinearRule",
+    "LogisticModel",
     "Mixture",
     "Population",
     "Truth",
@@ -32,14 +32,14 @@ __all__ = [
     "read_fico",
 ]
 
-#: What makes each population; its parameters are the settings.
+#: The maker of each population, by name. Its parameters are the population's settings.
 POPULATIONS: Mapping[str, Callable[..., Population]] = MappingProxyType(
     {"foster-care": FosterCare, "lending": lambda: Lending(), "fico-lending": Lending.fico}
 )
 
 
 def make_population(name: str, settings: Mapping[str, object] | None = None) -> Population:
-    """The population of a name.
+    """Make a population by its name.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def make_population(name: str, settings: Mapping[str, object] | None = None) -> 
     if make is None:
         raise InputError(
             f"there is no population {name!r}. There are: {', '.join(POPULATIONS)}.",
-            hint=did_you_mean(name, POPULATIONS, "name one of these."),
+            hint=did_you_mean(name, POPULATIONS, "use one of these names."),
         )
     settings = settings or {}
     allowed = list(signature(make).parameters)
@@ -76,6 +76,6 @@ def make_population(name: str, settings: Mapping[str, object] | None = None) -> 
             has = f"Its settings are: {', '.join(allowed)}." if allowed else "It has no settings."
             raise InputError(
                 f"the population {name!r} has no setting {setting!r}. {has}",
-                hint=did_you_mean(setting, allowed, "leave it out."),
+                hint=did_you_mean(setting, allowed, "remove it."),
             )
     return make(**settings)

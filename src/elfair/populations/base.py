@@ -1,7 +1,4 @@
-"""What a study needs of a population: samples, and the truth about any model.
-
-Logged decisions sampled from a population.
-"""
+"""What every population offers: samples of logged decisions, and the truth about any model."""
 
 from __future__ import annotations
 
@@ -21,14 +18,14 @@ GROUPS = (0, 1)
 
 
 class HasPredictProba(Protocol):
-    """Anything with scikit-learn's ``predict_proba``, its second column for decision 1."""
+    """Anything with scikit-learn's ``predict_proba``; its second column is for decision 1."""
 
     def predict_proba(self, X: Floats, /) -> ArrayLike:
         """Probability of each decision."""
         ...
 
 
-#: A callable gives the probability of decision 1.
+#: A callable returns the probability of decision 1.
 Policy: TypeAlias = Callable[[Floats], ArrayLike] | HasPredictProba
 
 
@@ -43,8 +40,8 @@ class Truth:
     impact : mapping of int to float
         E[impact | T == group], by group.
     violation : mapping of int to float
-        E_logged[impact | T == group] - E[impact | T == group]; above 0: the group is worse off
-        than under the behaviour model.
+        E_logged[impact | T == group] - E[impact | T == group]. Above 0 the group is worse off than
+        under the behaviour model.
     """
 
     accuracy: float
@@ -53,15 +50,15 @@ class Truth:
 
 
 class Population(Protocol):
-    """A law of people, logged decisions and impacts that is known.
+    """A known law of people, logged decisions and impacts.
 
-    One whose settings change the impact alone may also have ``rates(policy)``, which does the work
-    of `truth` that they share: `truth` of each of them then takes it in place of the policy.
+    If only the impact depends on its settings, a population can also have ``rates(policy)``: the
+    part of `truth` that all settings share. `truth` then accepts it in place of the policy.
     """
 
     @property
     def constraints(self) -> list[str]:
-        """What must hold."""
+        """The constraints of the population."""
         ...
 
     @property
@@ -98,16 +95,16 @@ def chance_of_one(policy: Policy, points: Floats) -> Floats:
         raise InputError(
             f"{what} must have shape {expected} for {len(points)} rows. Got {values.shape} "
             "instead.",
-            hint="predict_proba returns one column for each of the decisions 0 and 1; a callable "
-            "returns the probability of decision 1.",
+            hint="predict_proba must return a column for decision 0 and one for decision 1; a "
+            "callable must return the probability of decision 1.",
         )
     one = values[:, 1] if values.ndim == 2 else values
-    # Written so that a NaN fails; the margin is for rounding.
+    # A NaN fails this comparison, too. The margin allows for rounding.
     if not (one.min() >= -1e-9 and one.max() <= 1 + 1e-9):
         raise InputError(
             f"{what} must be probabilities in [0, 1]. Got values from {one.min()} to {one.max()} "
             "instead.",
-            hint="scores become probabilities by a sigmoid or a softmax.",
+            hint="a sigmoid or a softmax turns scores into probabilities.",
         )
     if values.ndim == 2:
         off = np.abs(values.sum(axis=1) - 1)
@@ -115,33 +112,33 @@ def chance_of_one(policy: Policy, points: Floats) -> Floats:
             raise InputError(
                 f"each row of {what} must sum to 1. Got {values[off.argmax()].tolist()} in row "
                 f"{off.argmax()} instead.",
-                hint="the columns are the probabilities of the decisions 0 and 1, in this order.",
+                hint="the columns are the probabilities of decision 0 and decision 1.",
             )
     return one
 
 
 def _check_policy(policy: object) -> None:
-    """Refuse what cannot decide."""
+    """Refuse anything that cannot decide."""
     if policy is None:
         raise InputError(
             "policy must be a model. Got None instead.",
-            hint='None means "no solution found", and there is no truth about no model.',
+            hint='None means "no solution found", so there is no model to evaluate.',
         )
     if isinstance(policy, type):
         raise InputError(
             f"policy must be a model. Got the class {policy.__name__} instead.",
-            hint="make an object of it, and fit that.",
+            hint="create an object of the class, and fit it.",
         )
     if not hasattr(policy, "predict_proba") and not callable(policy):
         raise InputError(
             "policy must have predict_proba, or be a callable that returns the probability of "
             f"decision 1. Got {type(policy).__name__} instead.",
-            hint="a fitted classifier has predict_proba; a function of the features will do.",
+            hint="pass a fitted classifier, or a function of the features.",
         )
 
 
 def check_group(group: int) -> int:
-    """The group, if there is one of this name."""
+    """The group, checked."""
     if group not in GROUPS:
         raise InputError(
             f"group must be one of {list(GROUPS)}. Got {group!r} instead.",
@@ -151,7 +148,7 @@ def check_group(group: int) -> int:
 
 
 def check_size(n: int) -> None:
-    """Refuse a number of people that is none."""
+    """Refuse a number of people below 1."""
     if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
         raise InputError(
             f"n must be a whole number of at least 1. Got {n!r} instead.",
@@ -160,26 +157,26 @@ def check_size(n: int) -> None:
 
 
 def check_seed(seed: int) -> None:
-    """Refuse a seed that is none, or one from which nothing could be drawn again."""
+    """Refuse a seed that would not give the same draw again."""
     if not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0:
         raise InputError(
             f"seed must be a whole number of at least 0. Got {seed!r} instead.",
-            hint="the same seed gives the same people again.",
+            hint="a seed makes the draw repeatable.",
         )
 
 
 def check_alpha(alpha: float) -> None:
-    """Refuse a weight of the decision that is not a share."""
+    """Refuse a weight of the decision that is not in [0, 1]."""
     number = isinstance(alpha, Real) and not isinstance(alpha, bool)
     if not (number and 0 <= alpha <= 1):
         raise InputError(
             f"'alpha' must be a number in [0, 1]. Got {alpha!r} instead.",
-            hint="0 means that decisions have no impact, 1 that nothing else has.",
+            hint="0 means that decisions have no impact, 1 that only decisions have.",
         )
 
 
 def no_worse_than_logged() -> list[str]:
-    """No worse than the behaviour model, for each group."""
+    """Constraints: no worse than the behaviour model, for each group."""
     return [f"E[impact | T == {t}] >= E_logged[impact | T == {t}]" for t in GROUPS]
 
 
@@ -219,7 +216,7 @@ class Draw:
     feature_names: tuple[str, ...]
 
     def frame(self) -> dict[str, Floats | NDArray[np.int64]]:
-        """The columns by name, ready for the constructor of any data frame."""
+        """The columns by name, for the constructor of any data frame."""
         return {
             **dict(zip(self.feature_names, self.features.T, strict=True)),
             "T": self.group,
@@ -231,7 +228,7 @@ class Draw:
 
     @property
     def logged(self) -> dict[str, Any]:
-        """What `ELFClassifier.fit` takes beside features and labels, by keyword."""
+        """The arguments of `ELFClassifier.fit` besides features and labels, by keyword."""
         return {
             "sensitive_features": {"T": self.group},
             "decision": self.decision,

@@ -1,28 +1,26 @@
 """A population of decisions that are numbers, whose truth is a formula.
 
-A dose is decided about each person. Features are normal and policies are linear with normal noise,
-so that doses are normal within each group, and every statistic of a policy is a closed form.
+Each person gets a dose. Features are normal and policies are linear with normal noise, so doses are
+normal within each group, and every statistic of a policy has a closed form.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from elfair.errors import InputError
 from elfair.policies.gaussian import normal_density
+from elfair.populations.base import check_seed, check_size, no_worse_than_logged
 from elfair.types import Floats
 
-GROUPS = (0, 1)
 GROUP_PROBABILITY = 0.4  # of group 1
 FEATURE_MEAN = np.array([[0.0, 0.0, 0.0], [0.5, -0.5, 0.0]])  # by group; standard deviations are 1
 LABEL_INTERCEPT, LABEL_SLOPE, LABEL_NOISE = 5.0, np.array([1.0, 0.5, -0.5]), 1.0
-LABEL_SHIFT = np.array([0.0, -0.4])  # the group's part in the label, which no feature shows
+LABEL_SHIFT = np.array([0.0, -0.4])  # the group's effect on the label, which no feature shows
 BEHAVIOR_SLOPE = np.array([0.6, 0.2, 0.0])
 TYPICAL_DOSE = 5.0
 EFFECT, COST, IMPACT_NOISE = np.array([0.8, 0.9]), 0.05, 1.0
@@ -54,13 +52,13 @@ class DosageDraw:
     Attributes
     ----------
     features : array of shape (n, 3)
-        What is known of each person.
+        The features of each person.
     label : array of shape (n,)
         The ideal dose.
     group : integer array of shape (n,)
         T, 0 or 1.
     decision, propensity, impact : arrays of shape (n,)
-        The dose that was given, the density with which it was drawn, and what came of it.
+        The dose that was given, the density with which it was drawn, and its impact.
     """
 
     features: Floats
@@ -77,18 +75,18 @@ class Dosage:
 
     The group T is 1 with probability 0.4. Three features are normal; the ideal dose (the label) is
     linear in them, with a shift for group 1 and noise. The behaviour model draws doses around a
-    linear mean. With d the dose above 5, the impact is effect_T * d - 0.05 * d^2 + noise: a model
+    linear mean. With d the dose minus 5, the impact is effect_T * d - 0.05 * d^2 + noise: a model
     that aims at the ideal dose alone gives less than the behaviour model does, and harms people.
 
     Parameters
     ----------
     level : float, default 5.0
-        The intercept of the behaviour model: at 5, aiming at labels alone harms both groups; at 4.3
-        it harms no one.
+        The intercept of the behaviour model. At 5, aiming at labels alone harms both groups; at
+        4.3 it harms no one.
     spread : float, default 1.0
         The standard deviation of the behaviour model's decisions.
     binary : bool, default False
-        The impact is 1 where effect_T * d + noise is positive, and else 0: it then has a range.
+        The impact is 1 if effect_T * d + noise is positive, otherwise 0, so it has a range.
 
     Examples
     --------
@@ -111,15 +109,12 @@ class Dosage:
     @property
     def constraints(self) -> list[str]:
         """No worse than the behaviour model for each group."""
-        return [f"E[impact | T == {t}] >= E_logged[impact | T == {t}]" for t in GROUPS]
+        return no_worse_than_logged()
 
     def sample(self, n: int, seed: int) -> DosageDraw:
         """Logged decisions, a function of the population, `n` and `seed` alone."""
-        if not isinstance(n, Integral) or n < 1:
-            raise InputError(
-                f"n must be a whole number of at least 1. Got {n!r} instead.",
-                hint="n counts the people to sample.",
-            )
+        check_size(n)
+        check_seed(seed)
         rng = np.random.default_rng(seed)
         group = (rng.random(n) < GROUP_PROBABILITY).astype(np.int64)
         features = FEATURE_MEAN[group] + rng.standard_normal((n, 3))
@@ -160,8 +155,8 @@ class Dosage:
 
     @property
     def least_squares(self) -> LinearPolicy:
-        """The linear mean of least squared error, without any spread."""
-        # The shift is all that is not linear, and only the mean of features depends on the group.
+        """The linear policy with the least squared error, without any spread."""
+        # Only the shift is not linear, and only the mean of the features depends on the group.
         p, gap = GROUP_PROBABILITY, FEATURE_MEAN[1] - FEATURE_MEAN[0]
         covariance = np.eye(3) + p * (1 - p) * np.outer(gap, gap)
         shift = LABEL_SHIFT[1] - LABEL_SHIFT[0]
@@ -171,7 +166,7 @@ class Dosage:
         return LinearPolicy(float(label - center @ slope), slope, 0.0)
 
     def mse(self, policy: LinearPolicy, group: int | None = None) -> float:
-        """E[(decision - label)^2], of everyone or of a group, when the policy decides."""
+        """E[(decision - label)^2], of all people or of a group, when the policy decides."""
         if group is None:
             shares = (1 - GROUP_PROBABILITY, GROUP_PROBABILITY)
             return sum(share * self.mse(policy, t) for t, share in enumerate(shares))

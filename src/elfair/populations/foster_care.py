@@ -1,13 +1,10 @@
-"""The laws of the foster-care-like population, and the grids that integrate them.
-
-Features and label follow these laws whatever decides, so all variants of the population share the
-grids, and the rates of a policy.
-
-A population like the foster-care data of the ELF paper, whose truth can be computed.
+"""A population like the foster-care data of the ELF paper, whose truth can be computed.
 
 The paper's own data are restricted. In this stand-in a logistic regression is about 90 % accurate
-and harms group 1, and since the law of every variable is known, the accuracy and the expected
-impact of any policy are integrals rather than estimates from a test set.
+and harms group 1. The law of every variable is known, so the accuracy and the expected impact of
+any policy are integrals rather than estimates from a test set. The laws of features and label do
+not depend on the decisions, so all variants of the population share the grids of these integrals,
+and the rates of a policy.
 """
 
 from __future__ import annotations
@@ -33,7 +30,7 @@ from elfair.populations.base import (
     no_worse_than_logged,
 )
 from elfair.populations.quadrature import clipped_normal, half_planes
-from elfair.populations.rules import BehaviorModel, LinearRule, Mixture
+from elfair.populations.rules import LinearRule, LogisticModel, Mixture
 from elfair.types import Floats, Integers
 
 FEATURE_NAMES = ("X1", "X2", "X3", "X4", "X5")
@@ -59,13 +56,13 @@ NOISE_SD = np.array([0.5, 1.0])
 NOISE_CLIP = 3.0  # in standard deviations
 
 PANELS = 16
-# Most policies are so smooth that coarse grids will do; the steepest that a search may find, with
-# coefficients of 50 on standardised features, need the finest. Each is exact to 1e-6 if it differs
-# from the one before by less than this (see the tests).
+# Coarse grids are enough for most policies, which are smooth. The steepest that a search can find,
+# with coefficients of 50 on standardised features, need the finest. A grid is exact to 1e-6 if it
+# differs from the one before by less than this (see the tests).
 COARSEST = 4
 FINER_PANELS = ((8, 1e-6), (16, 1e-5), (24, np.inf))
 
-CELLS = np.array(list(product([0.0, 1.0], repeat=3)))  # what X1..X3 can be
+CELLS = np.array(list(product([0.0, 1.0], repeat=3)))  # all values of X1..X3
 _CHANCE = BINARY_PROBABILITY[:, None, :]
 CELL_PROBABILITY = np.where(CELLS == 1, _CHANCE, 1 - _CHANCE).prod(axis=2)  # one row for each group
 
@@ -86,7 +83,7 @@ def impact(alpha: float, decision: Integers, group: Integers, deviation: Floats)
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """The law of the features as weighted points, for exact expectations.
+    """The law of the features as weighted points, to compute expectations.
 
     Attributes
     ----------
@@ -110,12 +107,12 @@ class Grid:
 
     @cached_property
     def accuracy_of_zero(self) -> float:
-        """P(Y = 0): the accuracy of the policy that never decides 1."""
+        """P(Y = 0), the accuracy of a policy that never decides 1."""
         return float(GROUP_PROBABILITY @ (self.weight * (1 - self.label)).sum(axis=1))
 
     @cached_property
     def accuracy_gain(self) -> Floats:
-        """Accuracy gained at each point by deciding 1 there rather than 0."""
+        """The gain in accuracy of deciding 1 rather than 0 at each point."""
         return GROUP_PROBABILITY @ (self.weight * (2 * self.label - 1))
 
 
@@ -126,7 +123,7 @@ def grid(panels: int = PANELS) -> Grid:
     Parameters
     ----------
     panels : int, default=16
-        Panels along each of X4 and X5: fewer are faster and less exact.
+        Panels along each of X4 and X5; fewer are faster and less precise.
 
     Returns
     -------
@@ -147,7 +144,7 @@ def grid(panels: int = PANELS) -> Grid:
 
 
 def decided_one(rule: LinearRule) -> Grid:
-    """The part of the law in which a rule decides 1, as a grid: its weights sum to P(D = 1 | T).
+    """A grid of the points where a rule decides 1; its weights sum to P(D = 1 | T).
 
     Examples
     --------
@@ -158,7 +155,7 @@ def decided_one(rule: LinearRule) -> Grid:
     slopes = np.asarray(rule.coefficients, dtype=np.float64)
     if slopes.shape != (len(FEATURE_NAMES),):
         raise InputError(
-            f"A rule about this population needs {len(FEATURE_NAMES)} coefficients. Got shape "
+            f"A rule for this population needs {len(FEATURE_NAMES)} coefficients. Got shape "
             f"{slopes.shape} instead.",
             hint=f"the features are {', '.join(FEATURE_NAMES)}.",
         )
@@ -170,7 +167,7 @@ def decided_one(rule: LinearRule) -> Grid:
 
 @dataclass(frozen=True)
 class Rates:
-    """What a policy does to people, whatever becomes of it: the same in all variants.
+    """The decisions of a policy in short, the same in all variants of the population.
 
     Parameters
     ----------
@@ -185,7 +182,7 @@ class Rates:
 
 
 def rates(policy: Policy | Rates) -> Rates:
-    """The rates of a policy, or these themselves if they have been computed before.
+    """The rates of a policy; rates that were computed before are returned as they are.
 
     Examples
     --------
@@ -222,14 +219,14 @@ def _grid_rates(policy: Policy, panels: int) -> Floats:
 
 
 def _rule_rates(rule: LinearRule) -> Floats:
-    """The same of a rule that decides outright."""
+    """Accuracy and positive rates of a rule that decides without chance."""
     side = decided_one(rule)
     accuracy = grid(COARSEST).accuracy_of_zero + side.accuracy_gain.sum()
     return np.append(accuracy, side.weight.sum(axis=1))
 
 
 def _grid(points: Floats, weight: Floats) -> Grid:
-    """A grid of these points, whose weights come cell by cell."""
+    """A grid from points and their weights by cell."""
     label = np.array([label_probability(points, np.array(group)) for group in GROUPS])
     return Grid(points=points, weight=weight.reshape(len(GROUPS), -1), label=label)
 
@@ -257,8 +254,8 @@ class FosterCare:
     Notes
     -----
     The truth of a `LinearRule`, of a `Mixture` of them, and of a logistic policy with coefficients
-    of up to 50 on standardised features is exact to 1e-6. Any other policy that jumps, such as a
-    tree, does so between the nodes of the quadrature: its truth is good to about 1e-3.
+    of up to 50 on standardised features is exact to 1e-6. Other policies that jump, such as a tree,
+    do so between the nodes of the quadrature; their truth is exact to about 1e-3.
 
     Examples
     --------
@@ -277,20 +274,20 @@ class FosterCare:
     clipped: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse an alpha that is not a share, and a switch that is neither on nor off."""
+        """Check the settings."""
         check_alpha(self.alpha)
         for name in ("strict", "clipped"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(
                     f"'{name}' must be True or False. Got {getattr(self, name)!r} instead.",
-                    hint="leave it out for False.",
+                    hint="the default is False.",
                 )
 
     @property
-    def behavior(self) -> BehaviorModel:
+    def behavior(self) -> LogisticModel:
         """The model that took the logged decisions."""
         shift = STRICT_SHIFT if self.strict else 0.0
-        return BehaviorModel(BEHAVIOR_INTERCEPT + shift, BEHAVIOR_COEFFICIENTS)
+        return LogisticModel(BEHAVIOR_INTERCEPT + shift, BEHAVIOR_COEFFICIENTS)
 
     @property
     def constraints(self) -> list[str]:
@@ -299,7 +296,7 @@ class FosterCare:
 
     @property
     def impact_range(self) -> tuple[float, float] | None:
-        """The smallest and the largest possible impact; None when the noise is not clipped."""
+        """The smallest and the largest possible impact; None if the noise is not clipped."""
         if not self.clipped:
             return None
         low = (NOISE_MEAN - NOISE_CLIP * NOISE_SD).min()
@@ -308,15 +305,15 @@ class FosterCare:
 
     @property
     def propensity_floor(self) -> float:
-        """The smallest probability that the behaviour model gives to a decision, over all x."""
-        # Its score is linear, so the extremes lie at corners of the box of possible features.
+        """The smallest probability that the behaviour model gives any decision."""
+        # Its score is linear, so the extremes are at corners of the box of possible features.
         corners = np.array(list(product(*[(0.0, 1.0)] * 3, *[NORMAL_CLIP] * 2)))
         return float(self.behavior.predict_proba(corners).min())
 
     def sample(self, n: int, seed: int) -> Draw:
         """Logged decisions, a function of the population, `n` and `seed` alone.
 
-        Populations that differ in their parameters share all random numbers of a seed.
+        Populations with different parameters share all random numbers of a seed.
 
         Parameters
         ----------
@@ -353,10 +350,10 @@ class FosterCare:
         )
 
     def rates(self, policy: Policy) -> Rates:
-        """What of a policy's truth is the same in all variants of the population.
+        """The part of a policy's truth that all variants of the population share.
 
-        Each method here, of any variant, takes it in place of the policy: a model that is scored
-        at many alphas is then integrated once.
+        Each method of any variant accepts it in place of the policy, so a model that is scored at
+        many alphas is integrated once.
 
         Examples
         --------
@@ -405,7 +402,7 @@ class FosterCare:
     def truth(self, policy: Policy | Rates) -> Truth:
         """Accuracy, impacts and violations together; see `accuracy` for `policy`."""
         found, logged = rates(policy), _logged_rates(self.behavior)
-        # Clipping is symmetric, so it leaves the mean of the noise as it is.
+        # Clipping is symmetric, so it does not change the mean of the noise.
         noise = (1 - self.alpha) * NOISE_MEAN
         return Truth(
             accuracy=found.accuracy,
@@ -415,6 +412,6 @@ class FosterCare:
 
 
 @lru_cache(maxsize=2)
-def _logged_rates(behavior: BehaviorModel) -> Rates:
-    """The rates of the log: there are only two behaviour models."""
+def _logged_rates(behavior: LogisticModel) -> Rates:
+    """The rates of a behaviour model; there are only two of them."""
     return rates(behavior)

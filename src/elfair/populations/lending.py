@@ -1,10 +1,9 @@
-"""Who has which credit score, and who repays: a published toy law, and real score tables.
+"""Loans that help people who repay and harm people who default, after Liu et al. (2018).
 
-Loans that help who repays and harm who does not: a population after Liu et al. (2018).
-
-A repaid loan raises a credit score by 75 points and a default lowers it by 150, so that a loan is
-good for whoever repays with a probability above 2/3 alone. A lender who aims at accuracy lends
-wherever it is above 1/2, and so lowers the scores of those in between.
+A repaid loan raises a credit score by 75 points and a default lowers it by 150, so a loan is good
+for people who repay with a probability above 2/3. A lender who aims at accuracy lends to everyone
+more likely than not to repay, and so lowers the scores of those in between. The law of scores and
+repayment is a published toy law, or comes from real score tables.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from elfair.populations.base import (
     check_size,
     no_worse_than_logged,
 )
-from elfair.populations.rules import BehaviorModel
+from elfair.populations.rules import LogisticModel
 from elfair.types import Floats
 
 LOWEST, HIGHEST = 300.0, 850.0
@@ -45,11 +44,11 @@ class CreditTable:
     Attributes
     ----------
     groups : tuple of str
-        What the groups T = 0 and T = 1 are called.
+        The names of the groups T = 0 and T = 1.
     group_probability : array of shape (2,)
         P(T).
     score : array of shape (k,)
-        The scores that occur, from 300 to 850.
+        The possible scores, from 300 to 850.
     share : array of shape (2, k)
         P(score | T).
     repay : array of shape (2, k)
@@ -67,7 +66,7 @@ def credit_clusters() -> CreditTable:
     """Seven clusters of people, after Liu et al. (2018), "Delayed impact of fair machine learning".
 
     Repayment depends on the cluster alone. A cluster's score is the middle of its seventh of
-    300..850, and the groups are of one size: the paper leaves both open.
+    300..850, and the groups have the same size: the paper does not specify either.
 
     Examples
     --------
@@ -99,9 +98,9 @@ def read_fico(
     Parameters
     ----------
     folder : path, optional
-        By default the folder ``fico`` in the one that the environment variable ELFAIR_DATA names.
+        The default is the folder ``fico`` in the one named by the environment variable ELFAIR_DATA.
     groups : pair of str, default=("White", "Black")
-        Names of columns, or their last words, in any case: T = 0 and T = 1.
+        The columns of T = 0 and T = 1: their names or last words, in upper or lower case.
 
     Returns
     -------
@@ -119,12 +118,12 @@ def read_fico(
     for group in groups:
         if not isinstance(group, str):
             raise DataError(
-                f"a group must be named by text. Got {group!r} instead.",
+                f"the name of a group must be text. Got {group!r} instead.",
                 hint="name a column of the tables, such as 'Black'.",
             )
     if groups[0].lower() == groups[1].lower():
         raise DataError(
-            f"two different groups are needed. Got {groups[0]!r} twice.",
+            f"the two groups must be different. Got {groups[0]!r} twice.",
             hint="one becomes T = 0 and the other T = 1.",
         )
     at_or_below = _by_score(place / SHARES_FILE, groups)
@@ -132,16 +131,16 @@ def read_fico(
     score, cumulated = at_or_below[0], at_or_below[1:]
     if not np.array_equal(score, bad[0]):
         raise DataError(
-            f"{SHARES_FILE} and {BAD_FILE} in {place} hold different scores.",
-            hint="both tables need a row for each score, in the same order.",
+            f"{SHARES_FILE} and {BAD_FILE} in {place} have different scores.",
+            hint="both tables must have a row for each score, in the same order.",
         )
     for name, column in zip(groups, cumulated, strict=True):
         if (np.diff(column) < 0).any() or not np.isclose(column[-1], 100, rtol=0, atol=1e-6):
             raise DataError(
-                f"{SHARES_FILE}: the column of {name} must grow to 100, the percent of people at "
-                f"or below each score. Got values that end at {column[-1]:g}, "
+                f"{SHARES_FILE}: the column of {name} must increase to 100, the percent of people "
+                f"at or below each score. Got values that end at {column[-1]:g}, "
                 f"{int((np.diff(column) < 0).sum())} of them below the one before.",
-                hint="cumulated percentages are meant, not the share at each score.",
+                hint="give cumulated percentages, not the share at each score.",
             )
     people = _totals(place / TOTALS_FILE, groups)
     return CreditTable(
@@ -159,14 +158,14 @@ def _folder(folder: str | os.PathLike[str] | None) -> Path:
     if folder is not None:
         raise DataError(
             f"folder must be a path. Got {folder!r} instead.",
-            hint="leave it out for the folder 'fico' in ELFAIR_DATA.",
+            hint="the default is the folder 'fico' in ELFAIR_DATA.",
         )
     data = os.environ.get("ELFAIR_DATA")
     if data is None:
         raise DataError(
             "the score tables were not found: no folder was given, and the environment variable "
             "ELFAIR_DATA is not set.",
-            hint="set ELFAIR_DATA to the folder that holds 'fico', or pass folder=.",
+            hint="set ELFAIR_DATA to the folder that contains 'fico', or pass folder=.",
         )
     return Path(data) / "fico"
 
@@ -179,18 +178,18 @@ def _rows(path: Path) -> tuple[list[str], list[list[str]]]:
     except FileNotFoundError:
         raise DataError(
             f"there is no file '{path.name}' in the folder {path.parent}.",
-            hint=f"the folder must hold {SHARES_FILE}, {BAD_FILE} and {TOTALS_FILE}.",
+            hint=f"the folder must contain {SHARES_FILE}, {BAD_FILE} and {TOTALS_FILE}.",
         ) from None
     if len(lines) < 2 or any(len(line) != len(lines[0]) for line in lines):
         raise DataError(
             f"{path.name} must be a table with a header and lines of equal length.",
-            hint="commas separate the columns.",
+            hint="separate the columns by commas.",
         )
     return [name.strip() for name in lines[0]], lines[1:]
 
 
 def _column(header: list[str], group: str, path: Path) -> int:
-    """Where the column of a group is."""
+    """The position of the column of a group."""
     names = [name.lower() for name in header[1:]]
     wanted = group.strip().lower()
     for candidates in (names, [name.split()[-1] if name else name for name in names]):
@@ -198,7 +197,7 @@ def _column(header: list[str], group: str, path: Path) -> int:
             return 1 + candidates.index(wanted)
     raise DataError(
         f"{path.name} has no column for the group {group!r}. It has: {', '.join(header[1:])}.",
-        hint=did_you_mean(group, header[1:], "name one of its columns."),
+        hint=did_you_mean(group, header[1:], "use one of its columns."),
     )
 
 
@@ -207,8 +206,8 @@ def _numbers(cells: list[str], path: Path, what: str) -> Floats:
         return np.array([float(cell) for cell in cells])
     except ValueError as error:
         raise DataError(
-            f"{path.name}: the column {what} must hold numbers ({error}).",
-            hint="the decimal sign is a point.",
+            f"{path.name}: the column {what} must contain numbers ({error}).",
+            hint="write decimals with a point.",
         ) from None
 
 
@@ -217,12 +216,12 @@ def _by_score(path: Path, groups: tuple[str, str]) -> Floats:
     header, lines = _rows(path)
     places = [0, *(_column(header, group, path) for group in groups)]
     table = np.array([_numbers([line[k] for line in lines], path, header[k]) for k in places])
-    # Written so that a NaN fails.
+    # A NaN fails this comparison, too.
     if not ((table >= 0) & (table <= 100)).all():
         row = int(np.flatnonzero(~((table >= 0) & (table <= 100)).all(axis=0))[0])
         raise DataError(
             f"{path.name}: scores and percentages must be in [0, 100]. Got {lines[row]}.",
-            hint="scores are ranks of 0 to 100 here; percentages are not shares of 1.",
+            hint="scores are ranks from 0 to 100 here; give percentages, not shares of 1.",
         )
     if (np.diff(table[0]) <= 0).any():
         raise DataError(
@@ -232,13 +231,13 @@ def _by_score(path: Path, groups: tuple[str, str]) -> Floats:
 
 
 def _totals(path: Path, groups: tuple[str, str]) -> Floats:
-    """How many people each group has, in the row that the score tables were made of."""
+    """The size of each group, from the row that the score tables describe."""
     header, lines = _rows(path)
     row = next((line for line in lines if line[0].strip() == "SSA"), None)
     if row is None:
         raise DataError(
             f"{path.name} has no row 'SSA'. It has: {', '.join(line[0] for line in lines)}.",
-            hint="the score tables describe the people of that row.",
+            hint="the score tables describe the people of this row.",
         )
     people = _numbers([row[_column(header, group, path)] for group in groups], path, "of people")
     if not (np.isfinite(people) & (people > 0)).all():
@@ -251,7 +250,7 @@ def _totals(path: Path, groups: tuple[str, str]) -> Floats:
 
 REPAID, DEFAULTED = 75.0, -150.0
 MIDDLE, UNIT = 575.0, 100.0
-CAUTIOUS = BehaviorModel(-0.7, (1.0,))  # lends to 4 % in the lowest cluster, to 71 % in the sixth
+CAUTIOUS = LogisticModel(-0.7, (1.0,))  # lends to 4 % in the lowest cluster, to 71 % in the sixth
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,17 +259,17 @@ class Lending:
 
     A person has a group T and a credit score. The label Y is 1 if a loan would be repaid, the
     decision 1 is a loan, and the impact is the change of the score: 0 without a loan, 75 if it is
-    repaid, -150 if not, as far as scores stay within 300..850. Models see the score alone, as
-    ``(score - 575) / 100``. All of it is enumerable, so that the truth of any policy is exact.
+    repaid, -150 if not, limited to scores within 300..850. Models see the score alone, as
+    ``(score - 575) / 100``. All cases can be enumerated, so the truth of any policy is exact.
 
     Parameters
     ----------
     table : CreditTable
-        The law of scores and repayment; by default the seven clusters of Liu et al. (2018).
-    behavior : BehaviorModel
-        The lender who took the logged decisions: by default a cautious one, logistic in the score.
+        The law of scores and repayment. The default is the seven clusters of Liu et al. (2018).
+    behavior : LogisticModel
+        The lender who took the logged decisions. The default is cautious, logistic in the score.
     accuracy_floor : float, default=0.55
-        The least accuracy that `constraints` ask for.
+        The smallest accuracy that `constraints` allow.
 
     Examples
     --------
@@ -282,7 +281,7 @@ class Lending:
     """
 
     table: CreditTable = field(default_factory=credit_clusters)
-    behavior: BehaviorModel = CAUTIOUS
+    behavior: LogisticModel = CAUTIOUS
     accuracy_floor: float = 0.55
 
     @classmethod
@@ -292,16 +291,17 @@ class Lending:
         group_0: str = "White",
         group_1: str = "Black",
     ) -> Lending:
-        """The same with real scores, where repayment depends on the group as well; see `read_fico`.
+        """The population with real scores, where repayment also depends on the group.
 
-        Few real people repay with a probability between 1/2 and 2/3: accuracy alone does not harm
-        here, but leaves Black people about half of what loans could bring them.
+        Few real people repay with a probability between 1/2 and 2/3. Aiming at accuracy alone harms
+        nobody here, but gives Black people about half of what loans could bring them. See
+        `read_fico` for the tables.
 
         Parameters
         ----------
         folder : path, optional
-            By default the folder ``fico`` in the one that the environment variable ELFAIR_DATA
-            names.
+            The default is the folder ``fico`` in the one named by the environment variable
+            ELFAIR_DATA.
         group_0, group_1 : str
             The columns of the two groups.
 
@@ -313,7 +313,7 @@ class Lending:
 
     @property
     def constraints(self) -> list[str]:
-        """No worse than the behaviour model for each group, and a floor of the accuracy."""
+        """No worse than the behaviour model for each group, and a smallest accuracy."""
         return [*no_worse_than_logged(), f"accuracy >= {self.accuracy_floor}"]
 
     @property
@@ -323,7 +323,7 @@ class Lending:
 
     @property
     def propensity_floor(self) -> float:
-        """The smallest probability that the behaviour model gives to a decision."""
+        """The smallest probability that the behaviour model gives any decision."""
         return float(self.behavior.predict_proba(self._points).min())
 
     def sample(self, n: int, seed: int) -> Draw:
@@ -403,17 +403,17 @@ class Lending:
 
     @property
     def _points(self) -> Floats:
-        """What models see of each score."""
+        """The features of each score."""
         return (self.table.score[:, None] - MIDDLE) / UNIT
 
     @property
     def _changes(self) -> Floats:
-        """What a loan does to each score: a row for a default, a row for repayment."""
+        """The change of each score by a loan: a row for a default, a row for repayment."""
         after = self.table.score + np.array([[DEFAULTED], [REPAID]])
         changes: Floats = after.clip(LOWEST, HIGHEST) - self.table.score
         return changes
 
     def _impacts(self, loan: Floats) -> Floats:
-        """E[impact | T] where loans are given with these probabilities."""
+        """E[impact | T] if loans are given with these probabilities."""
         repay, (default, repaid) = self.table.repay, self._changes
         return np.asarray(self.table.share * (repay * repaid + (1 - repay) * default) @ loan)

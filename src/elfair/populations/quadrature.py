@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
-Floats = NDArray[np.float64]
+from elfair.types import Floats
 
-# High enough that a smooth integrand gains more from order than from panels, low enough that a
-# step somewhere in the interval spoils only one short panel.
+# High, since a smooth integrand gains more from order than from panels; but not so high that a step
+# somewhere in the interval spoils more than one short panel.
 ORDER = 16
 
 # Over a whole interval of eight standard deviations, on either side of a line.
@@ -73,8 +72,8 @@ def half_planes(
 ) -> tuple[Floats, Floats]:
     """Nodes and weights for pairs of clipped normals, on one side of each of several lines.
 
-    What is smooth on that side is integrated to many digits, although cut off at the line: no node
-    lies on the other side, and panels end where the line enters and leaves the square.
+    A function that is smooth on that side is integrated to many digits, although it is cut off at
+    the line: no node is on the other side, and panels end where the line crosses the square.
 
     Parameters
     ----------
@@ -104,8 +103,8 @@ def half_planes(
     >>> bool(np.isclose(weights.sum(), ndtr(-1 / np.sqrt(2)), atol=1e-9))
     True
     """
-    # Outside runs x0; inside x1, up to where it crosses the line. The kinks are where this crossing
-    # leaves the interval: between them it depends on x0 smoothly, however steep the line.
+    # The outer integral is over x0, the inner one over x1 up to the line. Where x1 crosses the line
+    # depends on x0 smoothly, except at the kinks, where the crossing leaves the interval.
     ends, (along, across) = np.array([low, high]), slopes
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         kinks = -(offsets[:, None] + across * ends) / along

@@ -1,7 +1,7 @@
-"""Models given by a formula: a logistic one, a line drawn through the features, a draw of lines.
+"""Models given by a formula: a logistic model, a linear rule, and a mixture of linear rules.
 
-A decision that jumps is the hard case for quadrature, so that populations know those that decide
-outright by name and integrate them on each side of the line.
+Decisions that jump are hard to integrate. Populations know linear rules and mixtures by their type,
+and integrate them on each side of the line.
 """
 
 from __future__ import annotations
@@ -10,21 +10,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from elfair.errors import InputError
-
-Floats = NDArray[np.float64]
+from elfair.types import Floats, Integers
 
 
 @dataclass(frozen=True)
-class BehaviorModel:
+class LogisticModel:
     """A logistic model, such as the one that took the logged decisions.
 
     Examples
     --------
-    >>> model = BehaviorModel(0.0, (1.0, 0.0, 0.0, 0.0, 0.0))
+    >>> model = LogisticModel(0.0, (1.0, 0.0, 0.0, 0.0, 0.0))
     >>> model.predict_proba([[0.0, 1.0, 1.0, 0.5, 0.5]]).tolist()
     [[0.5, 0.5]]
     """
@@ -33,20 +32,20 @@ class BehaviorModel:
     coefficients: tuple[float, ...]
 
     @property
-    def classes_(self) -> NDArray[np.int64]:
+    def classes_(self) -> Integers:
         """The decisions, in the order of the columns of `predict_proba`."""
         return np.array([0, 1])
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Probability of each decision, of shape (n, 2)."""
         score = _score(X, self.intercept, self.coefficients)
-        # The second sigmoid, rather than 1 - p, keeps small probabilities of decision 0 exact.
+        # A second sigmoid, not 1 - p, keeps small probabilities of decision 0 precise.
         return np.column_stack([expit(-score), expit(score)])
 
 
 @dataclass(frozen=True, eq=False)
 class LinearRule:
-    """Decision 1 where intercept + coefficients @ x is above 0, and else 0.
+    """Decision 1 if intercept + coefficients @ x is above 0, otherwise 0.
 
     Examples
     --------
@@ -63,23 +62,23 @@ class LinearRule:
             raise InputError(
                 "intercept and coefficients must be finite numbers. Got "
                 f"{[self.intercept, *self.coefficients]} instead.",
-                hint="a rule like this comes from a fit that diverged.",
+                hint="such a rule comes from a fit that diverged.",
             )
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """The probability of the decisions 0 and 1: each 0 or 1."""
+        """The probabilities of decisions 0 and 1, each 0 or 1."""
         one = _score(X, self.intercept, self.coefficients) > 0
         return np.column_stack([~one, one]).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """One of several rules, drawn anew for each decision.
+    """One of several rules, drawn for each decision.
 
     Parameters
     ----------
     rules : sequence of LinearRule
-        What is drawn from.
+        The rules.
     shares : sequence of float
         How often each is drawn.
 
@@ -104,7 +103,7 @@ class Mixture:
             )
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """The probability of the decisions 0 and 1."""
+        """The probabilities of decisions 0 and 1."""
         drawn = zip(self.rules, self.shares, strict=True)
         return np.asarray(sum(share * rule.predict_proba(X) for rule, share in drawn))
 
@@ -115,7 +114,7 @@ def _score(X: ArrayLike, intercept: float, coefficients: ArrayLike) -> Floats:
     if features.ndim != 2 or features.shape[1] != slopes.size:
         raise InputError(
             f"X must have shape (n, {slopes.size}). Got {features.shape} instead.",
-            hint="pass the features alone, in their order, without the group and the label.",
+            hint="pass the features in their order, without the group and the label.",
         )
     score: Floats = features @ slopes + intercept
     return score

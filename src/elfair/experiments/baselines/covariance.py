@@ -1,4 +1,4 @@
-"""The fairness constraints of Zafar et al.: a score that is uncorrelated with the group.
+"""The fairness constraints of Zafar et al.: a score without correlation with the group.
 
 They minimise the mean logistic loss of the score theta.x subject to |cov(T, theta.x)| <= c, where
 the covariance is the mean of (T_i - mean T) theta.x_i ("Fairness constraints: mechanisms for fair
@@ -18,23 +18,23 @@ from elfair.errors import DataError, ElfairError
 from elfair.populations import Draw, LinearRule
 from elfair.types import Floats
 
-#: Newton's method has arrived where one more step promises a loss less lower than this.
+#: Newton's method stops when the next step promises to lower the loss by less than this.
 PRECISION = 1e-9
-#: About ten are usual.
+#: It usually takes about ten.
 MOST_STEPS = 100
 
 
 @dataclass(eq=False)
 class FairnessConstraints:
-    """Logistic regression, without a penalty, whose score has little covariance with the group.
+    """Logistic regression without a penalty, whose score has little covariance with the group.
 
     Parameters
     ----------
     label : str
         Its name in figures and tables.
     covariance : float, default 0
-        The largest covariance, either way: c of the formula. Its authors sweep it; 0 asks for as
-        little disparate impact as this proxy can, and has no scale to choose.
+        The largest absolute covariance, c of the formula. Its authors try several values; 0 asks
+        for as little disparate impact as this proxy allows, and needs no choice of scale.
 
     Examples
     --------
@@ -51,17 +51,17 @@ class FairnessConstraints:
     uses_impact: bool = False
 
     def fit(self, draw: Draw, constraints: Sequence[str], *, delta: float, seed: int) -> LinearRule:
-        """Decide 1 where the score is above 0; see `Method`."""
+        """Decide 1 if the score is above 0; see `Method`."""
         theta = least_loss(draw.features, draw.label, draw.group, self.covariance)
         return LinearRule(float(theta[0]), theta[1:])
 
 
 def least_loss(features: Any, label: Any, group: Any, covariance: float) -> Floats:
-    """The intercept and the coefficients of the least mean logistic loss.
+    """The intercept and the coefficients with the least mean logistic loss.
 
-    Each step of Newton's method minimises the loss's quadratic model under the constraint. That is
-    a quadratic program in the few coefficients, so that the time hardly grows with the rows: 25 ms
-    for 32,768 of them, where the same problem as one exponential cone a row takes 3 s, and at times
+    Each step of Newton's method minimises a quadratic model of the loss under the constraint. This
+    is a quadratic program in few coefficients, so the time hardly grows with the rows: 25 ms for
+    32,768 of them. The same problem with an exponential cone for each row takes 3 s, and sometimes
     ends inaccurately.
 
     Parameters
@@ -71,7 +71,7 @@ def least_loss(features: Any, label: Any, group: Any, covariance: float) -> Floa
     label, group : arrays of shape (n,)
         Y and T, each 0 or 1.
     covariance : float
-        The largest covariance of T and the score, either way.
+        The largest absolute covariance of T and the score.
 
     Examples
     --------
@@ -92,13 +92,13 @@ def least_loss(features: Any, label: Any, group: Any, covariance: float) -> Floa
         promise = -float(gradient @ step)
         if promise < PRECISION:
             return theta
-        # The first model is too bold where the loss is flat. All points between are allowed ones.
+        # The first step is too long where the loss is flat. All points in between are allowed.
         loss, size = _loss(design, label, theta), 1.0
         while _loss(design, label, theta + size * step) > loss - 1e-4 * size * promise:
             size /= 2
         theta = theta + size * step
     raise DataError(
-        f"no least logistic loss was found in {MOST_STEPS} steps of Newton's method.",
+        f"Newton's method did not find the least logistic loss in {MOST_STEPS} steps.",
         hint="check the features for a column that is huge, or nearly a copy of others.",
     )
 
@@ -109,7 +109,7 @@ class _QuadraticModel:
     def __init__(self, slopes: Floats, covariance: float) -> None:
         import cvxpy
 
-        cp: Any = cvxpy  # its types know less than it does
+        cp: Any = cvxpy  # its type annotations are incomplete
         count = len(slopes)
         self._step = cp.Variable(count)
         self._root, self._gradient = cp.Parameter((count, count)), cp.Parameter(count)
@@ -120,16 +120,17 @@ class _QuadraticModel:
         self._problem = cp.Problem(cp.Minimize(rise), [allowed])
 
     def step(self, theta: Floats, gradient: Floats, curvature: Floats) -> Floats:
-        """The allowed step from theta that makes the model least."""
+        """The allowed step from theta that minimises the model."""
         values, vectors = np.linalg.eigh(curvature)
-        # A root rather than the matrix itself: rounding cannot make its square indefinite.
+        # A root rather than the matrix: rounding cannot make its square indefinite.
         self._root.value = np.sqrt(values.clip(min=0))[:, None] * vectors.T
         self._gradient.value = gradient
         self._covariance.value = self._slopes @ theta
         self._problem.solve(solver="CLARABEL")
         if self._problem.status != "optimal":
             raise ElfairError(
-                f"Clarabel could not solve a step's quadratic program: {self._problem.status}.",
+                f"Clarabel could not solve the quadratic program of a step: "
+                f"{self._problem.status}.",
                 hint="check the features for a column that is huge, or nearly a copy of others.",
             )
         return np.asarray(self._step.value, dtype=np.float64)

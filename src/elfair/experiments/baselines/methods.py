@@ -1,18 +1,13 @@
-"""What a study compares: ways to turn logged decisions into a model.
+"""The methods that a study compares: ways to turn logged decisions into a model.
 
-ELF, in elfair's modes and in the paper's.
-
-Logistic regression, which knows nothing of fairness.
-
-Quasi-Seldonian classifiers (Thomas et al. 2019): static fairness, with stated confidence.
-
-They run on elfair's own engine, with a constraint on rates alone: nothing of what was decided, or
-of what became of it, is looked at.
-
-Fairlearn's exponentiated gradient (Agarwal et al. 2018), as the exact rule that it draws from.
-
-Fairlearn's ``predict`` draws one of several regressions for every person. Here the draw stays a
-draw: the model is the mixture itself, whose truth is computed and not sampled.
+* ELF, in elfair's modes and in the paper's.
+* Logistic regression, which ignores fairness.
+* Quasi-Seldonian classifiers (Thomas et al. 2019): static fairness with stated confidence. They use
+  elfair's own search and test, with a constraint on rates alone, so they ignore the logged
+  decisions and their impact.
+* Fairlearn's exponentiated gradient (Agarwal et al. 2018). Its ``predict`` draws one of several
+  regressions for each person. Here the model is the mixture itself, whose truth is computed, not
+  sampled.
 """
 
 from __future__ import annotations
@@ -41,9 +36,9 @@ class Method(Protocol):
     label : str
         Its name in figures and tables.
     uses_impact : bool
-        Whether it looks at impacts or at ``constraints``. A method that does not is fitted once and
-        scored wherever populations differ in their impact alone. It sees features, label, group,
-        logged decision and propensity; a study gives it NaN for each impact, and no constraints.
+        Whether it uses impacts or ``constraints``. A method that does not is fitted once for
+        populations that differ in their impact alone. It gets features, label, group, logged
+        decision and propensity; a study passes NaN for each impact, and no constraints.
     """
 
     label: str
@@ -65,7 +60,7 @@ class ELF:
     label : str
         Its name in figures and tables.
     make : callable, default ELFClassifier
-        What builds the classifier; ``ELFClassifier.paper`` for the paper's settings.
+        Makes the classifier; ``ELFClassifier.paper`` for the paper's settings.
     settings : dict, optional
         Further parameters of the classifier.
 
@@ -95,11 +90,11 @@ class ELF:
 
 @dataclass(eq=False)
 class PlainLogistic:
-    """Scikit-learn's logistic regression, as it is: decide 1 where its probability is above 1/2.
+    """Scikit-learn's logistic regression: decide 1 if its probability is above 1/2.
 
-    The features are taken as they come, as by Fairlearn's learner. (Standardised ones would be
-    shrunk less by its penalty: on 250 rows of the foster-care-like population, group 1 is then
-    harmed in 95 % of runs, and not in 75 %.)
+    The features are not standardised, as in Fairlearn's learner. (The penalty would shrink
+    standardised ones less: on 250 rows of the foster-care-like population, group 1 is then harmed
+    in 95 % of runs instead of 75 %.)
 
     Examples
     --------
@@ -114,12 +109,12 @@ class PlainLogistic:
     uses_impact: bool = False
 
     def fit(self, draw: Draw, constraints: Sequence[str], *, delta: float, seed: int) -> LinearRule:
-        """The thresholded regression; see `Method`."""
+        """The regression with a threshold; see `Method`."""
         return rule_of(LogisticRegression().fit(draw.features, draw.label))
 
 
 def rule_of(fitted: LogisticRegression) -> LinearRule:
-    """What ``predict`` of a fitted regression on the labels 0 and 1 does.
+    """The rule of ``predict`` of a regression that was fitted to the labels 0 and 1.
 
     Examples
     --------
@@ -132,7 +127,7 @@ def rule_of(fitted: LogisticRegression) -> LinearRule:
 
 @dataclass(eq=False)
 class QuasiSeldonian:
-    """The most accurate model that is shown to be fair by a static notion of fairness.
+    """The most accurate model that is shown to be fair in a static sense.
 
     Parameters
     ----------
@@ -174,8 +169,8 @@ class ExponentiatedGradient:
     label : str
         Its name in figures and tables.
     constraint : str
-        The class in ``fairlearn.reductions`` of the constraint. Its rates differ from those of all
-        people by about 0.01 at most, on the rows that it is fitted to.
+        The class of the constraint in ``fairlearn.reductions``. On the rows that it is fitted to,
+        rates of groups differ from those of all people by about 0.01 at most.
 
     Examples
     --------
@@ -199,14 +194,14 @@ class ExponentiatedGradient:
             LogisticRegression(), getattr(reductions, self.constraint)()
         )
         with warnings.catch_warnings():
-            # Fairlearn's ways with pandas are old; that says nothing of the result.
+            # Fairlearn uses pandas in a deprecated way, which does not affect the result.
             warnings.simplefilter("ignore", DeprecationWarning)
             search.fit(draw.features, draw.label, sensitive_features=draw.group)
         return mixture_of(search, draw.features.shape[1])
 
 
 def mixture_of(search: Any, width: int) -> Mixture:
-    """The randomised classifier that a fitted ``ExponentiatedGradient`` predicts with.
+    """The randomised classifier of a fitted ``ExponentiatedGradient``.
 
     Parameters
     ----------
@@ -218,13 +213,13 @@ def mixture_of(search: Any, width: int) -> Mixture:
     Warns
     -----
     ConvergenceWarning
-        If it ran out of iterations before its duality gap was as small as it wants it.
+        If it ran out of iterations before its duality gap was small enough.
     """
     if search.best_gap_ > search.nu:
         warnings.warn(
             f"Fairlearn's exponentiated gradient stopped after {search.last_iter_ + 1} iterations "
-            f"with a duality gap of {search.best_gap_:.2g}, above the wanted {search.nu:.2g}: its "
-            "constraint may be violated by more than it says.",
+            f"with a duality gap of {search.best_gap_:.2g}, above its goal of {search.nu:.2g}: the "
+            "constraint may be violated by more than it states.",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -234,7 +229,7 @@ def mixture_of(search: Any, width: int) -> Mixture:
 
 
 def _rule(predictor: LogisticRegression | DummyClassifier, width: int) -> LinearRule:
-    """A member of the mixture; Fairlearn puts a constant where all weighted labels are one."""
+    """A rule of the mixture; Fairlearn uses a constant if all weighted labels are the same."""
     if isinstance(predictor, DummyClassifier):
         return LinearRule(1.0 if predictor.constant == 1 else -1.0, np.zeros(width))
     return rule_of(predictor)

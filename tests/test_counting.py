@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import counting
 import numpy as np
 import pytest
+
+import counting
 
 pytestmark = pytest.mark.skipif(counting.FULL, reason="the full lane draws a fixed number of times")
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from elfair.errors import InputError
-from elfair.experiments.baselines.registry import METHODS, get_method, label_of
+from elfair.experiments.baselines import METHODS, get_method, label_of
 from elfair.populations import FosterCare
 
 NAMES = [
@@ -114,9 +114,9 @@ def test_ten_lines_make_a_method():
         ("own_method_for_tests:np", "it has no label and no uses_impact and no fit"),
         ("no_module_of_this_name:always", "no module 'no_module_of_this_name'.\nHint.*PYTHONPATH"),
         ("elfair.no_such_part:always", "no module 'elfair.no_such_part'"),
-        ("own_method_for_tests:", "not of the form 'module:object'"),
-        (":always", "not of the form 'module:object'"),
-        ("a b:always", "not of the form 'module:object'"),
+        ("own_method_for_tests:", "does not have the form 'module:object'"),
+        (":always", "does not have the form 'module:object'"),
+        ("a b:always", "does not have the form 'module:object'"),
     ],
 )
 def test_what_is_no_method_is_refused(name, message):
@@ -130,7 +130,7 @@ def test_what_is_no_method_is_refused(name, message):
     [
         ("label = 5", "label of '.*' must be text. Got 5 instead"),
         ("uses_impact = 'no'", "uses_impact of '.*' must be True or False. Got 'no' instead"),
-        ("fit = None", "fit of '.*' must be a method of it. Got None instead"),
+        ("fit = None", "fit of '.*' must be callable. Got None instead"),
     ],
 )
 def test_the_parts_of_a_method_are_of_their_kind(tmp_path, change, message):
