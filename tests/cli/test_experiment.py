@@ -134,7 +134,9 @@ def test_a_mixture_of_versions_names_the_method(folder, monkeypatch):
         for seed, source in enumerate(("a+one", "a+two")):
             store.add([TrialRecord(**{**vars(record), "seed": seed})], source=source)
     said = "1 by mixed_for_the_cli:method one, 1 by mixed_for_the_cli:method two"
-    assert f"2 versions of the code ran these trials ({said})" in elfair("status", "own.toml").stderr
+    assert (
+        f"2 versions of the code ran these trials ({said})" in elfair("status", "own.toml").stderr
+    )
     summary = " ".join(elfair("summarize", "own.toml").stdout.split())
     assert "mixed_for_the_cli:method one, mixed_for_the_cli:method two" in summary
 

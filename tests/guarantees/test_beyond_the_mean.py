@@ -10,9 +10,9 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from counting import FULL, check_rare
 
 import beyond_the_mean as population  # the script in benchmarks/; see conftest.py
+from counting import FULL, check_rare
 from elfair import LoggedData, certify
 from elfair.statistics.decisions import decisions_of
 

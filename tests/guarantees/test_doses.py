@@ -9,9 +9,9 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from counting import FULL, check_rare
 from scipy.optimize import minimize
 
+from counting import FULL, check_rare
 from elfair import ELFRegressor
 from elfair.policies.gaussian import normal_density
 from elfair.populations import Dosage, LinearPolicy

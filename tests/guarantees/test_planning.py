@@ -14,8 +14,8 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from counting import FULL
 
+from counting import FULL
 from planning import planned, solved
 
 ALPHAS = [0.9, 0.5]

@@ -9,8 +9,8 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from counting import FULL, check_rare, drawn, limit
 
+from counting import FULL, check_rare, drawn, limit
 from elfair import ELFRegressor
 from elfair.bounds import get_bound
 from elfair.data import ContinuousData

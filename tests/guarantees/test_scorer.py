@@ -10,9 +10,9 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from counting import FULL, check_rare, drawn
 from sklearn.tree import DecisionTreeClassifier
 
+from counting import FULL, check_rare, drawn
 from elfair import ELFClassifier
 from elfair.policies.scored import log_odds
 from elfair.search.families import ScoredFamily
