@@ -300,8 +300,8 @@ def difficult(whose, n, parameters, daring, seed):
     constraints, groups = DIFFICULT[whose]
     lines, line_up = [], Selection.line_up
 
-    def remember(*arguments):
-        lines.append(line_up(*arguments))
+    def remember(*arguments, **options):
+        lines.append(line_up(*arguments, **options))
         return lines[-1]
 
     with patch.object(Selection, "line_up", remember), patch.object(targets, "DARING", daring):

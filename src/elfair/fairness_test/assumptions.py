@@ -218,7 +218,7 @@ def facts_of_test(
     shown = {each.code: each.evidence for each in of_models}
     if plan.misfit is not None:
         shown["propensities_fit"] = plan.misfit.evidence
-    if data.behavior_spread is not None:
+    if data.behavior_spread is not None and data.n:  # without constraints no row is held out
         least = float(data.behavior_spread.min())
         shown["behavior_spread"] = f"the smallest spread is {least:g}; the new model spreads less"
     if costs:
