@@ -149,7 +149,22 @@ def _distance(impact: Column, number: float) -> str:
 
 
 @dataclass(frozen=True)
-class Quantile(Statistic):
+class _OfShare(Statistic):
+    """A statistic of a share of people."""
+
+    share: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share < 1:
+            raise point_at(
+                f"a share of people must be strictly between 0 and 1. Got {self.share:g} instead.",
+                self.span,
+                "the lowest tenth is quantile[impact, 0.1]; its mean is CVaR[impact, 0.1].",
+            )
+
+
+@dataclass(frozen=True)
+class Quantile(_OfShare):
     """The smallest value that the impact does not exceed with probability ``share``.
 
     Examples
@@ -159,11 +174,6 @@ class Quantile(Statistic):
     quantile[impact, 0.1]
     """
 
-    share: float = 0.5
-
-    def __post_init__(self) -> None:
-        _check_share(self.share, self)
-
     def __str__(self) -> str:
         if self.share == 0.5:
             return f"median[{self.of}{_bar(self)}]"
@@ -171,7 +181,7 @@ class Quantile(Statistic):
 
 
 @dataclass(frozen=True)
-class ConditionalValueAtRisk(Statistic):
+class ConditionalValueAtRisk(_OfShare):
     """The mean impact of the worst ``share`` of people.
 
     Examples
@@ -182,9 +192,6 @@ class ConditionalValueAtRisk(Statistic):
     """
 
     share: float = 0.05
-
-    def __post_init__(self) -> None:
-        _check_share(self.share, self)
 
     def __str__(self) -> str:
         return f"CVaR[{self.of}, {number_text(self.share)}{_bar(self)}]"
@@ -207,12 +214,3 @@ class Variance(Statistic):
 
 def _bar(node: Statistic) -> str:
     return "" if node.given is None else f" | {node.given}"
-
-
-def _check_share(share: float, node: Node) -> None:
-    if not 0 < share < 1:
-        raise point_at(
-            f"a share of people must be strictly between 0 and 1. Got {share:g} instead.",
-            node.span,
-            "the lowest tenth is quantile[impact, 0.1]; its mean is CVaR[impact, 0.1].",
-        )

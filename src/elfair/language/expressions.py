@@ -344,10 +344,10 @@ class Statement(Node):
     """Base of statements, which a model meets or does not; ``&`` (and) and ``|`` (or) join them."""
 
     def __and__(self, other: object) -> Statement:
-        return all_statements((self, _as_statement(other)))
+        return joined(All, (self, _as_statement(other)))
 
     def __or__(self, other: object) -> Statement:
-        return any_statement((self, _as_statement(other)))
+        return joined(AnyOf, (self, _as_statement(other)))
 
 
 @dataclass(frozen=True)
@@ -409,19 +409,10 @@ class AnyOf(Statement):
         return " or ".join(f"({p})" if isinstance(p, All) else str(p) for p in self.parts)
 
 
-def all_statements(parts: tuple[Statement, ...], span: Span | None = None) -> Statement:
-    """The statement that all parts hold."""
-    return _joined(All, parts, span)
-
-
-def any_statement(parts: tuple[Statement, ...], span: Span | None = None) -> Statement:
-    """The statement that some part holds."""
-    return _joined(AnyOf, parts, span)
-
-
-def _joined(
-    kind: type[All] | type[AnyOf], parts: tuple[Statement, ...], span: Span | None
+def joined(
+    kind: type[All] | type[AnyOf], parts: tuple[Statement, ...], span: Span | None = None
 ) -> Statement:
+    """The statement that all parts hold, or that any of them does; a single part stays itself."""
     return parts[0] if len(parts) == 1 else kind(flattened(kind, parts), span=span)
 
 

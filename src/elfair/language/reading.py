@@ -24,14 +24,15 @@ from elfair.language.conditions import (
     spelled_out,
 )
 from elfair.language.expressions import (
+    All,
+    AnyOf,
     AtMost,
     Expression,
     Mean,
     Number,
     Statement,
     Statistic,
-    all_statements,
-    any_statement,
+    joined,
     strict_inequality,
 )
 from elfair.language.tree import Node, Span, covering, point_at
@@ -98,8 +99,8 @@ class Reader:
     def _statement(self, tree: Any) -> Statement:
         if tree.data == "chain":
             return self._chain(tree)
-        join = all_statements if tree.data == "all" else any_statement
-        return join(tuple(map(self._statement, tree.children)), self._span(tree))
+        kind = All if tree.data == "all" else AnyOf
+        return joined(kind, tuple(map(self._statement, tree.children)), self._span(tree))
 
     def _chain(self, tree: Any) -> Statement:
         sides = [self._expression(side) for side in tree.children[::2]]
@@ -118,7 +119,7 @@ class Reader:
                 )
             low, high = (left, right) if relation == "<=" else (right, left)
             links.append(AtMost(low, high, span=covering(left, right)))
-        return all_statements(tuple(links), self._span(tree))
+        return joined(All, tuple(links), self._span(tree))
 
     def _expression(self, tree: Any) -> Expression:
         match tree.data:
