@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from elfair.errors import DataError
-from elfair.study.delimited import DelimitedText
+from elfair.study.sources import DelimitedText
 
 
 def read(content: str | bytes, *names: str):

@@ -16,7 +16,7 @@ from elfair.errors import InputError
 from elfair.records.reading import keys_of
 from elfair.records.toml import toml
 from elfair.study import SourceTable, StudyFile, draft_study
-from elfair.study.guessing import guess_roles
+from elfair.study.guessing import guess_columns
 from elfair.study.keys import MODEL, TEST, ColumnKeys, DataKeys, RowKeys
 
 N = 40
@@ -162,7 +162,7 @@ def test_probabilities_of_all_classes_are_told_apart(tmp_path):
     ],
 )
 def test_values_must_fit_the_role(column, values, role):
-    assert getattr(guess_roles({"approved": PEOPLE["approved"], column: values}), role) != column
+    assert getattr(guess_columns({"approved": PEOPLE["approved"], column: values}), role) != column
 
 
 def test_awkward_names_are_written_so_that_they_can_be_read(tmp_path):
@@ -220,9 +220,9 @@ def test_a_password_is_left_to_the_environment(tmp_path, monkeypatch):
 
 def test_a_label_may_be_known_by_the_words_of_the_decision_alone():
     words = {"Approved?": ["yes", "no"] * 20, "found job?": ["no", "yes"] * 20}
-    assert guess_roles(words).label == "found job?"
-    assert guess_roles({**words, "owns home": ["yes", "no"] * 20}).label is None
-    assert guess_roles({"approved": [1, 0] * 20, "owns home": [0, 1] * 20}).label is None
+    assert guess_columns(words).label == "found job?"
+    assert guess_columns({**words, "owns home": ["yes", "no"] * 20}).label is None
+    assert guess_columns({"approved": [1, 0] * 20, "owns home": [0, 1] * 20}).label is None
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_what_speaks_of_people_is_a_feature_still(tmp_path):
 
 def test_the_same_chance_for_everyone_is_a_propensity():
     columns = {"approved": PEOPLE["approved"], "probability": [0.5] * N}
-    assert guess_roles(columns).propensity == "probability"
+    assert guess_columns(columns).propensity == "probability"
 
 
 @pytest.mark.parametrize("column", ["savings after 2y", "p(approved)", "income"])

@@ -139,8 +139,7 @@ def fit(study: Path, output: Path | None, overwrite: bool, details: bool) -> Non
     from elfair.cli.results import verdict_table
     from elfair.errors import CertificateWarning
     from elfair.study import Ledger, StudyFile, fit_study
-    from elfair.study.ledger import OPENINGS
-    from elfair.study.outcome import check_free
+    from elfair.study.outcome import OPENINGS, check_free
 
     loaded = StudyFile.load(study)
     folder = study.parent / "results" if output is None else output

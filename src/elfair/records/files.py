@@ -8,7 +8,9 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from elfair.errors import InputError
 
@@ -76,6 +78,47 @@ def _replace(target: Path, content: bytes) -> None:
     except BaseException:  # also when stopped by Ctrl-C
         with contextlib.suppress(OSError):
             part.unlink()
+        raise
+
+
+@contextlib.contextmanager
+def appending(path: Path) -> Iterator[BinaryIO]:
+    """A file that only grows, open for reading and writing, and for no other process meanwhile.
+
+    Parameters
+    ----------
+    path : Path
+        The file; it is made if it does not exist.
+    """
+    with path.open("a+b") as file:
+        try:
+            import fcntl
+        except ImportError:  # on Windows a file that is open for writing is locked anyway
+            pass
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield file
+
+
+def append_whole(file: BinaryIO, end: int, data: bytes) -> None:
+    """Write at the end of a file, or leave it as it was.
+
+    Parameters
+    ----------
+    file : file
+        From `appending`.
+    end : int
+        Where the data begin; what is behind it is removed.
+    data : bytes
+        What to write.
+    """
+    file.truncate(end)
+    try:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    except BaseException:
+        file.truncate(end)
         raise
 
 

@@ -13,10 +13,9 @@ from elfair.certificate import GroupCount, LeftOut
 from elfair.data import ContinuousData, LoggedData
 from elfair.data.columns import Columns, distinct, is_missing, one_column, table_columns
 from elfair.errors import DataError, listed
-from elfair.study.delimited import POINTS, has_decimal_comma
 from elfair.study.encoding import TableEncoding
 from elfair.study.keys import ColumnKeys
-from elfair.study.sources import SourceTable
+from elfair.study.sources import POINTS, SourceTable, has_decimal_comma
 from elfair.types import Array, Booleans
 
 #: What a row without a group is counted under.

@@ -14,7 +14,7 @@ from elfair.records.reading import Key, keys_of
 from elfair.records.toml import example_of, toml
 from elfair.study.databases import is_address, with_variables
 from elfair.study.file import TODO
-from elfair.study.guessing import Look, Roles, guess_roles
+from elfair.study.guessing import Guess, Profile, guess_columns
 from elfair.study.keys import CONSTRAINT, MODEL, TEST, ColumnKeys, RowKeys
 from elfair.study.sources import read_table
 
@@ -54,13 +54,13 @@ def draft_study(
     # A study file of elfair, drafted from ...
     """
     read = read_table(source, query=query)
-    roles = guess_roles(read.table)
+    guess = guess_columns(read.table)
     return "\n".join(
         [
             *_head(source, query, read.table, Path.cwd() if folder is None else Path(folder)),
-            *_columns(roles),
-            *_tables(roles),
-            *_constraints(roles),
+            *_columns(guess),
+            *_tables(guess),
+            *_constraints(guess),
             "",
         ]
     )
@@ -87,55 +87,53 @@ def _head(source: str | Path, query: str | None, table: Any, folder: Path) -> li
     ]
 
 
-def _columns(roles: Roles) -> list[str]:
+def _columns(guess: Guess) -> list[str]:
     found = {
-        "features": _listed("features", [look.name for look in roles.features]),
-        "sensitive": _listed("sensitive", [look.name for look in roles.sensitive]),
-        "decision": _needed("decision", roles.decision),
-        "propensity": _needed("propensity", roles.propensity, roles.probabilities),
-        "impact": _listed("impact", [roles.impact] if roles.impact else []),
+        "features": _listed("features", [each.name for each in guess.features]),
+        "sensitive": _listed("sensitive", [each.name for each in guess.sensitive]),
+        "decision": _needed("decision", guess.decision),
+        "propensity": _needed("propensity", guess.propensity, guess.probabilities),
+        "impact": _listed("impact", [guess.impact] if guess.impact else []),
     }
-    if roles.behavior:
+    if guess.behavior:
         found["propensity"] = '# propensity = "..."  # not needed beside [columns.behavior]'
     for name in ("label", "row_id"):
-        if (column := getattr(roles, name)) is not None:
+        if (column := getattr(guess, name)) is not None:
             found[name] = f"{name} = {toml(column)}  # guess"
-    tables = {"behavior", "categories"} if roles.behavior else {"categories"}
+    tables = {"behavior", "categories"} if guess.behavior else {"categories"}
     keys = {name: known for name, known in _COLUMNS.items() if name not in tables}
     lines = ["", "[columns]", *_settings(keys, found)]
-    if roles.left:
+    if guess.left:
         lines.append("# Not used:")
-        lines += [f"#   {toml(name)}: {why}" for name, why in roles.left.items()]
-    if roles.behavior:
+        lines += [f"#   {toml(name)}: {why}" for name, why in guess.left.items()]
+    if guess.behavior:
         lines += ["", "[columns.behavior]  # guess: the probability of each decision"]
-        lines += [f"{toml(key)} = {toml(name)}" for key, name in roles.behavior.items()]
-    texts = [look for look in roles.features if look.kind == "text"]
-    levels = (
-        "[columns.categories]" if texts else f"# {example_of('categories', _COLUMNS['categories'])}"
-    )
-    lines += ["", *_told(_COLUMNS["categories"], levels)]
-    return lines + [f"{toml(look.name)} = {toml(sorted(look.counts))}" for look in texts]
+        lines += [f"{toml(key)} = {toml(name)}" for key, name in guess.behavior.items()]
+    texts = [each for each in guess.features if each.kind == "text"]
+    known = _COLUMNS["categories"]
+    levels = "[columns.categories]" if texts else f"# {example_of('categories', known)}"
+    lines += ["", *_told(known, levels)]
+    return lines + [f"{toml(each.name)} = {toml(sorted(each.counts))}" for each in texts]
 
 
-def _tables(roles: Roles) -> list[str]:
-    objective = 'objective = "accuracy"'
-    if roles.label is None:
-        impact = str(Column(roles.impact)) if roles.impact else "impact"
-        objective = f"objective = {toml(f'E[{impact}]')}  # guess: there is no label"
+def _tables(guess: Guess) -> list[str]:
+    rows = keys_of(RowKeys)
+    model = _defaults(MODEL, "objective")
+    if guess.label is None:
+        impact = str(Column(guess.impact)) if guess.impact else "impact"
+        model["objective"] = f"objective = {toml(f'E[{impact}]')}  # guess: there is no label"
     return [
-        "",
-        "[rows]",
-        *_settings(keys_of(RowKeys), {"missing_impact": 'missing_impact = "refuse"'}),
-        "",
-        "[model]",
-        *_settings(MODEL, {"objective": objective}),
-        "",
-        "[test]",
-        *_settings(TEST, {"delta": "delta = 0.1", "seed": "seed = 0"}),
+        *("", "[rows]", *_settings(rows, _defaults(rows, "missing_impact"))),
+        *("", "[model]", *_settings(MODEL, model)),
+        *("", "[test]", *_settings(TEST, _defaults(TEST, "delta", "seed"))),
     ]
 
 
-def _constraints(roles: Roles) -> list[str]:
+def _defaults(keys: Mapping[str, Key], *names: str) -> dict[str, str]:
+    return {name: f"{name} = {toml(keys[name].default)}" for name in names}
+
+
+def _constraints(guess: Guess) -> list[str]:
     lines = [
         "",
         "# What must hold: one entry for each constraint, as text, such as",
@@ -143,24 +141,24 @@ def _constraints(roles: Roles) -> list[str]:
         *wrap(f"or by name: {', '.join(RECIPES)}.", **_COMMENT),
     ]
     nobody = [f'no_worse = "{TODO}: a column that names groups"']
-    for asked in [_no_worse(look) for look in roles.sensitive] or [nobody]:
+    for asked in [_no_worse(each) for each in guess.sensitive] or [nobody]:
         lines += [
             "",
             "[[constraints]]",
             *asked,
-            *_told(CONSTRAINT["slack"], "# slack = 0.1"),
-            *_told(CONSTRAINT["delta"], "# delta = 0.05"),
-            *_told(CONSTRAINT["chosen_by"], 'chosen_by = ""'),
-            *_told(CONSTRAINT["why"], 'why = ""'),
+            *_settings(
+                {name: CONSTRAINT[name] for name in ("slack", "delta", "chosen_by", "why")},
+                _defaults(CONSTRAINT, "chosen_by", "why"),
+            ),
         ]
     return lines
 
 
-def _no_worse(look: Look) -> list[str]:
-    small = [each for each in look.counts if each not in look.groups]
+def _no_worse(groups: Profile) -> list[str]:
+    small = [each for each in groups.counts if each not in groups.groups]
     lines = [
-        f"no_worse = {toml(look.name)}  # guess: no group worse off than under the old model",
-        f"groups = {toml(look.groups)}",
+        f"no_worse = {toml(groups.name)}  # guess: no group worse off than under the old model",
+        f"groups = {toml(groups.groups)}",
     ]
     if small:
         lines.append(f"# too few rows for a statement of their own: {toml(small)}")

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self, TypeAlias
+from typing import Annotated, Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from elfair.data.behavior import text_or_numbers
 from elfair.data.columns import Columns, as_floats, is_missing, table_columns
-from elfair.errors import DataError, did_you_mean, listed
-from elfair.study.delimited import POINTS, has_decimal_comma
+from elfair.errors import DataError, InputError, did_you_mean, listed
+from elfair.records.allowed import Allowed
+from elfair.records.json import from_plain, to_plain
+from elfair.study.sources import POINTS, has_decimal_comma
 from elfair.types import Array
 
-Level: TypeAlias = str | int
+Level: TypeAlias = Annotated[
+    Any, Allowed("text or a whole number", lambda level: isinstance(level, str | int))
+]
 
 #: More different texts than this are no categories that anyone would declare.
 MOST_LEVELS = 20
@@ -106,8 +110,7 @@ class Feature:
 class TableEncoding:
     """From the columns of a table to the features of a model.
 
-    A plain record: it is stored beside a model, so that new people are encoded as the logged ones
-    were.
+    This plain record is stored with a model, so new people are encoded as the logged ones were.
 
     Parameters
     ----------
@@ -178,27 +181,16 @@ class TableEncoding:
 
     def to_dict(self) -> dict[str, Any]:
         """The record, as JSON can hold it."""
-        return {
-            "features": [
-                {"column": feature.column, "levels": list(feature.levels)}
-                for feature in self.features
-            ]
-        }
+        plain: dict[str, Any] = to_plain(self)
+        return plain
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Self:
-        """The encoding that a record describes; DataError where it is none."""
+        """The encoding that a record describes; DataError if it describes none."""
         try:
-            return cls(tuple(_feature(**each) for each in record["features"]))
-        except (KeyError, TypeError) as error:
+            return from_plain({"features": record["features"]}, cls)
+        except (KeyError, TypeError, InputError) as error:
             raise DataError(
-                f"this is no record of an encoding: {type(error).__name__} {error}.",
+                f"this is no record of an encoding: {str(error).splitlines()[0]}",
                 hint="it comes from TableEncoding.to_dict().",
             ) from None
-
-
-def _feature(column: Any, levels: Sequence[Any]) -> Feature:
-    fine = isinstance(column, str) and isinstance(levels, list | tuple)
-    if not fine or not all(isinstance(level, str | int) for level in levels):
-        raise TypeError(f"{column!r}: {levels!r}")
-    return Feature(column, tuple(levels))

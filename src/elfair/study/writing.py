@@ -5,15 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from elfair.errors import DataError, InputError
 from elfair.estimators.base import ELFEstimator
-from elfair.records.files import write_whole
+from elfair.records.files import append_whole, appending, write_whole
 from elfair.study.data import class_text
 from elfair.study.encoding import TableEncoding
 from elfair.study.sources import FORMATS
@@ -137,31 +135,31 @@ def append_decisions(table: Any, log: str | Path, *, row_id: str | None = None) 
                 hint="rename it.",
             )
     header, _, rows = _content(table, log).partition(b"\n")
-    with _appending(log) as file:
-        file.seek(0)
-        first = file.readline().rstrip(b"\r\n")
-        if first and _fields(first) != _fields(header):
-            raise DataError(
-                f"'{log}' logs {', '.join(_fields(first))}; these decisions have "
-                f"{', '.join(_fields(header))}.",
-                hint="name another log, or give the same columns in the same order.",
-            )
-        if row_id is not None and row_id in table.column_names:
-            _check_new(table[row_id].to_pylist(), _fields(header).index(row_id), file, log)
-        end = file.seek(0, os.SEEK_END)
-        if end and not _ends_line(file):
-            raise DataError(
-                f"'{log}' ends in the middle of a line.",
-                hint="something else wrote to it: repair its last line first.",
-            )
-        file.seek(end)
-        try:
-            file.write(rows if first else header + b"\n" + rows)
-            file.flush()
-            os.fsync(file.fileno())
-        except BaseException:
-            file.truncate(end)
-            raise
+    try:
+        with appending(log) as file:
+            file.seek(0)
+            first = file.readline().rstrip(b"\r\n")
+            if first and _fields(first) != _fields(header):
+                raise DataError(
+                    f"'{log}' logs {', '.join(_fields(first))}; these decisions have "
+                    f"{', '.join(_fields(header))}.",
+                    hint="name another log, or give the same columns in the same order.",
+                )
+            if row_id is not None and row_id in table.column_names:
+                _check_new(table[row_id].to_pylist(), _fields(header).index(row_id), file, log)
+            end = file.seek(0, os.SEEK_END)
+            if end and not _ends_line(file):
+                raise DataError(
+                    f"'{log}' ends in the middle of a line.",
+                    hint="something else wrote to it: repair its last line first.",
+                )
+            append_whole(file, end, rows if first else header + b"\n" + rows)
+    except OSError as error:
+        raise InputError(
+            f"the log '{log}' could not be written: {error.strerror or error}. No decision was "
+            "added.",
+            hint="check write permission and free disk space.",
+        ) from None
 
 
 def _check_new(people: list[Any], place: int, file: Any, log: Path) -> None:
@@ -226,30 +224,6 @@ def _content(table: Any, path: Path) -> bytes:
         )
     content: bytes = sink.getvalue().to_pybytes()
     return content
-
-
-@contextmanager
-def _appending(log: Path) -> Iterator[Any]:
-    """The log, for nobody else meanwhile."""
-    try:
-        with log.open("a+b") as file:
-            lock(file)
-            yield file
-    except OSError as error:
-        raise InputError(
-            f"the log '{log}' could not be written: {error.strerror or error}. No decision was "
-            "added.",
-            hint="may you write there, and is there space on the disk?",
-        ) from None
-
-
-def lock(file: Any) -> None:
-    """Two processes that decide at the same time take turns, where the system can do that."""
-    try:
-        import fcntl
-    except ImportError:  # on Windows a file that is open for writing is locked anyway
-        return
-    fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def _fields(line: bytes) -> list[str]:
