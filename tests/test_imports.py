@@ -14,7 +14,7 @@ import elfair
 SLOW = ("scipy.stats.", "pandas.", "polars.")
 #: What reads tables may ask for these, when it is called.
 SLOW_AT_FIRST = ("pyarrow.", "duckdb.")
-LAZY = ("lark", "rich", "cmaes", "polars", "torch", "jinja2", "skops", "pydantic")
+LAZY = ("lark", "rich", "cmaes", "polars", "torch", "jinja2", "skops")
 
 
 def python(code: str) -> str:
@@ -61,9 +61,9 @@ def test_studies_are_imported_when_they_are_asked_for():
         "print(Study.load('figure-3').delta, set(e.__all__) <= set(dir(e)))"
     )
     before, after, said = python(code).splitlines()
-    heavy = {"pydantic", "sqlite3", "joblib", "matplotlib", "elfair.experiments.study"}
+    heavy = {"sqlite3", "joblib", "matplotlib", "elfair.experiments.study"}
     assert not heavy - {"joblib"} & set(before.split())
-    assert {"pydantic", "elfair.experiments.runner"} <= set(after.split())
+    assert {"elfair.experiments.study", "elfair.experiments.runner"} <= set(after.split())
     assert said == "0.1 True"
     from elfair import experiments
 

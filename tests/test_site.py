@@ -161,15 +161,16 @@ def test_every_command_and_option_is_in_the_reference(site, pages):
         assert path.replace(" ", "-") in page.ids, path
         for parameter in command.params:
             assert all(name in page.words for name in parameter.opts if name.startswith("-"))
-    assert "Run trials that crashed once more." in page.words
+    assert "Run crashed trials once more." in page.words
 
 
 def test_every_key_of_an_experiment_is_in_the_reference(site, pages):
     page = pages[site / "experiment-file.html"]
     assert {"sizes", "figures", "efficiency"} <= set(page.ids)
-    for name, field in Study.model_fields.items():
+    for name, known in keys_of(Study).items():
         assert re.search(rf"\b{name}\b", page.words)
-        assert field.description in page.words
+        assert words_of(known) in page.words
+        assert known.about in page.words
 
 
 @pytest.mark.parametrize("part", ["data", "columns", "rows", "model", "test", "constraints"])

@@ -13,11 +13,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import is_dataclass
 from importlib import import_module
-from typing import Any, get_args
+from typing import Any
 
 import click
-from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 
 from elfair.records.reading import REQUIRED, Key, keys_of, record_inside
 from elfair.records.toml import example_of, toml, words_of
@@ -64,9 +62,7 @@ def _commands(context: click.Context) -> Iterator[str]:
 
 def keys(model: Any) -> Iterator[str]:
     """The keys of a TOML file, with a section for each table, as its record declares them."""
-    if is_dataclass(model):
-        return _tables(keys_of(model), "The file itself", "")
-    return _keys(model, "The file itself", model.__doc__ or "")
+    return _tables(keys_of(model), "The file itself", "")
 
 
 def _tables(known: Mapping[str, Key], title: str, about: str) -> Iterator[str]:
@@ -88,51 +84,6 @@ def _without(known: Key) -> str:
         return "must be given"
     nothing = known.default in (None, "", (), {}) or is_dataclass(known.default)
     return "" if nothing else f"`{toml(known.default)}`"
-
-
-def _keys(model: type[BaseModel], title: str, words: str) -> Iterator[str]:
-    yield f"\n## {title}\n\n{words.strip().splitlines()[0]}\n"
-    fields = {field.alias or name: field for name, field in model.model_fields.items()}
-    rows = [
-        (f"`{name}`", field.description or "", _default(field), _example(field))
-        for name, field in fields.items()
-    ]
-    yield from _table("Key", "What it must be", "Without it", "Example", rows=rows)
-    for name, field in fields.items():
-        if inner := _model_inside(field.annotation):
-            several = inner is not field.annotation and not _is_optional(field.annotation)
-            title = f"`[[{name}]]`" if several else f"`[{name}]`"
-            yield from _keys(inner, title, inner.__doc__ or "")
-
-
-def _default(field: FieldInfo) -> str:
-    if field.is_required():
-        return "must be given"
-    value = field.get_default(call_default_factory=True)
-    nothing = isinstance(value, BaseModel) or value in (None, "", (), [], {})
-    return "" if nothing else f"`{_toml(value)}`"
-
-
-def _example(field: FieldInfo) -> str:
-    return f"`{field.examples[0]}`" if field.examples else ""
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_toml, value))}]"
-    if isinstance(value, bool):
-        return str(value).lower()
-    return repr(value)
-
-
-def _is_optional(annotation: Any) -> bool:
-    return type(None) in get_args(annotation)
-
-
-def _model_inside(annotation: Any) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next(filter(None, map(_model_inside, get_args(annotation))), None)
 
 
 def _table(*head: str, rows: list[tuple[str, ...]]) -> Iterator[str]:

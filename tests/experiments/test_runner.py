@@ -289,7 +289,7 @@ def test_what_is_no_study_is_refused_with_the_way_to_one(tmp_path):
 
 def test_a_study_made_in_python_is_checked_before_it_is_run(study, tmp_path):
     made = study("dynamic")
-    wrong = Study(**{**made.model_dump(), "population": "foster-car", "methods": ["elfear"] * 2})
+    wrong = Study(**{**made.tables(), "population": "foster-car", "methods": ["elfear"] * 2})
     with pytest.raises(InputError, match="the study has 3 mistakes") as caught:
         go(wrong, tmp_path / "s.sqlite")
     for said in ("did you mean 'foster-care'", "did you mean 'elfair'", "Got 'elfear' 2 times"):

@@ -302,7 +302,7 @@ def test_a_store_can_be_read_where_nothing_can_be_written(path, monkeypatch):
 
 
 def test_a_store_can_be_read_without_the_module_of_a_method(path):
-    study = Study(**{**STUDY.model_dump(), "methods": ["no_module_of_this_name:mine"]})
+    study = Study(**{**STUDY.tables(), "methods": ["no_module_of_this_name:mine"]})
     with Store.open(path, study) as store:
         store.add([replace(NONE, method="no_module_of_this_name:mine")], source="a")
     read, trials = Store.read(path)

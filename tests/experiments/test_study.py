@@ -21,6 +21,8 @@ from elfair.experiments.study import (
     ready_studies,
     study_text,
 )
+from elfair.records.reading import keys_of
+from elfair.records.toml import example_of, words_of
 
 GOOD = """
 title = "Two methods"
@@ -192,7 +194,7 @@ seeds = 3
         "did you mean 'foster-care'?",
         "'elf-papr'",
         "did you mean 'elf-paper'?",
-        "delta must be a number above 0 and at most 0.5. Got 1.5 instead.",
+        "delta must be a number in (0, 0.5]. Got 1.5 instead.",
         "Got 'colour' instead.",
         "Got 256 2 times.",
     ):
@@ -234,7 +236,7 @@ settings = { alpha = 0.7 }
         "seeds of sizes[1] must be a whole number of at least 1. Got 'many' instead.",
         "arrangements of figures must be a list of 'methods'",
         "the key 'against' of efficiency[0] is missing",
-        "method of efficiency[0] must be one of [], as the study has it. Got 'elfair' instead.",
+        "method of efficiency[0] must be one of [], which the study has. Got 'elfair' instead.",
         "n of efficiency[0] must be one of",
         "settings.alpha of efficiency[0] must be one of",
     ):
@@ -308,7 +310,7 @@ def test_a_study_made_in_python_is_refused_in_the_same_words():
         Study(**{**raw, "delta": 2.0, "colour": "red"})
     for said in (
         "the study has 2 mistakes",
-        "delta must be a number above 0 and at most 0.5. Got 2.0 instead.",
+        "delta must be a number in (0, 0.5]. Got 2.0 instead.",
         "Got 'colour' instead.",
     ):
         assert said in str(caught.value)
@@ -350,7 +352,9 @@ mine = Mine()
 
 @pytest.mark.parametrize("model", [Study, Sizes, Figures, EfficiencyQuestion])
 def test_every_key_says_what_is_allowed_and_shows_an_example(model):
-    for name, field in model.model_fields.items():
-        assert field.description, name
-        assert name in field.examples[0]
-        tomllib.loads(field.examples[0])
+    for name, known in keys_of(model).items():
+        assert words_of(known), name
+        assert known.about, name
+        example = example_of(name, known)
+        assert name in example
+        tomllib.loads(example)

@@ -24,7 +24,7 @@ __all__ = [
     "summarize",
 ]
 
-#: The modules of names that are imported when first used: pydantic and SQLite come with them.
+#: The modules of names that are imported when first used: SQLite comes with them.
 _LAZY = {"Store": "store", "Study": "study", "run": "runner", "summarize": "summary"}
 
 

@@ -174,7 +174,7 @@ def _check(study: Study) -> dict[str, bool]:
             else "Study.load reads one from its file or by its name.",
         )
     # Checked again: a study made in Python was not read from a file.
-    mistakes = of_meaning(study.model_dump(mode="json"))
+    mistakes = of_meaning(study.tables())
     impactful = {}
     for name in study.methods:
         try:

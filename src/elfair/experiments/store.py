@@ -273,7 +273,7 @@ class Store:
             "format": str(FORMAT),
             "definition": json.dumps(study.definition, sort_keys=True),
             "digest": study.digest,
-            "study": study.model_dump_json(),
+            "study": json.dumps(study.tables()),
             "version": __version__,
         }
         self._connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())

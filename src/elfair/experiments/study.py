@@ -1,7 +1,4 @@
-"""What can be wrong with a study of methods beside the shape of its file: names and values.
-
-A study, as its TOML file describes it: methods x settings x sizes x seeds on a population.
-"""
+"""A study, as its TOML file describes it: methods x settings x sizes x seeds on a population."""
 
 from __future__ import annotations
 
@@ -10,26 +7,27 @@ import json
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from importlib.resources import files
 from itertools import product
 from math import isfinite
 from pathlib import Path
-from typing import Any, Literal, Self
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from typing import Any, Literal, Self, TypeAlias
 
 from elfair.errors import InputError, did_you_mean
+from elfair.records.allowed import Allowed, number, whole
 from elfair.records.files import decoded, unreadable
-from elfair.records.toml import malformed, of_shape, repeated, together
+from elfair.records.reading import key
+from elfair.records.toml import parsed, repeated, shaped, together
 
 Raw = dict[str, Any]
 
 
 def of_meaning(raw: Raw, *, runnable: bool = True) -> list[InputError]:
-    """Unknown names, repetitions, settings that the population refuses.
+    """Collect unknown names, repetitions and settings that the population refuses.
 
-    It looks at the file as read, so that a wrong type elsewhere hides none of these. Unless it is
-    to be runnable, modules of the user's own methods need not be there.
+    It checks the file as read, so a wrong type elsewhere hides none of these. Unless the study has
+    to be runnable, the modules of a user's own methods may be missing.
     """
     settings = raw.get("settings", {})
     settings = settings if isinstance(settings, dict) else {}
@@ -52,7 +50,7 @@ def _methods(names: Sequence[str], runnable: bool) -> Iterator[InputError]:
 
     yield from repeated("methods", names)
     for name in dict.fromkeys(names):
-        # One that is known but not installed is no mistake of the file: figures can be drawn.
+        # A known method that is not installed is not a mistake of the file: it can be drawn.
         if name not in METHODS and (runnable or ":" not in name):
             try:
                 get_method(name)
@@ -62,7 +60,7 @@ def _methods(names: Sequence[str], runnable: bool) -> Iterator[InputError]:
                 yield InputError(
                     f"the method {name!r} must be importable. Importing it raised "
                     f"{type(error).__name__}: {error}.",
-                    hint="import its module in Python to see where.",
+                    hint="import its module in Python to see the traceback.",
                 )
 
 
@@ -84,17 +82,17 @@ def _sizes(tables: Sequence[Raw], sizes: Sequence[Any]) -> Iterator[InputError]:
 
 
 def _settings(settings: Raw) -> Iterator[InputError]:
-    for key, value in settings.items():
+    for name, value in settings.items():
         swept = value if isinstance(value, list) else [value]
         fine = swept and all(isinstance(each, bool | int | float | str) for each in swept)
         if not fine or any(isinstance(each, float) and not isfinite(each) for each in swept):
             yield InputError(
-                f"the setting {key!r} must be a number, true, false, text, or a list of these with "
-                f"at least one. Got {value!r} instead.",
-                hint=f"for example: {key} = 0.9, or {key} = [0.5, 0.9] to sweep it.",
+                f"the setting {name!r} must be a number, true, false, text, or a list of these "
+                f"with at least one. Got {value!r} instead.",
+                hint=f"for example: {name} = 0.9, or {name} = [0.5, 0.9] to run both.",
             )
         else:
-            yield from repeated(f"the setting {key!r}", swept)
+            yield from repeated(f"the setting {name!r}", swept)
 
 
 def _population(name: str, settings: Raw) -> Iterator[InputError]:
@@ -109,7 +107,7 @@ def _population(name: str, settings: Raw) -> Iterator[InputError]:
         except TypeError as error:
             yield InputError(
                 f"the population {name!r} must accept its settings. Got {error} instead.",
-                hint="`elfair experiment list` shows what it has.",
+                hint="`elfair experiment list` shows its settings.",
             )
 
 
@@ -120,19 +118,19 @@ def _efficiency(
         yield InputError(
             f"method and against of {where} must be different methods. Got {table['method']!r} "
             "for both.",
-            hint="name the method that may need fewer rows, and the one it is held against.",
+            hint="name the method that may need fewer rows, and the one to compare it with.",
         )
     named = [("method", methods), ("against", methods), ("n", sizes)]
     asked = table.get("settings", {})
-    for key, value in asked.items() if isinstance(asked, dict) else ():
-        table = {**table, f"settings.{key}": value}
-        named.append((f"settings.{key}", _list(settings.get(key), alone=True)))
-    for key, allowed in named:
-        if key in table and table[key] not in allowed:
+    for setting, value in asked.items() if isinstance(asked, dict) else ():
+        table = {**table, f"settings.{setting}": value}
+        named.append((f"settings.{setting}", _list(settings.get(setting), alone=True)))
+    for name, allowed in named:
+        if name in table and table[name] not in allowed:
             yield InputError(
-                f"{key} of {where} must be one of {list(allowed)}, as the study has it. Got "
-                f"{table[key]!r} instead.",
-                hint=did_you_mean(table[key], allowed, "add it to the study, or remove this."),
+                f"{name} of {where} must be one of {list(allowed)}, which the study has. Got "
+                f"{table[name]!r} instead.",
+                hint=did_you_mean(table[name], allowed, "add it to the study, or remove this."),
             )
 
 
@@ -142,53 +140,97 @@ def _list(value: Any, *, alone: bool = False) -> list[Any]:
     return [value] if alone and value is not None else []
 
 
-#: Where the files that come with the library lie.
+#: The folder of the files that come with elfair.
 READY = files("elfair.experiments") / "studies"
 
-
-class _Table(BaseModel):
-    # Strict: "500" is no number, and a misspelt key is no key. (Where a tuple is kept, `strict` is
-    # off for the list alone that TOML has in its place, not for what is in it.)
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+_METHOD = Allowed("one of the study's methods", lambda value: True)
+Arrangement: TypeAlias = Literal["methods", "settings", "comparison"]
 
 
-class Sizes(_Table):
+@dataclass(frozen=True)
+class Sizes:
     """Numbers of rows, and how often each is drawn."""
 
-    n: tuple[int, ...] = Field(
-        strict=False,
-        description="a list of different whole numbers of at least 1",
-        examples=["n = [256, 512]"],
+    n: tuple[int, ...] = key(
+        Allowed("a list of different whole numbers of at least 1", lambda value: True),
+        [256, 512],
+        "numbers of rows",
     )
-    seeds: int = Field(ge=1, description="a whole number of at least 1", examples=["seeds = 100"])
+    seeds: int = key(whole(1), 100, "how often each is drawn: with the seeds 0, 1, ...")
 
 
-class Figures(_Table):
+@dataclass(frozen=True)
+class Figures:
     """What ``elfair experiment plot`` draws."""
 
-    arrangements: tuple[Literal["methods", "settings", "comparison"], ...] = Field(
+    arrangements: tuple[Arrangement, ...] = key(
+        Allowed(
+            "a list of 'methods' (one line for each method), 'settings' (one line for each "
+            "setting) and 'comparison' (elfair against the paper's ELF)",
+            lambda value: True,
+        ),
+        ["methods"],
+        "the figures",
         default=("methods",),
-        strict=False,
-        description="a list of 'methods' (one line a method), 'settings' (one line a setting) and "
-        "'comparison' (elfair against the paper's ELF)",
-        examples=["arrangements = ['methods']"],
     )
 
 
-class EfficiencyQuestion(_Table):
+@dataclass(frozen=True)
+class EfficiencyQuestion:
     """A comparison that ``elfair experiment summarize`` prints: how many times fewer rows."""
 
-    method: str = Field(description="one of the study's methods", examples=["method = 'elfair'"])
-    against: str = Field(
-        description="one of the study's methods", examples=["against = 'elf-paper'"]
+    method: str = key(_METHOD, "elfair", "the method that may need fewer rows")
+    against: str = key(_METHOD, "elf-paper", "the method to compare it with")
+    n: int = key(
+        Allowed("one of the study's sizes", lambda value: True), 4096, "the rows of the other"
     )
-    n: int = Field(description="one of the study's sizes", examples=["n = 4096"])
-    settings: dict[str, Any] = Field(
-        default={}, description="one of the study's settings", examples=["settings = {alpha = 0.9}"]
+    settings: Mapping[str, Any] = key(
+        Allowed("one of the study's settings", lambda value: True),
+        {"alpha": 0.9},
+        "where, if the study has several settings",
+        default=dict,
     )
 
 
-class Study(_Table):
+@dataclass(frozen=True, kw_only=True)
+class ExperimentKeys:
+    """The keys of a study's file."""
+
+    title: str = key(
+        Allowed("text", lambda value: True), "Figure 1", "the title of tables and figures"
+    )
+    population: str = key(
+        Allowed("the name of a population", lambda value: True),
+        "foster-care",
+        "where data come from",
+    )
+    methods: tuple[str, ...] = key(
+        Allowed("a list of names, with at least one", bool),
+        ["elfair", "elf-paper"],
+        "what is compared; module:object for your own method",
+    )
+    delta: float = key(
+        number("(0, 0.5]"),
+        0.1,
+        "the probability with which each constraint may be violated",
+        default=0.1,
+    )
+    settings: Mapping[str, Any] = key(
+        Allowed("a table of settings", lambda value: True),
+        {"alpha": [0.5, 0.9]},
+        "settings of the population; each value of a list is run",
+        default=dict,
+    )
+    sizes: tuple[Sizes, ...] = key(
+        Allowed("a list of tables, with at least one", bool), None, "numbers of rows"
+    )
+    figures: Figures = key(None, None, "what is drawn", default=Figures)
+    efficiency: tuple[EfficiencyQuestion, ...] = key(
+        None, None, "comparisons of the rows that two methods need", default=()
+    )
+
+
+class Study(ExperimentKeys):
     """What is compared, on what, how often.
 
     Parameters
@@ -197,17 +239,17 @@ class Study(_Table):
         For people.
     population : str
         Its name.
-    methods : tuple of str
-        Their names, or ``module:object`` for one of your own.
+    methods : sequence of str
+        Their names, or ``module:object`` for your own.
     delta : float, default 0.1
-        What methods are told: the probability with which each constraint may be violated.
+        The delta of each method: the probability with which each constraint may be violated.
     settings : dict
-        Settings of the population; a list is swept.
-    sizes : tuple of Sizes
+        Settings of the population; each value of a list is run.
+    sizes : sequence of Sizes or dict
         Numbers of rows, and how many seeds (0, 1, ...) each is drawn with.
-    figures : Figures
+    figures : Figures or dict
         What is drawn.
-    efficiency : tuple of EfficiencyQuestion
+    efficiency : sequence of EfficiencyQuestion or dict
         Which data efficiencies are computed.
 
     Examples
@@ -221,57 +263,33 @@ class Study(_Table):
     100
     """
 
-    title: str = Field(description="text", examples=["title = 'Figure 1'"])
-    population: str = Field(
-        description="the name of a population", examples=["population = 'foster-care'"]
-    )
-    methods: tuple[str, ...] = Field(
-        strict=False,
-        min_length=1,
-        description="a list of names, with at least one",
-        examples=["methods = ['elfair', 'elf-paper']"],
-    )
-    delta: float = Field(
-        default=0.1,
-        gt=0,
-        le=0.5,
-        description="a number above 0 and at most 0.5",
-        examples=["delta = 0.1"],
-    )
-    settings: dict[str, Any] = Field(
-        default={}, description="a table of settings", examples=["[settings]"]
-    )
-    sizes: tuple[Sizes, ...] = Field(
-        strict=False,
-        min_length=1,
-        description="a list of tables, with at least one",
-        examples=["[[sizes]]"],
-    )
-    figures: Figures = Field(default=Figures(), description="a table", examples=["[figures]"])
-    efficiency: tuple[EfficiencyQuestion, ...] = Field(
-        default=(), strict=False, description="a list of tables", examples=["[[efficiency]]"]
-    )
-
     def __init__(self, /, **given: Any) -> None:
-        """Check types and keys, in our words; `run` checks names, as `load` and `parse` do."""
-        try:
-            super().__init__(**given)
-        except ValidationError as error:
-            raise together("the study", _mistakes_of_shape(error)) from None
+        """Check keys and types. `run` also checks names, as `load` and `parse` do."""
+        record, mistakes = shaped(_plain_tables(given), ExperimentKeys)
+        if mistakes:
+            raise together("the study", mistakes)
+        super().__init__(
+            **{each.name: getattr(record, each.name) for each in fields(ExperimentKeys)}
+        )
+
+    def tables(self) -> dict[str, Any]:
+        """The study as its file would have it: dictionaries, lists and plain values."""
+        made: dict[str, Any] = _plain_tables(asdict(self))
+        return made
 
     @classmethod
     def load(cls, source: str | Path, *, runnable: bool = True) -> Self:
-        """Read a study from its file, or a ready one by its name.
+        """Read a study from its file, or a built-in one by its name.
 
-        The folder of a file joins ``sys.path`` where a method is named ``module:object``, so that
-        it can lie beside the file.
+        If a method is named ``module:object``, the folder of the file is added to ``sys.path``, so
+        the module can be beside the file.
 
         Parameters
         ----------
         source : str or Path
             A TOML file, or one of `ready_studies`.
         runnable : bool, default True
-            Whether your own methods must be importable. Finished trials can be read without.
+            Whether your own methods must be importable. To read finished trials they need not.
 
         Examples
         --------
@@ -301,9 +319,9 @@ class Study(_Table):
         text : str
             The TOML.
         name : str
-            What messages call it.
+            Its name in messages.
         folder : Path, optional
-            Where modules of your own methods lie.
+            The folder of modules of your own methods.
         runnable : bool, default True
             Whether they must be importable.
 
@@ -318,24 +336,16 @@ class Study(_Table):
         >>> study.trials
         2
         """
-        try:
-            raw = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise malformed(name, text, error) from None
+        raw = parsed(text, name)
         methods = raw.get("methods")
         own = isinstance(methods, list) and any(":" in str(method) for method in methods)
         if own and folder is not None and str(folder) not in sys.path:
             sys.path.append(str(folder))
-        mistakes: list[InputError] = []
-        study = cls.__new__(cls)
-        try:
-            _Table.__init__(study, **raw)  # past our own, which would not wait for what follows
-        except ValidationError as error:
-            mistakes += _mistakes_of_shape(error)
+        _, mistakes = shaped(raw, ExperimentKeys)
         mistakes += of_meaning(raw, runnable=runnable)
         if mistakes:
             raise together(name, mistakes)
-        return study
+        return cls(**raw)
 
     @property
     def seeds(self) -> dict[int, int]:
@@ -355,7 +365,7 @@ class Study(_Table):
 
     @property
     def definition(self) -> dict[str, Any]:
-        """What decides results, in a form in which equal studies are equal."""
+        """What results depend on, in a form in which equal studies are equal."""
         plain = {
             "population": self.population,
             "settings": self.settings,
@@ -368,21 +378,12 @@ class Study(_Table):
 
     @property
     def digest(self) -> str:
-        """A fingerprint of `definition`; title, figures and efficiency take no part."""
+        """A fingerprint of `definition`; title, figures and efficiency are not part of it."""
         return hashlib.sha256(canonical(self.definition).encode()).hexdigest()
 
 
-def _mistakes_of_shape(error: ValidationError) -> list[InputError]:
-    return [
-        of_shape(Study, each)
-        for each in error.errors()
-        # A tuple whose only items are wrong is called too short as well.
-        if each["type"] != "too_short" or not each["input"]
-    ]
-
-
 def study_text(source: str | Path) -> str:
-    """The TOML of a study, to be copied and changed.
+    """The TOML of a study, to copy and change.
 
     Parameters
     ----------
@@ -398,11 +399,11 @@ def study_text(source: str | Path) -> str:
 
 
 def _text_and_folder(source: str | Path) -> tuple[str, Path | None]:
-    """The TOML of a study, and the folder of its file; a ready one has none."""
+    """The TOML of a study, and the folder of its file; a built-in one has none."""
     path = Path(source)
     try:
         if path.is_file():
-            text = decoded(path.read_bytes(), path, hint="is it a TOML file?")
+            text = decoded(path.read_bytes(), path, hint="check that it is a TOML file.")
             return text, path.resolve().parent
     except OSError as error:
         raise unreadable(path, error) from None
@@ -417,7 +418,7 @@ def _text_and_folder(source: str | Path) -> tuple[str, Path | None]:
 
 
 def ready_studies() -> dict[str, str]:
-    """The studies that come with the library: titles by name.
+    """The built-in studies: titles by name.
 
     Examples
     --------
@@ -433,7 +434,7 @@ def ready_studies() -> dict[str, str]:
 
 
 def canonical(value: Any) -> str:
-    """JSON in which equal values have equal text: keys are sorted, and 1.0 is 1.
+    """JSON text that is equal for equal values: keys are sorted, and 1.0 is 1.
 
     Examples
     --------
@@ -463,3 +464,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(each) for each in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _plain_tables(value: Any) -> Any:
+    """Records as dictionaries and tuples as lists, as a file has them."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
+    if isinstance(value, Mapping):
+        return {name: _plain_tables(each) for name, each in value.items()}
+    return [_plain_tables(each) for each in value] if isinstance(value, list | tuple) else value
