@@ -12,36 +12,14 @@ Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 FindingCode = Literal[
-    "refused",
-    "empty_group",
-    "group_too_small",
-    "small_group",
-    "propensities_misfit",
-    "certain_decisions",
-    "tiny_propensities",
-    "few_effective_rows",
-    "impact_missing",
-    "impact_missing_unevenly",
-    "constant_feature",
-    "sensitive_feature_seen",
-    "leak",
-    "constant_impact",
-    "constant_impact_in_group",
-    "label_is_decision",
-    "label_only_for_some",
-    "repeated_rows",
-    "identical_rows",
-    "group_unknown",
-    "people_not_covered",
-    "no_bound",
-    "too_few_rows",
-    "out_of_reach",
-    "assumption_violated",
-    "no_constraints",
-    "crossfit_not_forecast",
-    "module_not_forecast",
-    "tuning_not_forecast",
-]
+    "refused", "empty_group", "group_too_small", "small_group", "propensities_misfit",
+    "certain_decisions", "tiny_propensities", "few_effective_rows", "impact_missing",
+    "impact_missing_unevenly", "constant_feature", "sensitive_feature_seen", "leak",
+    "constant_impact", "constant_impact_in_group", "label_is_decision", "label_only_for_some",
+    "repeated_rows", "identical_rows", "group_unknown", "people_not_covered", "no_bound",
+    "too_few_rows", "out_of_reach", "assumption_violated", "no_constraints",
+    "crossfit_not_forecast", "module_not_forecast", "tuning_not_forecast",
+]  # fmt: skip
 
 _MERGE = "merge groups, check how the condition spells its values, or collect more of them."
 #: How bad each finding is, what it says, and what to do next.

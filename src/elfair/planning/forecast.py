@@ -45,23 +45,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import inf, isfinite, sqrt
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr
+from scipy.special import ndtr
 
 from elfair.data import LoggedData
 from elfair.errors import DataError
 from elfair.estimators.fit import Request
 from elfair.fairness_test.evidence import SHARED_ROWS, is_silent
+from elfair.planning.alone import MEAN, Bench
 from elfair.planning.curve import ChanceCurve, Scores
 from elfair.planning.visible import VisibleRows
 from elfair.search import Selection
 from elfair.search.forecast import forecast
-from elfair.search.prediction import Prediction, Requirement
-from elfair.search.targets import Target, Terms
+from elfair.search.prediction import Requirement
+from elfair.search.targets import Target
 from elfair.statistics.beyond_the_mean import settle
 from elfair.statistics.plan import Plan
 from elfair.types import Floats, Index
@@ -450,114 +450,3 @@ def search_all(visible: VisibleRows, request: Request, n_test: int) -> Searched:
     ends = [ladder.thetas[0], *ladder.thetas[1:][-1:]]
     free = [ladder.policy.free(theta, logged) for theta in ends]
     return Searched(selection, settle(plan, rows, free[0], n_test), rows, free)
-
-
-#: The bound, and what is believed of g, as sums of what is predicted.
-BOUND, MEAN = Terms(1.0), Terms(0.0, mean=1.0)
-#: Steps of a search from one start, at most.
-MOST_STEPS = 40
-#: A chance to pass that is not worth improving.
-SURE = float(np.log(0.999))
-
-
-class Bench:
-    """Some candidate rows, on which models are made as good as possible for one statement.
-
-    Parameters
-    ----------
-    selection : Selection
-        The family of models, and where a search for them starts.
-    plan : Plan
-        The statements, about averages.
-    rows : LoggedData
-        The rows, as the task wants them seen.
-    n_test : int
-        How many rows the test will have.
-    """
-
-    def __init__(self, selection: Selection, plan: Plan, rows: LoggedData, n_test: int) -> None:
-        self._task, self._plan, self._rows = selection.task, plan, rows
-        self.policy: Any = self._task.policy(rows)
-        self._inputs = self.policy.logged(rows)
-        compiled = plan.compile(rows)
-        likely = self._task.likely(self.policy, self._inputs, rows, self._best)
-        policies = [self.policy.free(theta, self._inputs) for theta in likely]
-        beliefs = forecast(plan, compiled, rows, policies)
-        p = self.policy.n_parameters
-        self._requirements = [
-            Requirement(claim, selection.target, n_test / rows.n, beliefs=belief, n_parameters=p)
-            for claim, belief in zip(compiled, beliefs, strict=True)
-        ]
-
-    @cached_property
-    def _best(self) -> Floats:
-        return self._task.best(self.policy, self._inputs, self._rows)
-
-    @cached_property
-    def starts(self) -> Sequence[Floats]:
-        """Where a search starts."""
-        return self._task.starts(self.policy, self._inputs, self._rows, self._best)
-
-    def predict(self, claim: int, theta: Floats) -> Prediction:
-        """What is predicted of a statement's test."""
-        return self._requirements[claim].predict(self.policy.free(theta, self._inputs))
-
-    def lowest(self, claim: int, starts: Sequence[Floats], of: Terms = BOUND) -> Floats:
-        """The model whose bound on g (or something else that is predicted) is lowest."""
-
-        def value_and_gradient(theta: Floats) -> tuple[float, Floats]:
-            free = self.policy.free(theta, self._inputs)
-            prediction = self._requirements[claim].predict(free)
-            upper, mean, *_ = prediction.levels
-            finite = bool(np.isfinite(upper))
-            # Without a bound, the mean still says which way to go.
-            value = of.upper * upper + of.mean * mean if finite else abs(mean) + 1.0
-            by = of if finite else MEAN
-            gradient = self._pulled(theta, free, prediction.pull_back(by, self._rows.n))
-            return value / unit, gradient / unit
-
-        # In spreads of a row: impacts may be in cents or in millions.
-        unit = self.predict(claim, starts[0]).spread or 1.0
-        return self._minimised(value_and_gradient, starts)
-
-    def likeliest(self, claim: int, starts: Sequence[Floats]) -> Floats:
-        """The model that is most likely to pass."""
-
-        def value_and_gradient(theta: Floats) -> tuple[float, Floats]:
-            free = self.policy.free(theta, self._inputs)
-            prediction = self._requirements[claim].predict(free)
-            score = prediction.score
-            if not np.isfinite(score):
-                return (0.0 if score > 0 else 1e9), np.zeros_like(theta)
-            value = float(log_ndtr(score))
-            # d log Phi(s) / ds = phi(s) / Phi(s)
-            slope = np.exp(-0.5 * score**2 - value) / np.sqrt(2 * np.pi)
-            by_free = slope * prediction.score_gradient(self._rows.n)
-            return -value, -self._pulled(theta, free, by_free)
-
-        return self._minimised(value_and_gradient, starts, enough=-SURE)
-
-    def _pulled(self, theta: Floats, free: Floats, by_free: Floats) -> Floats:
-        return np.asarray(self.policy.pull_back(theta, self._inputs, free, by_free[None])[0])
-
-    def _minimised(
-        self, value_and_gradient: Any, starts: Sequence[Floats], enough: float = -np.inf
-    ) -> Floats:
-        from scipy.optimize import minimize
-
-        bounds = list(zip(*self.policy.box, strict=True))
-        best, least = starts[0], np.inf
-        for start in starts:
-            found = minimize(
-                value_and_gradient,
-                start,
-                jac=True,
-                method="L-BFGS-B",
-                bounds=bounds,
-                options={"maxiter": MOST_STEPS},
-            )
-            if found.fun < least:
-                best, least = np.asarray(found.x, dtype=np.float64), float(found.fun)
-            if least <= enough:
-                break
-        return best
