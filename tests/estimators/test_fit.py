@@ -14,7 +14,7 @@ from elfair import ElfairError, ELFClassifier, LoggedData
 from elfair.data.split import cross_partition, partition
 from elfair.errors import BoundError, DataError, InputError
 from elfair.populations import FosterCare
-from elfair.search import Selection, progress
+from elfair.search import Selection, selection
 
 POPULATION = FosterCare(alpha=0.9)
 NO_WORSE = "E[impact] >= E_logged[impact]"
@@ -76,19 +76,22 @@ def everything_else():
     ],
     ids=str,
 )
-def test_the_line_of_models_does_not_depend_on_any_held_out_row(parameters, monkeypatch):
-    lines, line_up = [], Selection.line_up
+def test_the_ladder_does_not_depend_on_any_held_out_row(parameters, monkeypatch):
+    searches, run = [], Selection.run
 
-    def remember(*arguments):
-        lines.append(line_up(*arguments))
-        return lines[-1]
+    def remember(*arguments, models=1, **options):
+        found = run(*arguments, models=models, **options)
+        if models > 1:  # the others are for tuning
+            searches.append(found)
+        return found
 
-    monkeypatch.setattr(Selection, "line_up", remember)
+    monkeypatch.setattr(Selection, "run", remember)
     before = fit(ELFClassifier(POPULATION.constraints, **parameters))
     after = fit(ELFClassifier(POPULATION.constraints, **parameters), **everything_else())
-    assert len(lines[0].thetas) == (1 if "search" in parameters else 20)
-    assert np.array_equal(lines[0].thetas, lines[1].thetas)
-    assert np.array_equal(lines[0].policy.center, lines[1].policy.center)
+    first, second = searches
+    assert len(first.ladder) == (1 if "search" in parameters else 20)
+    assert np.array_equal(first.ladder, second.ladder)
+    assert np.array_equal(first.policy.center, second.policy.center)
     assert before.tuned_ == after.tuned_
     records = [clf.certificate_.search for clf in (before, after)]
     assert records[0].predicted_pass == records[1].predicted_pass
@@ -308,7 +311,7 @@ def test_where_nothing_else_is_safe_the_behaviour_model_itself_is_returned(searc
 
 
 def test_nothing_is_shown_in_a_pipeline(capsys, monkeypatch):
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(selection, "PATIENCE", 0.0)
     fit(ELFClassifier(NO_WORSE))
     fit(ELFClassifier())
     assert capsys.readouterr() == ("", "")
@@ -318,7 +321,7 @@ def test_a_long_search_shows_itself_on_a_terminal(capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     fit(ELFClassifier(NO_WORSE))
     assert capsys.readouterr() == ("", "")  # it was quick
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(selection, "PATIENCE", 0.0)
     monkeypatch.setenv("TERM", "xterm")
     fit(ELFClassifier(NO_WORSE))
     shown = capsys.readouterr()

@@ -22,7 +22,7 @@ from elfair.data.split import SealedHalf
 from elfair.fairness_test.ladder import Rung, learn_from
 from elfair.fairness_test.test import run_in_turn
 from elfair.populations import FosterCare
-from elfair.search import Selection, targets
+from elfair.search import Selection, prediction
 from elfair.statistics import Baselines
 from elfair.statistics.estimators import declared_estimation
 from elfair.statistics.plan import Plan, read_constraints
@@ -288,7 +288,7 @@ DIFFICULT = {
 }
 
 
-def difficult(whose, n, parameters, daring, seed):
+def difficult(whose, n, parameters, powers, seed):
     """Whether a model is returned, whether it also does harm, whether one in line does; and whether
     the last in line does although the first passed.
     """
@@ -298,13 +298,14 @@ def difficult(whose, n, parameters, daring, seed):
     decision = (rng.random(n) < BEFORE[person]).astype(int)
     good = rng.random(n) < 0.5 + HELP[person] * (decision - 0.5)
     constraints, groups = DIFFICULT[whose]
-    lines, line_up = [], Selection.line_up
+    searches, run = [], Selection.run
 
     def remember(*arguments, **options):
-        lines.append(line_up(*arguments, **options))
-        return lines[-1]
+        searches.append(run(*arguments, **options))
+        return searches[-1]
 
-    with patch.object(Selection, "line_up", remember), patch.object(targets, "DARING", daring):
+    lower = patch.object(prediction, "LOWER_POWERS", powers)
+    with patch.object(Selection, "run", remember), lower:
         clf = ELFClassifier(constraints, delta=DELTA, random_state=seed, **parameters).fit(
             PEOPLE[person],
             label.astype(int),
@@ -313,8 +314,8 @@ def difficult(whose, n, parameters, daring, seed):
             propensity=np.where(decision == 1, BEFORE[person], 1 - BEFORE[person]),
             impact=good.astype(float),
         )
-    policy, place = lines[0].policy, clf.certificate_.search.place
-    chances = [policy.probabilities(theta, PEOPLE, None)[:, 1] for theta in lines[0].thetas]
+    policy, place = searches[0].policy, clf.certificate_.search.place
+    chances = [policy.probabilities(theta, PEOPLE, None)[:, 1] for theta in searches[0].ladder]
     harms = [max(harm(chance, t) for t in groups) > 0 for chance in chances]
     found = clf.solution_found_
     return found, found and harms[place - 1], any(harms), found and harms[-1]
@@ -322,9 +323,9 @@ def difficult(whose, n, parameters, daring, seed):
 
 @pytest.mark.filterwarnings("ignore::elfair.errors.CertificateWarning")
 @pytest.mark.parametrize(
-    ("whose", "n", "parameters", "daring", "draws"),
+    ("whose", "n", "parameters", "powers", "draws"),
     [
-        ("everyone", 600, {"candidate_fraction": 0.15}, targets.DARING, 40),
+        ("everyone", 600, {"candidate_fraction": 0.15}, prediction.LOWER_POWERS, 40),
         ("everyone", 1_000, {"candidates": 200}, (0.6, 0.2, 0.02), 25),
         ("each group", 600, {}, (0.6, 0.2, 0.02), 25),
         ("everyone", 600, {"bound": "betting", "impact_range": (0, 1)}, (0.6, 0.2, 1e-4), 12),
@@ -333,9 +334,9 @@ def difficult(whose, n, parameters, daring, seed):
     ],
     ids=str,
 )
-def test_where_daring_models_do_harm_they_are_rarely_let_out(whose, n, parameters, daring, draws):
+def test_where_bold_models_do_harm_they_are_rarely_released(whose, n, parameters, powers, draws):
     draws = 1_000 if FULL else draws
-    outcomes = drawn(difficult, draws, whose, n, parameters, daring)
+    outcomes = drawn(difficult, draws, whose, n, parameters, powers)
     returned, wrong, some, last = np.mean(outcomes, axis=0)
     assert returned > 0.4
     assert some > 0.5, "models in line must lie beyond the edge"

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from counting import FULL, check_rare, drawn
 from elfair import ELFClassifier
 from elfair.policies.scored import log_odds
-from elfair.search.families import ScoredFamily
+from elfair.search.classification import ScoredFamily
 from nonlinear import CONSTRAINTS, TRUTH, sample, small_network, truth
 
 DELTA = 0.1

@@ -12,10 +12,9 @@ from elfair import LoggedData
 from elfair.bounds import get_bound
 from elfair.policies import SoftmaxPolicy
 from elfair.populations import FosterCare
-from elfair.search import Problem
-from elfair.search.loss import make_loss
-from elfair.search.prediction import Requirement
-from elfair.search.targets import Target
+from elfair.search import Problem, Target
+from elfair.search.goals import PredictLabel
+from elfair.search.prediction import requirements_of
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.plan import Plan, read_constraints
 
@@ -69,15 +68,12 @@ def make_problem(make_plan: Callable[..., Plan]) -> Callable[..., Problem]:
     ) -> Problem:
         mixed = data.behavior_model is not None
         policy = SoftmaxPolicy.standardised(data.features, data.classes.size, mixed=mixed)
-        assert data.label_index is not None
+        compiled = make_plan(data, *arguments, **options).compile(data)
         return Problem(
             policy,
             policy.inputs(data.features, data.behavior),
-            make_loss(objective, data.label_index, data.classes.size),
-            [
-                Requirement(claim, target or Target(power=0.95), test_ratio)
-                for claim in make_plan(data, *arguments, **options).compile(data)
-            ],
+            PredictLabel(objective).loss(data),
+            requirements_of(compiled, target or Target(power=0.95), test_ratio),
         )
 
     return make

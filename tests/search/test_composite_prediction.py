@@ -10,8 +10,8 @@ from scipy.special import ndtri
 
 from elfair import LoggedData
 from elfair.bounds import Sample, get_bound
-from elfair.search.prediction import Belief, CombinedPrediction, Requirement
-from elfair.search.targets import Target
+from elfair.search import Target
+from elfair.search.prediction import CombinedPrediction, Requirement, ShrunkMean
 from elfair.statistics import Baselines, Estimation, Rows
 from elfair.statistics.plan import Plan, read_constraints
 
@@ -59,10 +59,10 @@ def policy(seed=3):
     return np.random.default_rng(seed).uniform(0.1, 0.9, (1, N))
 
 
-def other_beliefs(compiled):
+def other_means(compiled):
     rng = np.random.default_rng(9)
     return [
-        Belief(
+        ShrunkMean(
             Rows(
                 part.rows.index,
                 part.rows.offset + 0.1 * rng.normal(size=part.rows.offset.size),
@@ -81,17 +81,17 @@ def slope_along(requirement, free, direction, of, step=1e-5):
     return (of(ahead) - of(behind)) / (2 * step)
 
 
-@pytest.mark.parametrize("believing", [False, True])
+@pytest.mark.parametrize("shrinking", [False, True])
 @pytest.mark.parametrize("bound", BOUNDS)
 @pytest.mark.parametrize("text", [*CURVED, *STRAIGHT])
-def test_gradients_of_bound_and_mean_against_finite_differences(text, bound, believing):
+def test_gradients_of_bound_and_mean_against_finite_differences(text, bound, shrinking):
     compiled = compile_claim(text, make(), bound)
-    beliefs = other_beliefs(compiled) if believing else None
+    shrunk = other_means(compiled) if shrinking else None
     free = policy()
     # power=0.5 and a given xi leave the bound alone; inflation stretches it from the mean.
     for target in (Target(power=0.5, xi=0.1), Target(inflation=2.0, xi=0.1)):
         requirement = Requirement(
-            compiled, target, 0.7, 1.5, beliefs=beliefs, n_parameters=4 * believing
+            compiled, target, 0.7, 1.5, shrunk=shrunk, n_parameters=4 * shrinking
         )
         prediction = requirement.predict(free)
         assert isinstance(prediction, CombinedPrediction)
@@ -115,7 +115,7 @@ def test_gradients_of_errors_and_spreads_where_weights_do_not_change(text, bound
             direction = np.random.default_rng(seed).normal(size=free.shape)
             for gradient, of in (
                 (prediction.excess_gradient(N), lambda p: p.excess),
-                (prediction.score_gradient(N), lambda p: p.score),
+                (prediction.log_pass_gradient(N), lambda p: p.log_pass),
             ):
                 expected = slope_along(requirement, free, direction, of)
                 assert np.vdot(gradient, direction) == pytest.approx(expected, rel=1e-4, abs=1e-6)

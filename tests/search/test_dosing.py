@@ -11,9 +11,8 @@ from elfair.errors import ConstraintError, DataError, InputError
 from elfair.language import E, mse
 from elfair.policies.gaussian import FINENESS
 from elfair.populations import Dosage
-from elfair.search import Problem, Selection
+from elfair.search import Problem, Selection, Target
 from elfair.search.regression import Dosing, Reach, Regression, task_of
-from elfair.search.targets import Target
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.decisions import thresholds_of
 from elfair.statistics.plan import Plan
@@ -49,7 +48,8 @@ def rows(task, n=300, seed=0, **changes):
 
 def searched(task, data, method="gradient"):
     plan = Plan.make((), get_bound("ttest"), Baselines(Estimation(), data), data)
-    policy, found, _ = Selection(method, task, Target(power=0.95), 0).run(data, plan, 0)
+    search = Selection(method, task, Target(power=0.95), 0).run(data, plan, 0)
+    policy, found = search.policy, search.best
     return policy, found
 
 
@@ -67,8 +67,8 @@ def test_the_objective_is_kept_as_written():
 
 
 @pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.parametrize("believing", [False, True])
-def test_gradients_against_finite_differences(text, believing):
+@pytest.mark.parametrize("smoothing", [False, True])
+def test_gradients_against_finite_differences(text, smoothing):
     task = task_of(text, SPREAD)
     data = rows(task)
     policy = task.policy(data)
@@ -76,7 +76,7 @@ def test_gradients_against_finite_differences(text, believing):
     for theta in (np.array([1.0, 4, 2, -1, 5]), np.array([18.0, 9, 2, -1, 5])):  # near, and far off
         free = policy.free(theta, inputs)
         here = task.at(data, free)
-        problem = Problem(policy, inputs, here.loss(data, free if believing else None), [])
+        problem = Problem(policy, inputs, here.loss(data, free if smoothing else None), [])
         gradient = problem.loss_and_excess_gradients(theta)[0].copy()
         step = 1e-5
         numeric = [
@@ -194,7 +194,7 @@ def test_what_is_missing():
     [
         ("msee", InputError, "objective must be 'mse' or an expression to maximise"),
         ("log_loss", InputError, "objective must be 'mse' or an expression"),
-        ("impact", InputError, r"made large by 'E\[impact\]'"),
+        ("impact", InputError, r"to make an impact large, write 'E\[impact\]'"),
         ("mse[T == 1]", ConstraintError, "would make an error large"),
         ("E_logged[impact]", ConstraintError, "does not depend on the new model"),
         ("E[impact] >= 2", ConstraintError, "inequality|>="),

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from elfair.search import evolution
+from elfair.search import Target, evolution
 from elfair.search.evolution import cmaes_search, paper_cost
 from elfair.search.gradient import fit_log_loss, gradient_search
-from elfair.search.targets import Target
 from elfair.statistics import Estimation
 
 PAPER = Target(inflation=2.0)

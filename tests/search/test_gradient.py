@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from elfair.search import gradient
+from elfair.search import Target, gradient
 from elfair.search.gradient import MOST_EVALUATIONS, fit_log_loss, gradient_search
-from elfair.search.targets import Target
 
 NO_WORSE = [f"E[impact | T == {t}] >= E_logged[impact | T == {t}]" for t in (0, 1)]
 
@@ -106,7 +105,8 @@ def test_the_box_is_kept_and_evaluations_are_counted(candidate_rows, make_proble
 
     problem.look_at = watched
     starts = [np.append(np.full(6, value), 1.0) for value in (0.0, 0.5)]
-    gradient_search(problem, starts, progress=progress)
+    problem.progress = progress
+    gradient_search(problem, starts)
     low, high = problem.policy.box
     assert all(((low <= theta) & (theta <= high)).all() for theta in seen)
     # Three searches for a small loss and one for a great chance to pass.

@@ -1,4 +1,4 @@
-"""The search for a large expression: where it starts, what it believes, what it reaches."""
+"""The search for a large expression: where it starts, what it trusts, what it reaches."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ import elfair
 from elfair import LoggedData
 from elfair.errors import DataError
 from elfair.policies import SoftmaxPolicy
-from elfair.search import Selection, tuning
-from elfair.search.forecast import DOUBTED_ROWS, forecast_means
-from elfair.search.goals import Maximise, goal_of
+from elfair.search import Selection, Target, tuning
+from elfair.search.classification import Classification
+from elfair.search.goals import Maximise, PredictLabel, goal_of
 from elfair.search.objective import averages
-from elfair.search.targets import Target
-from elfair.search.task import Classification, PredictLabel
+from elfair.search.shrinkage import DOUBTED_ROWS, shrunk_rows
 from elfair.search.tuning import tune
 from elfair.statistics import Baselines, Estimation, mean_part
 
@@ -86,7 +85,8 @@ def test_a_start_where_no_row_matters(outreach):
     task = task_of("-abs(PR - 0.3)")  # soft, both branches count alike, so that nothing is known
     policy = task.policy(data)
     assert not task.best(policy, policy.logged(data), data).any()
-    policy, found, _ = Selection("gradient", task, TARGET, 0).run(data, no_plan(data), 0)
+    search = Selection("gradient", task, TARGET, 0).run(data, no_plan(data), 0)
+    policy, found = search.policy, search.best
     assert free_of(policy, found.theta, data)[1].mean() == pytest.approx(0.3, abs=2e-3)
 
 
@@ -112,7 +112,8 @@ def test_impossible_decisions_are_not_dreamt_of(outreach):
     arm = (rng.random(1_000)[:, None] > table.cumsum(axis=1)).sum(axis=1)
     data = LoggedData(X, decision=outreach.arms[arm], behavior=Careful(), impact=arm * 1.0)
     search = search_for("E[impact]")
-    policy, found, _ = search.run(data, no_plan(data), 0)
+    result = search.run(data, no_plan(data), 0)
+    policy, found = result.policy, result.best
     start = free_of(policy, search.task.best(policy, policy.logged(data), data), data)
     assert start[0, X[:, 0] > 0].mean() > 0.95
     free = free_of(policy, found.theta, data)
@@ -134,19 +135,21 @@ def test_the_worse_off_group_at_its_best_against_every_policy_of_a_grid():
         impact=1000 * gain,
     )
     search = search_for("min(E[impact | T == 0], E[impact | T == 1])")
-    policy, found, _ = search.run(data, no_plan(data), 0)
+    result = search.run(data, no_plan(data), 0)
+    policy, found = result.policy, result.best
     best = search.task.best(policy, policy.logged(data), data)
-    believed = search.task.loss(data, free_of(policy, best, data))
+    shrunk = search.task.loss(data, free_of(policy, best, data))
     grid = np.array([(a, b) for a in np.linspace(-8, 8, 61) for b in np.linspace(-8, 8, 61)])
-    least = believed.value(free_of(policy, grid, data)).min()
-    assert believed.value(free_of(policy, found.theta, data)) <= least + 1e-4
+    least = shrunk.value(free_of(policy, grid, data)).min()
+    assert shrunk.value(free_of(policy, found.theta, data)) <= least + 1e-4
 
 
 def true_values(outreach, task, n, draws, objective):
     reached = []
     for seed in range(draws):
         data = LoggedData(**outreach.sample(n, seed))
-        policy, found, _ = Selection("gradient", task, TARGET, 0).run(data, no_plan(data), 0)
+        search = Selection("gradient", task, TARGET, 0).run(data, no_plan(data), 0)
+        policy, found = search.policy, search.best
         reached.append(
             outreach.value(objective, policy.probabilities(found.theta, outreach.X, None))
         )
@@ -160,25 +163,25 @@ class Lucky(Maximise):
         return super().loss(data)
 
 
-def test_beliefs_reach_more_than_luck(outreach):
+def test_shrunk_means_reach_more_than_luck(outreach):
     outreach.means["profit"] = 0.3 * outreach.means["profit"] ** 2  # less to see in the noise
-    believing = task_of("E[profit]")
-    lucky = Classification(Lucky("E[profit]", believing.goal.expression))
-    few = [true_values(outreach, task, 150, 60, "profit") for task in (believing, lucky)]
+    shrinking = task_of("E[profit]")
+    lucky = Classification(Lucky("E[profit]", shrinking.goal.expression))
+    few = [true_values(outreach, task, 150, 60, "profit") for task in (shrinking, lucky)]
     gain = few[0] - few[1]
     assert gain.mean() > 3 * gain.std() / np.sqrt(gain.size)
 
 
-def test_with_many_rows_the_weighted_rows_are_believed(outreach):
+def test_with_many_rows_the_weighted_rows_are_trusted(outreach):
     data = LoggedData(**outreach.sample(6_000, 0))
     means = averages(goal_of("E[profit | race == 'A']").expression)
     free = np.full((2, data.n), 1 / 3)
-    (believed,) = forecast_means(means, data, [free])
-    (predicted,) = forecast_means(means, data, [])
+    (shrunk,) = shrunk_rows(means, data, [free])
+    (predicted,) = shrunk_rows(means, data, [])
     weighted = mean_part(means[0], data, Baselines(Estimation(), data)).rows
     inside = weighted.index.size
     assert inside < data.n
-    slopes = [rows.slope.ravel() for rows in (believed, predicted, weighted)]
+    slopes = [rows.slope.ravel() for rows in (shrunk, predicted, weighted)]
     kept = np.dot(slopes[0] - slopes[1], slopes[2] - slopes[1]) / np.sum(
         (slopes[2] - slopes[1]) ** 2
     )
@@ -190,9 +193,8 @@ def test_a_constraint_is_kept_in_mind(outreach, method):
     data = LoggedData(**outreach.sample(1_500, 3))
     text = "E[health | race == 'B'] >= E_logged[health | race == 'B']"
     target = TARGET if method == "gradient" else Target(inflation=2.0)
-    policy, found, _ = search_for("E[profit]", method, target).run(
-        data, no_plan(data, [text]), 1_000
-    )
+    search = search_for("E[profit]", method, target).run(data, no_plan(data, [text]), 1_000)
+    policy, found = search.policy, search.best
     assert found.meets_target
     every = policy.probabilities(found.theta, outreach.X, None)
     assert outreach.value("profit", every) > outreach.value("profit", outreach.behavior) + 0.05

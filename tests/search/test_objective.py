@@ -9,6 +9,7 @@ import elfair
 from elfair import LoggedData
 from elfair.errors import ConstraintError, InputError
 from elfair.language import Expression
+from elfair.search.goals import OBJECTIVES
 from elfair.search.objective import Shortfall, averages, read_objective
 from elfair.statistics import Baselines, Estimation, mean_part
 
@@ -42,7 +43,7 @@ def make_data(n_classes):
 
 
 def make(text, data, **options):
-    expression = read_objective(text)
+    expression = read_objective(text, OBJECTIVES)
     baselines = Baselines(Estimation(), data)
     rows = [mean_part(mean, data, baselines).rows for mean in averages(expression)]
     return Shortfall(expression, rows, **options)
@@ -156,8 +157,8 @@ def test_the_unit_of_an_impact_does_not_matter():
 
 def test_trees_and_text_are_the_same():
     tree = elfair.E("impact") - 2 * elfair.PR
-    assert read_objective(tree) == read_objective("E[impact] - 2 * PR")
-    assert read_objective(elfair.PR) == read_objective("PR")
+    assert read_objective(tree, OBJECTIVES) == read_objective("E[impact] - 2 * PR", OBJECTIVES)
+    assert read_objective(elfair.PR, OBJECTIVES) == read_objective("PR", OBJECTIVES)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +171,7 @@ def test_trees_and_text_are_the_same():
         (0.5, "holds no statistic"),
         ("E_logged[impact]", "does not depend on the new model"),
         ("E_logged[impact] + E_logged[decision == 1]", "does not depend on the new model"),
-        ("profit", r"made large by 'E\[profit\]'"),
+        ("profit", r"to make an impact large, write 'E\[profit\]'"),
         ("logloss", "did you mean 'log_loss'"),
         ("acuracy", "did you mean 'accuracy'"),
         ("E[impact", "too soon"),
@@ -180,7 +181,7 @@ def test_trees_and_text_are_the_same():
 )
 def test_what_is_no_objective(objective, words):
     with pytest.raises(InputError, match=words) as caught:
-        read_objective(objective)
+        read_objective(objective, OBJECTIVES)
     assert str(caught.value).count("\nHint: ") == 1
 
 

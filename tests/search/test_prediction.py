@@ -11,8 +11,8 @@ from scipy.special import expit, ndtri
 from elfair import LoggedData
 from elfair.bounds import Sample, get_bound
 from elfair.populations import FosterCare
-from elfair.search.prediction import Belief, Requirement
-from elfair.search.targets import XI_SHARE, Target
+from elfair.search.prediction import XI_SHARE, Requirement, Target
+from elfair.search.shrinkage import ShrunkMean
 from elfair.statistics import Baselines, Estimation, Rows
 from elfair.statistics.plan import Plan, read_constraints
 
@@ -59,11 +59,11 @@ def policies(n_classes, count, seed=3):
     return np.moveaxis(p, -1, -2)[:, 1:]
 
 
-def other_beliefs(compiled):
-    """Beliefs that are certainly not the rows."""
+def other_means(compiled):
+    """ShrunkMeans that are certainly not the rows."""
     rng = np.random.default_rng(9)
     return [
-        Belief(
+        ShrunkMean(
             Rows(
                 part.rows.index,
                 part.rows.offset + rng.normal(size=part.rows.offset.size),
@@ -79,51 +79,50 @@ def other_beliefs(compiled):
 
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("bound", BOUNDS)
-@pytest.mark.parametrize("believing", [False, True])
+@pytest.mark.parametrize("shrinking", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_gradients_against_finite_differences(text, bound, believing, n_classes):
+def test_gradients_against_finite_differences(text, bound, shrinking, n_classes):
     compiled = compile_claim(text, make(n_classes), bound)
-    beliefs = other_beliefs(compiled) if believing else None
+    shrunk = other_means(compiled) if shrinking else None
     (free,) = policies(n_classes, 1)
     for target in TARGETS:
         requirement = Requirement(
-            compiled, target, 0.7, 1.5, beliefs=beliefs, n_parameters=5 * believing
+            compiled, target, 0.7, 1.5, shrunk=shrunk, n_parameters=5 * shrinking
         )
         prediction = requirement.predict(free)
-        gradients = prediction.excess_gradient(N), prediction.score_gradient(N)
+        gradients = prediction.excess_gradient(N), prediction.log_pass_gradient(N)
         assert gradients[0].shape == gradients[1].shape == free.shape
         for seed in range(3):
             direction = np.random.default_rng(seed).normal(size=free.shape)
             step = 1e-5
             ahead = requirement.predict(free + step * direction)
             behind = requirement.predict(free - step * direction)
-            for gradient, difference in zip(
-                gradients, (ahead.excess - behind.excess, ahead.score - behind.score), strict=True
-            ):
+            differences = ahead.excess - behind.excess, ahead.log_pass - behind.log_pass
+            for gradient, difference in zip(gradients, differences, strict=True):
                 expected = difference / (2 * step)
                 assert np.vdot(gradient, direction) == pytest.approx(expected, rel=2e-5, abs=1e-7)
 
 
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("bound", BOUNDS)
-@pytest.mark.parametrize("believing", [False, True])
-def test_a_population_is_its_policies_one_by_one(text, bound, believing):
+@pytest.mark.parametrize("shrinking", [False, True])
+def test_a_population_is_its_policies_one_by_one(text, bound, shrinking):
     compiled = compile_claim(text, make(3), bound)
-    beliefs = other_beliefs(compiled) if believing else None
+    shrunk = other_means(compiled) if shrinking else None
     free = policies(3, 4)
     free[2] = 0.0  # the first class for everyone: rows that may not vary
     free[2, 1] = 1.0
     for target in TARGETS:
-        requirement = Requirement(compiled, target, 0.7, beliefs=beliefs, n_parameters=3)
+        requirement = Requirement(compiled, target, 0.7, shrunk=shrunk, n_parameters=3)
         expected = [requirement.predict(one).excess for one in free]
         np.testing.assert_allclose(requirement.excess(free), expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("bound", ["ttest", "hoeffding", "bernstein"])
-@pytest.mark.parametrize("believing", [False, True])
-def test_moments_and_rows_predict_the_same(monkeypatch, bound, believing):
+@pytest.mark.parametrize("shrinking", [False, True])
+def test_moments_and_rows_predict_the_same(monkeypatch, bound, shrinking):
     compiled = compile_claim(ONE, make(3), bound)
-    beliefs = other_beliefs(compiled) if believing else None
+    shrunk = other_means(compiled) if shrinking else None
     free = policies(3, 3)
     for target in TARGETS:
         found = []
@@ -131,16 +130,14 @@ def test_moments_and_rows_predict_the_same(monkeypatch, bound, believing):
             with monkeypatch.context() as patch:
                 if not by_moments:
                     patch.setattr(type(get_bound(bound)), "moment_factors", lambda *_: None)
-                requirement = Requirement(
-                    compiled, target, 0.7, 1.5, beliefs=beliefs, n_parameters=4
-                )
+                requirement = Requirement(compiled, target, 0.7, 1.5, shrunk=shrunk, n_parameters=4)
             predictions = [requirement.predict(one) for one in free]
             assert all((p.gradients is None) == by_moments for p in predictions)
             found.append(
                 [
                     np.array([(p.levels.upper, p.excess, p.score, p.spread) for p in predictions]),
                     np.array([p.excess_gradient(N) for p in predictions]),
-                    np.array([p.score_gradient(N) for p in predictions]),
+                    np.array([p.log_pass_gradient(N) for p in predictions]),
                     requirement.excess(free),
                 ]
             )
@@ -190,14 +187,14 @@ def test_the_error_of_several_parts_adds_up_their_variances():
 
 
 @pytest.mark.parametrize("text", [ONE, DISJOINT])
-def test_beliefs_move_the_mean_and_narrow_the_error(text):
+def test_shrunk_means_move_the_mean_and_narrow_the_error(text):
     compiled = compile_claim(text, make())
     (free,) = policies(2, 1)
-    beliefs = other_beliefs(compiled)
+    shrunk = other_means(compiled)
     plain = Requirement(compiled, Target(power=0.9), 0.7).predict(free)
-    told = Requirement(compiled, Target(power=0.9), 0.7, beliefs=beliefs).predict(free)
-    believed = sum(belief.rows.values(free).mean() for belief in beliefs)
-    assert told.levels.mean == pytest.approx(believed)
+    told = Requirement(compiled, Target(power=0.9), 0.7, shrunk=shrunk).predict(free)
+    expected = sum(each.rows.values(free).mean() for each in shrunk)
+    assert told.levels.mean == pytest.approx(expected)
     # The width of the bound is that of the rows that will be tested.
     assert told.levels.upper - told.levels.mean == pytest.approx(
         plain.levels.upper - plain.levels.mean
@@ -259,8 +256,8 @@ def test_the_behaviour_model_itself_meets_no_worse_than_itself():
     )  # fmt: skip
     (compiled,) = plan.compile(data)
     free = data.behavior.T[1:]
-    for beliefs in (None, other_beliefs(compiled)):
-        requirement = Requirement(compiled, Target(power=0.95), 0.7, beliefs=beliefs)
+    for shrunk in (None, other_means(compiled)):
+        requirement = Requirement(compiled, Target(power=0.95), 0.7, shrunk=shrunk)
         prediction = requirement.predict(free)
         assert (prediction.excess, prediction.score, prediction.spread) == (0, inf, 0)
         assert requirement.excess(free[None]) == [0]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from elfair.search.targets import Target
+from elfair.search import Target
 
 CONSTRAINTS = [
     "E[impact | T == 1] >= E_logged[impact | T == 1]",

@@ -7,8 +7,7 @@ import sys
 
 import pytest
 
-from elfair.search import progress
-from elfair.search.progress import SearchProgress
+from elfair.search import SearchProgress, selection
 
 
 class Terminal(io.StringIO):
@@ -21,7 +20,7 @@ class Terminal(io.StringIO):
 def test_when_something_is_shown(monkeypatch, patience, terminal):
     stream = Terminal() if terminal else io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(progress, "PATIENCE", patience)
+    monkeypatch.setattr(selection, "PATIENCE", patience)
     with SearchProgress("looking") as steps:
         for _ in range(3):
             steps()
@@ -33,7 +32,7 @@ def test_when_something_is_shown(monkeypatch, patience, terminal):
 
 def test_it_stops_when_the_search_does(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(selection, "PATIENCE", 0.0)
     steps = SearchProgress("looking")
 
     def fail():

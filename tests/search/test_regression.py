@@ -1,4 +1,4 @@
-"""The task of a regression: its loss, its policy, its starts, and what forecasts make of it."""
+"""The task of a regression: its loss, its policy, its starts, and what shrunk means make of it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from elfair.bounds import get_bound
 from elfair.data import ContinuousData
 from elfair.errors import DataError
 from elfair.populations import Dosage
-from elfair.search import Problem
-from elfair.search.forecast import forecast
-from elfair.search.prediction import Requirement
+from elfair.search import Problem, Target
+from elfair.search.prediction import requirements_of
 from elfair.search.regression import Regression, SquaredLoss
-from elfair.search.targets import Target
+from elfair.search.shrinkage import shrunk_means
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.decisions import thresholds_of
 from elfair.statistics.plan import Plan, read_constraints
@@ -134,19 +133,16 @@ def test_labels_are_needed():
 
 
 @pytest.mark.parametrize("estimator", ["paired", "dr"])
-@pytest.mark.parametrize("believing", [False, True])
-def test_gradients_against_finite_differences(estimator, believing):
+@pytest.mark.parametrize("shrinking", [False, True])
+def test_gradients_against_finite_differences(estimator, shrinking):
     data = rows(200)
     policy, plan = TASK.policy(data), plan_of(data, estimator)
     inputs, compiled = policy.logged(data), plan.compile(data)
     theta = np.array([1.0, 4.0, 2.0, -1.0, 5.0])
-    beliefs = [None] * len(compiled)
-    if believing:
-        beliefs = forecast(plan, compiled, data, [policy.free(theta, inputs)])
-    requirements = [
-        Requirement(claim, Target(power=0.95), 0.7, beliefs=belief)
-        for claim, belief in zip(compiled, beliefs, strict=True)
-    ]
+    shrunk = None
+    if shrinking:
+        shrunk = shrunk_means(plan, compiled, data, [policy.free(theta, inputs)])
+    requirements = requirements_of(compiled, Target(power=0.95), 0.7, shrunk=shrunk)
     problem = Problem(policy, inputs, TASK.loss(data), requirements)
     gradients = problem.loss_and_excess_gradients(theta).copy()
     log_pass = problem.log_pass_gradient(theta).copy()
@@ -171,17 +167,17 @@ def test_populations_have_the_excess_of_their_policies():
     population = 10 * np.column_stack([rng.normal(size=(4, 4)) * 0.3, rng.random(4)])
     free = policy.free(population, inputs)
     for claim in plan_of(data).compile(data):
-        requirement = Requirement(claim, Target(power=0.95), 0.7)
+        (requirement,) = requirements_of([claim], Target(power=0.95), 0.7)
         expected = [requirement.predict(one).excess for one in free]
         np.testing.assert_allclose(requirement.excess(free), expected, rtol=1e-9)
 
 
-def test_a_right_model_of_the_impact_makes_forecasts_sharper():
-    """Impacts are quadratic in the dose: the forecast's error is that of few coefficients."""
+def test_a_right_model_of_the_impact_makes_means_sharper():
+    """Impacts are quadratic in the dose: the shrunk mean's error is that of few coefficients."""
     text = "E[impact] >= E_logged[impact]"
     population = Dosage()
     policy = theta = None
-    errors = {"rows": [], "forecast": []}
+    errors = {"rows": [], "shrunk": []}
     shares = []
     for seed in range(60):
         data = rows(300, seed, text)
@@ -191,17 +187,17 @@ def test_a_right_model_of_the_impact_makes_forecasts_sharper():
         free = policy.free(theta, policy.logged(data))
         plan = plan_of(data, constraints=text)
         (claim,) = compiled = plan.compile(data)
-        ((belief,),) = forecast(plan, compiled, data, [free])
+        ((mean,),) = shrunk_means(plan, compiled, data, [free])
         at = np.vstack([np.zeros(3), np.eye(3)])
         means, spread = policy.moments(theta, at)
         linear = type(population.behavior)(float(means[0]), means[1:] - means[0], spread)
         truth = 0.6 * population.violation(linear, 0) + 0.4 * population.violation(linear, 1)
         errors["rows"].append(claim.parts[0].rows.values(free).mean() - truth)
-        errors["forecast"].append(belief.rows.values(free).mean() - truth)
-        shares.append(belief.share)
+        errors["shrunk"].append(mean.rows.values(free).mean() - truth)
+        shares.append(mean.share)
     spread = {name: np.std(values) for name, values in errors.items()}
-    assert spread["forecast"] < 0.7 * spread["rows"]
-    assert abs(np.mean(errors["forecast"])) <= 4 * spread["forecast"] / np.sqrt(60)
+    assert spread["shrunk"] < 0.7 * spread["rows"]
+    assert abs(np.mean(errors["shrunk"])) <= 4 * spread["shrunk"] / np.sqrt(60)
     # What it says of its own error is about right.
     claimed = np.sqrt(np.mean(shares)) * spread["rows"]
-    assert 0.6 * spread["forecast"] <= claimed <= 1.6 * spread["forecast"]
+    assert 0.6 * spread["shrunk"] <= claimed <= 1.6 * spread["shrunk"]

@@ -21,7 +21,7 @@ from elfair.data.split import cross_partition, partition
 from elfair.errors import DataError, InputError
 from elfair.policies.scored import SMALLEST_PROBABILITY
 from elfair.search import selection
-from elfair.search.families import FOLDS, ScoredFamily, is_fitted
+from elfair.search.classification import FOLDS, ScoredFamily, is_fitted
 
 CERTAIN = -np.log(SMALLEST_PROBABILITY)
 LOG: list[tuple[str, frozenset[float]]] = []
@@ -108,7 +108,7 @@ def test_the_search_sees_scores_of_clones_that_did_not_know_the_row():
     seen = task.rows(data)
     np.testing.assert_array_equal(seen.scores, np.zeros((data.n, 1)))  # nothing was known
     assert data.scores is None
-    # The scorer that is let out knows these rows: its own scores would be certain of every label.
+    # The scorer that is released knows these rows: its own scores would be certain of every label.
     policy = task.policy(seen)
     by_itself = policy.inputs(data.features).design[-1] * policy.scale[-1] + policy.center[-1]
     np.testing.assert_allclose(by_itself, np.where(data.label_index == 1, CERTAIN, -CERTAIN))
@@ -241,6 +241,6 @@ def test_what_cannot_score(scorer, message):
 def test_an_unfitted_scorer_needs_labels_and_a_fitted_one_does_not():
     given = rows()
     data = LoggedData(**{**given, "y": None})
-    with pytest.raises(DataError, match=r"(?s)GaussianNB is not fitted, and y was not given.*Hint"):
+    with pytest.raises(DataError, match=r"(?s)GaussianNB is not fitted, and there is no y.*Hint"):
         ScoredFamily(GaussianNB(), 0).rows(data)
     assert ScoredFamily(FITTED, 0).rows(data).scores.shape == (data.n, 1)

@@ -8,9 +8,10 @@ import pytest
 from elfair import LoggedData
 from elfair.errors import DataError
 from elfair.policies import SoftmaxPolicy
-from elfair.search import Selection, selection
-from elfair.search.targets import Target
-from elfair.search.task import Classification, PredictLabel
+from elfair.search import Selection, Target, selection
+from elfair.search.classification import Classification
+from elfair.search.goals import PredictLabel
+from elfair.search.problem import silent
 
 NO_WORSE = [f"E[impact | T == {t}] >= E_logged[impact | T == {t}]" for t in (0, 1)]
 DEFAULT = Selection("gradient", Classification(PredictLabel("accuracy")), Target(power=0.95), 0)
@@ -26,25 +27,31 @@ def test_the_found_policy_is_what_the_record_says(candidate_rows, make_plan, sea
         nonlocal steps
         steps += 1
 
-    policy, found, evaluations = search.run(data, make_plan(data), 400, progress)
+    result = search.run(data, make_plan(data), 400, progress=progress)
+    policy, found = result.policy, result.best
     assert found.meets_target
     free = policy.free(found.theta, policy.inputs(data.features))
     error = np.where(data.label_index == 1, 1 - free[0], free[0]).mean()
     # The gradient search looks at smoothed labels.
     assert found.loss == pytest.approx(error, abs=1e-12 if search is PAPER else 0.03)
     assert steps > 0
-    assert evaluations >= 1
+    assert result.evaluations >= 1
 
 
 def test_the_search_does_better_than_its_starts_and_the_behaviour_model(candidate_rows, make_plan):
     data = candidate_rows(1000, 1)
-    view = selection._View(DEFAULT, policy_for(data), data, make_plan(data), 600)
-    (found,) = view.search([DEFAULT.target], [], lambda: None).candidates
-    problem = view.smooth_problem(view.starts())
+    view = view_of(data, make_plan(data), 600)
+    (found,) = view.found([DEFAULT.target]).candidates
+    problem = view._smooth_problem(view.starts())
     starts = [problem.look_at(start) for start in view.starts()]
     assert not any(start.meets_target and start.loss <= found.loss for start in starts)
     assert found.meets_target
     assert found.loss < 0.2
+
+
+def view_of(data, plan, n_test, **options):
+    policy = options.pop("policy", None) or policy_for(data)
+    return selection._View(DEFAULT, policy, data, plan, n_test, None, silent, **options)
 
 
 def policy_for(data):
@@ -53,7 +60,7 @@ def policy_for(data):
 
 def test_the_starts_are_label_decision_and_their_middle(candidate_rows, make_plan):
     data = candidate_rows(500, 2)
-    view = selection._View(DEFAULT, policy_for(data), data, make_plan(data), 300)
+    view = view_of(data, make_plan(data), 300)
     accurate, middle, familiar = view.starts()
     np.testing.assert_allclose(middle, (accurate + familiar) / 2)
 
@@ -64,14 +71,12 @@ def test_the_starts_are_label_decision_and_their_middle(candidate_rows, make_pla
     assert likelihood(accurate, data.label_index) > likelihood(familiar, data.label_index)
     assert likelihood(familiar, data.decision_index) > likelihood(accurate, data.decision_index)
     known = candidate_rows(500, 2, model=True)
-    view = selection._View(DEFAULT, policy_for(known), known, make_plan(known), 300)
+    view = view_of(known, make_plan(known), 300)
     *others, itself = view.starts()
     assert [start[-1] for start in others] == [1, 1, 1]
     np.testing.assert_array_equal(view.policy.free(itself, view.inputs), known.behavior.T[1:])
     undecided = LoggedData(data.features, data.label, sensitive_features=data.sensitive)
-    view = selection._View(
-        DEFAULT, policy_for(data), undecided, make_plan(undecided, "PR <= 0.9"), 300
-    )
+    view = view_of(undecided, make_plan(undecided, "PR <= 0.9"), 300)
     assert len(view.starts()) == 1
 
 
@@ -79,7 +84,8 @@ def test_the_starts_are_label_decision_and_their_middle(candidate_rows, make_pla
 def test_with_a_behaviour_model_it_is_the_last_resort(candidate_rows, make_plan, seed):
     # Forty rows show nothing of a new policy; the behaviour model is no worse than itself.
     data = candidate_rows(40, seed, alpha=0.5, model=True)
-    policy, found, _ = DEFAULT.run(data, make_plan(data, NO_WORSE), 10)
+    search = DEFAULT.run(data, make_plan(data, NO_WORSE), 10)
+    policy, found = search.policy, search.best
     assert found.meets_target
     free = policy.free(found.theta, policy.inputs(data.features, data.behavior))
     if found.theta[-1] < 0.01:
@@ -97,16 +103,17 @@ def test_many_rows_are_explored_in_part_and_finished_on_all(candidate_rows, make
     monkeypatch.setattr(selection, "EXPLORED_ROWS", 1_000)
     data = candidate_rows(6_000, 3)
     plan = make_plan(data)
-    policy, found, _ = DEFAULT.run(data, plan, 4_000)
+    search = DEFAULT.run(data, plan, 4_000)
+    policy, found = search.policy, search.best
     monkeypatch.setattr(selection, "EXPLORED_ROWS", 3_000)
-    _, complete, _ = DEFAULT.run(data, plan, 4_000)
+    complete = DEFAULT.run(data, plan, 4_000).best
     assert found.meets_target
     assert complete.meets_target
     assert found.loss == pytest.approx(complete.loss, abs=0.002)
     # What it says holds on all rows, and not on the explored ones alone.
-    view = selection._View(DEFAULT, policy, data, plan, 4_000)
+    view = view_of(data, plan, 4_000, policy=policy)
     view.best = view.starts()[0]
-    seen = view.smooth_problem([found.theta]).look_at(found.theta)
+    seen = view._smooth_problem([found.theta]).look_at(found.theta)
     assert seen.loss == pytest.approx(found.loss, abs=1e-3)
 
 
@@ -117,21 +124,20 @@ def test_a_group_too_rare_for_the_explored_rows_is_no_error(candidate_rows, make
     rare[[3, 50, 800, 1_500]] = 1
     data.sensitive["rare"] = rare
     plan = make_plan(data, ["PR[rare == 1] <= 1.5", "accuracy >= 0.6"])
-    _, found, _ = DEFAULT.run(data, plan, 1_000)
+    found = DEFAULT.run(data, plan, 1_000).best
     assert found.loss < 0.2
 
 
 def test_rows_that_stand_for_more_know_how_many(candidate_rows, make_plan):
     data = candidate_rows(400, 5)
-    plan, policy = make_plan(data), policy_for(data)
-    alone = selection._View(DEFAULT, policy, data, plan, 4_000)
-    many = selection._View(DEFAULT, policy, data, plan, 4_000, 6_000)
-    theta = np.zeros(policy.n_parameters)
+    plan = make_plan(data)
+    alone, many = view_of(data, plan, 4_000), view_of(data, plan, 4_000, n_candidate=6_000)
+    theta = np.zeros(alone.policy.n_parameters)
     errors = [
-        [prediction.levels.error for prediction in view.problem().predictions(theta)]
+        [prediction.levels.error for prediction in view._problem().predictions(theta)]
         for view in (alone, many)
     ]
-    spreads = [prediction.spread for prediction in alone.problem().predictions(theta)]
+    spreads = [prediction.spread for prediction in alone._problem().predictions(theta)]
     shares = [(data.sensitive["T"] == 0).mean(), (data.sensitive["T"] == 1).mean(), 1.0]
     for k, share in enumerate(shares):
         for error, n in zip(errors, (400, 6_000), strict=True):
@@ -145,8 +151,8 @@ def test_searches_are_a_function_of_data_and_seed(candidate_rows, make_plan, mon
     for method, target in (("gradient", Target(power=0.9)), ("cmaes", Target(inflation=2.0))):
         found = [
             Selection(method, Classification(PredictLabel("accuracy")), target, seed)
-            .run(data, make_plan(data), 300)[1]
-            .theta
+            .run(data, make_plan(data), 300)
+            .best.theta
             for seed in (1, 1, 2)
         ]
         np.testing.assert_array_equal(found[0], found[1])
@@ -155,7 +161,7 @@ def test_searches_are_a_function_of_data_and_seed(candidate_rows, make_plan, mon
 
 def test_without_constraints_it_is_a_plain_classifier(candidate_rows, make_plan):
     data = candidate_rows(500, 7)
-    _, found, _ = DEFAULT.run(data, make_plan(data, []), 0)
+    found = DEFAULT.run(data, make_plan(data, []), 0).best
     assert found.meets_target
     assert found.log_pass == 0
     assert found.loss < 0.12
@@ -164,7 +170,8 @@ def test_without_constraints_it_is_a_plain_classifier(candidate_rows, make_plan)
 def test_three_classes(three_classes, make_plan):
     for search in (DEFAULT, PAPER):
         plan = make_plan(three_classes, ["E[impact] >= 0", "P[decision == 1] <= 0.9"])
-        policy, found, _ = search.run(three_classes, plan, 90)
+        result = search.run(three_classes, plan, 90)
+        policy, found = result.policy, result.best
         assert found.meets_target
         assert found.theta.size == policy.n_parameters == 6
 
@@ -172,7 +179,8 @@ def test_three_classes(three_classes, make_plan):
 def test_log_loss_as_the_objective(candidate_rows, make_plan):
     data = candidate_rows(600, 8)
     search = Selection("gradient", Classification(PredictLabel("log_loss")), Target(power=0.95), 0)
-    policy, found, _ = search.run(data, make_plan(data), 400)
+    result = search.run(data, make_plan(data), 400)
+    policy, found = result.policy, result.best
     free = policy.free(found.theta, policy.inputs(data.features))[0]
     chosen = np.where(data.label_index == 1, free, 1 - free)
     assert found.loss == pytest.approx(-np.log(chosen).mean())

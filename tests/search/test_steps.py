@@ -10,14 +10,14 @@ import torch
 from torch import nn
 
 from elfair import ELFClassifier, LoggedData
+from elfair.data.digests import is_module
 from elfair.errors import InputError
 from elfair.policies.torch_module import TorchPolicy
 from elfair.populations import FosterCare
-from elfair.search import Selection, steps
-from elfair.search.families import MOST_EVOLVED, ModuleFamily, is_module, search_for_module
-from elfair.search.steps import Steps, fit_by_steps
-from elfair.search.targets import Target
-from elfair.search.task import Classification, PredictLabel
+from elfair.search import Selection, Target, steps
+from elfair.search.classification import MOST_EVOLVED, Classification, ModuleFamily
+from elfair.search.goals import PredictLabel
+from elfair.search.steps import fit_by_steps
 
 TARGET = Target(power=0.95)
 
@@ -33,7 +33,7 @@ def network(seed=0, inputs=2, hidden=16, outputs=2):
 
 
 def by_steps(module, objective="accuracy", seed=0):
-    return Steps(
+    return Selection(
         "steps", Classification(PredictLabel(objective), ModuleFamily(module)), TARGET, seed
     )
 
@@ -49,13 +49,13 @@ def test_a_weighted_gradient_is_the_weighted_sum_of_gradients(candidate_rows, ma
 def test_a_linear_module_does_about_as_well_as_the_linear_search(candidate_rows, make_plan):
     data, fresh = candidate_rows(3_000, 0), candidate_rows(20_000, 1)
     plan = make_plan(data)
-    _, exact, _ = Selection("gradient", Classification(PredictLabel("accuracy")), TARGET, 0).run(
-        data, plan, 2000
-    )
-    policy, found, evaluations = by_steps(linear()).run(data, plan, 2_000)
+    task = Classification(PredictLabel("accuracy"))
+    exact = Selection("gradient", task, TARGET, 0).run(data, plan, 2000).best
+    result = by_steps(linear()).run(data, plan, 2_000)
+    policy, found = result.policy, result.best
     assert exact.meets_target
     assert found.meets_target
-    assert evaluations > 100
+    assert result.evaluations > 100
     free = policy.free(found.theta, policy.logged(fresh))[0]
     error = np.where(fresh.label_index == 1, 1 - free, free).mean()
     assert error < exact.loss + 0.03
@@ -84,7 +84,8 @@ def test_gradients_never_see_the_judging_rows(candidate_rows, make_plan, monkeyp
     monkeypatch.setattr(
         TorchPolicy, "pull_back", lambda *given: policies.append(given[2]) or pull_back(*given)
     )
-    policy, found, _ = by_steps(linear()).run(data, make_plan(data), 300)
+    search = by_steps(linear()).run(data, make_plan(data), 300)
+    policy, found = search.policy, search.best
     judging, training = seen[0], seen[1]
     assert judging.n == 160
     assert training.n == 240
@@ -118,7 +119,8 @@ def test_steps_are_a_function_of_data_and_seed(candidate_rows, make_plan, monkey
     monkeypatch.setattr(steps, "STEPS", 20)
     data = candidate_rows(300, 2)
     thetas = [
-        by_steps(linear(), seed=seed).run(data, make_plan(data), 200)[1].theta for seed in (1, 1, 2)
+        by_steps(linear(), seed=seed).run(data, make_plan(data), 200).best.theta
+        for seed in (1, 1, 2)
     ]
     np.testing.assert_array_equal(thetas[0], thetas[1])
     assert (thetas[0] != thetas[2]).any()
@@ -128,7 +130,8 @@ def test_steps_are_a_function_of_data_and_seed(candidate_rows, make_plan, monkey
 def test_with_a_behaviour_model_it_is_the_last_resort(candidate_rows, make_plan, seed):
     data = candidate_rows(60, seed, alpha=0.5, model=True)
     no_worse = [f"E[impact | T == {t}] >= E_logged[impact | T == {t}]" for t in (0, 1)]
-    policy, found, _ = by_steps(linear()).run(data, make_plan(data, no_worse), 10)
+    search = by_steps(linear()).run(data, make_plan(data, no_worse), 10)
+    policy, found = search.policy, search.best
     assert found.meets_target
     assert 0 <= found.theta[-1] <= 1
     if found.theta[-1] == 0:
@@ -180,7 +183,8 @@ def test_a_network_for_each_fold():
 def test_three_classes_and_log_loss(three_classes, make_plan):
     plan = make_plan(three_classes, ["E[impact] >= 0", "P[decision == 1] <= 0.9"])
     module = network(inputs=2, outputs=3)
-    policy, found, _ = by_steps(module, "log_loss").run(three_classes, plan, 90)
+    search = by_steps(module, "log_loss").run(three_classes, plan, 90)
+    policy, found = search.policy, search.best
     assert found.meets_target
     assert found.loss < 1.3
     assert found.theta.size == policy.n_parameters == 2 * 16 + 16 + 16 * 3 + 3
@@ -206,7 +210,7 @@ def test_cmaes_is_for_very_small_modules():
     assert clf.certificate_.search.method == "cmaes"
     assert clf.certificate_.search.meets_target
     with pytest.raises(InputError, match=rf"(?s)at most {MOST_EVOLVED} param.*with 322.*Hint"):
-        search_for_module("cmaes", by_steps(network(hidden=64)).task, TARGET, 0)
+        by_steps(network(hidden=64)).task.method("cmaes")
 
 
 @pytest.mark.parametrize("scorer", [None, network()])

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from elfair.search import Selection
+from elfair.search import Selection, Target
+from elfair.search.classification import Classification
+from elfair.search.goals import PredictLabel
 from elfair.search.prediction import Requirement
-from elfair.search.targets import Target
-from elfair.search.task import Classification, PredictLabel
 from elfair.search.tuning import FOLDS, TUNABLE, tune
 
 
@@ -62,7 +62,8 @@ def test_the_worth_is_the_chance_to_pass_times_what_is_gained(
             candidate.take(np.flatnonzero(unseen)),
         )
         selection, plan = make(parameters, kept)
-        policy, found, _ = selection.run(kept, plan, n_test)
+        search = selection.run(kept, plan, n_test)
+        policy, found = search.policy, search.best
         free = policy.free(found.theta, policy.inputs(judged.features))
         accuracy = np.where(judged.label_index == 1, free[0], 1 - free[0]).mean()
         chances = [

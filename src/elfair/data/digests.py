@@ -242,7 +242,7 @@ class _Walk:
         elif is_dataclass(value):
             self._part(b"record", _name(type(value)))
             self._many(b"fields", [(f.name, getattr(value, f.name)) for f in fields(value)])
-        elif _is_module(value):
+        elif is_module(value):
             self._unordered(b"module", _tensors(value).items())
         else:
             self._object(value)
@@ -332,7 +332,14 @@ def _path(module: str | None, name: str) -> bytes:
     return path.encode()
 
 
-def _is_module(value: object) -> bool:
+def is_module(value: object) -> bool:
+    """Whether a value is a torch.nn.Module; torch is not imported for this.
+
+    Examples
+    --------
+    >>> is_module("a module")
+    False
+    """
     torch: Any = sys.modules.get("torch")  # no module exists before torch is imported
     return torch is not None and isinstance(value, torch.nn.Module)
 

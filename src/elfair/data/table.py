@@ -134,7 +134,7 @@ class LoggedData:
         self.behavior_model: FittedClassifier | None = None
         self.behavior: Floats | None = None
         self.propensity: Floats | None = None
-        #: Out-of-fold scores of a scorer (see elfair.policies.scored), while a search uses these.
+        #: Scores for the search (see `with_scores`).
         self.scores: Floats | None = None
         if behavior is not None:
             self._set_behavior(X, behavior)
@@ -222,6 +222,16 @@ class LoggedData:
         same = copy.copy(self)
         same.thresholds = thresholds
         return same
+
+    def with_scores(self, scores: Floats) -> LoggedData:
+        """A copy of these rows that carries a scorer's log-odds, of shape (n, classes - 1).
+
+        A scorer knows the rows it was fitted to too well. For these, the scores come from scorers
+        that were fitted to other rows, and every part of a search must see the same ones.
+        """
+        rows = copy.copy(self)
+        rows.scores = scores
+        return rows
 
     @staticmethod
     def joined(parts: Sequence[LoggedData]) -> LoggedData:

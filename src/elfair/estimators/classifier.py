@@ -21,9 +21,8 @@ from elfair.language import Expression
 from elfair.policies.base import Decisions, draw
 from elfair.policies.models import Fitted
 from elfair.policies.softmax import EXPLORATION
-from elfair.search.families import ModuleFamily, ScoredFamily, is_module
+from elfair.search.classification import Classification, family_of
 from elfair.search.goals import goal_of
-from elfair.search.task import Classification, Family, LinearFamily
 from elfair.statistics.plan import Constraint, read_constraints
 from elfair.types import Array, Floats
 
@@ -361,10 +360,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
 
 def _task(parameters: Mapping[str, Any], seed: int) -> Classification:
     """What the search is for, by the classifier's parameters."""
-    goal, scorer = goal_of(parameters["objective"]), parameters["scorer"]
-    family: Family = LinearFamily()
-    if scorer is not None:
-        family = ModuleFamily(scorer) if is_module(scorer) else ScoredFamily(scorer, seed)
+    goal, family = goal_of(parameters["objective"]), family_of(parameters["scorer"], seed)
     return Classification(goal, family, float(parameters["exploration"]))
 
 

@@ -18,11 +18,7 @@ from elfair.fairness_test.ladder import Ladder
 from elfair.fairness_test.test import FairnessTest
 from elfair.language import holds
 from elfair.policies.models import Fitted
-from elfair.search.families import ModuleFamily, search_for_module
-from elfair.search.progress import SearchProgress
-from elfair.search.selection import Lineup, Selection
-from elfair.search.targets import Target
-from elfair.search.task import Task
+from elfair.search import Found, SearchProgress, Selection, Target, Task
 from elfair.search.tuning import tune
 from elfair.statistics import Baselines, require_rows
 from elfair.statistics.estimators import declared_estimation
@@ -48,24 +44,24 @@ def fit_model(data: LoggedData, request: Request) -> Fitted:
     tuned = _tuned(request, split)
     request = request.with_parameters(tuned)
     searched = [_search(request, split, rows) for rows in _candidates(split)]
-    plans, ladders, lineups = zip(*searched, strict=True)
+    plans, ladders, searches = zip(*searched, strict=True)
     test = FairnessTest(
         split,
         plans,
         ladders,
-        search=_search_record(request, lineups),
-        losses=lineups[0].losses if len(split.folds) == 1 else (),
+        search=_search_record(request, searches),
+        losses=searches[0].losses if len(split.folds) == 1 else (),
         declared=request.selection().task.assumptions(),
     )
     return _fitted(test, test.run(), tuned)
 
 
 class _Searched(NamedTuple):
-    """What a search on some candidate rows puts forward, and for which plan."""
+    """What a search on some candidate rows found, and for which plan."""
 
     plan: Plan
     ladder: Ladder
-    lineup: Lineup
+    found: Found
 
 
 def _candidates(split: Split) -> list[LoggedData]:
@@ -87,8 +83,8 @@ def _search(request: Request, split: Split, rows: LoggedData) -> _Searched:
         # only the error of all rows is left.
         n_test, n_error, count = round(split.everyone.n / SHARED_ROWS**2), split.everyone.n, 1
     with SearchProgress("looking for a model") as progress:
-        lineup = selection.line_up(seen, plan, n_test, count, progress, n_error=n_error)
-    return _Searched(plan, Ladder(lineup.policy, lineup.thetas, seen), lineup)
+        found = selection.run(seen, plan, n_test, models=count, n_error=n_error, progress=progress)
+    return _Searched(plan, Ladder(found.policy, found.ladder, seen), found)
 
 
 def _tuned(request: Request, split: Split) -> dict[str, Any]:
@@ -117,9 +113,9 @@ def _check_sizes(claims: tuple[Claim, ...], split: Split) -> None:
             require_rows(given, left, fold.sealed.n, data)
 
 
-def _search_record(request: Request, lineups: Sequence[Lineup]) -> SearchRecord:
+def _search_record(request: Request, searches: Sequence[Found]) -> SearchRecord:
     selection = request.selection()
-    first = [lineup.found.candidates[0] for lineup in lineups]
+    first = [found.best for found in searches]
     return SearchRecord(
         method=selection.method,
         objective=selection.task.objective,
@@ -127,7 +123,7 @@ def _search_record(request: Request, lineups: Sequence[Lineup]) -> SearchRecord:
         loss=float(np.mean([candidate.loss for candidate in first])),
         predicted_pass=float(np.exp(min(candidate.log_pass for candidate in first))),
         meets_target=all(candidate.meets_target for candidate in first),
-        evaluations=sum(lineup.found.evaluations for lineup in lineups),
+        evaluations=sum(found.evaluations for found in searches),
         on_ladder=1,
         tested=1,
         place=1,
@@ -227,10 +223,8 @@ class Request:
         """The search."""
         parameters = self.parameters
         target = Target(parameters["power"], parameters["inflation"], parameters["xi"])
-        method, made = parameters["search"], self.task(parameters, self.seed)
-        if isinstance(getattr(made, "family", None), ModuleFamily):
-            return search_for_module(method, made, target, self.seed)
-        return Selection(method, made, target, self.seed)
+        task = self.task(parameters, self.seed)
+        return Selection(task.method(parameters["search"]), task, target, self.seed)
 
     def plan(self, candidate: LoggedData, everyone: LoggedData) -> Plan:
         """What is searched for and tested.

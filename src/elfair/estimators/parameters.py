@@ -16,13 +16,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from elfair.bounds import BOUNDS
+from elfair.data.digests import is_module
 from elfair.errors import InputError, did_you_mean
 from elfair.language import Expression, Statement
 from elfair.language.fairness import Recipe
 from elfair.policies.softmax import EXPLORATION
 from elfair.records.allowed import Allowed, is_number, number, one_of, whole
 from elfair.records.reading import REQUIRED, Key
-from elfair.search.families import is_module
 from elfair.search.tuning import TUNABLE
 
 #: Whose parameter it is.

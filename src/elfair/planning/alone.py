@@ -7,18 +7,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import log_ndtr
 
 from elfair.data import LoggedData
 from elfair.search import Selection
-from elfair.search.forecast import forecast
-from elfair.search.prediction import Prediction, Requirement
-from elfair.search.targets import Terms
+from elfair.search.gradient import minimised
+from elfair.search.prediction import Factors, Prediction, requirements_of
+from elfair.search.shrinkage import shrunk_means
 from elfair.statistics.plan import Plan
 from elfair.types import Floats
 
 #: The bound, and what is believed of g, as sums of what is predicted.
-BOUND, MEAN = Terms(1.0), Terms(0.0, mean=1.0)
+BOUND, MEAN = Factors(1.0), Factors(0.0, mean=1.0)
 #: Steps of a search from one start, at most.
 MOST_STEPS = 40
 #: A chance to pass that is not worth improving.
@@ -47,12 +46,13 @@ class Bench:
         compiled = plan.compile(rows)
         likely = self._task.likely(self.policy, self._inputs, rows, self._best)
         policies = [self.policy.free(theta, self._inputs) for theta in likely]
-        beliefs = forecast(plan, compiled, rows, policies)
-        p = self.policy.n_parameters
-        self._requirements = [
-            Requirement(claim, selection.target, n_test / rows.n, beliefs=belief, n_parameters=p)
-            for claim, belief in zip(compiled, beliefs, strict=True)
-        ]
+        self._requirements = requirements_of(
+            compiled,
+            selection.target,
+            n_test / rows.n,
+            shrunk=shrunk_means(plan, compiled, rows, policies),
+            n_parameters=self.policy.n_parameters,
+        )
 
     @cached_property
     def _best(self) -> Floats:
@@ -67,7 +67,7 @@ class Bench:
         """What is predicted of a statement's test."""
         return self._requirements[claim].predict(self.policy.free(theta, self._inputs))
 
-    def lowest(self, claim: int, starts: Sequence[Floats], of: Terms = BOUND) -> Floats:
+    def lowest(self, claim: int, starts: Sequence[Floats], of: Factors = BOUND) -> Floats:
         """The model whose bound on g (or something else that is predicted) is lowest."""
 
         def value_and_gradient(theta: Floats) -> tuple[float, Floats]:
@@ -94,11 +94,8 @@ class Bench:
             score = prediction.score
             if not np.isfinite(score):
                 return (0.0 if score > 0 else 1e9), np.zeros_like(theta)
-            value = float(log_ndtr(score))
-            # d log Phi(s) / ds = phi(s) / Phi(s)
-            slope = np.exp(-0.5 * score**2 - value) / np.sqrt(2 * np.pi)
-            by_free = slope * prediction.score_gradient(self._rows.n)
-            return -value, -self._pulled(theta, free, by_free)
+            by_free = prediction.log_pass_gradient(self._rows.n)
+            return -prediction.log_pass, -self._pulled(theta, free, by_free)
 
         return self._minimised(value_and_gradient, starts, enough=-SURE)
 
@@ -108,21 +105,11 @@ class Bench:
     def _minimised(
         self, value_and_gradient: Any, starts: Sequence[Floats], enough: float = -np.inf
     ) -> Floats:
-        from scipy.optimize import minimize
-
-        bounds = list(zip(*self.policy.box, strict=True))
         best, least = starts[0], np.inf
         for start in starts:
-            found = minimize(
-                value_and_gradient,
-                start,
-                jac=True,
-                method="L-BFGS-B",
-                bounds=bounds,
-                options={"maxiter": MOST_STEPS},
-            )
-            if found.fun < least:
-                best, least = np.asarray(found.x, dtype=np.float64), float(found.fun)
+            theta, value = minimised(value_and_gradient, start, self.policy.box, MOST_STEPS)
+            if value < least:
+                best, least = theta, value
             if least <= enough:
                 break
         return best

@@ -9,6 +9,7 @@ from typing import NoReturn
 from elfair._version import __version__
 from elfair.certificate import Assumption
 from elfair.data import LoggedData
+from elfair.data.digests import is_module
 from elfair.errors import ConstraintError, DataError, ElfairError
 from elfair.estimators.base import ELFEstimator
 from elfair.estimators.fit import Request
@@ -25,8 +26,7 @@ from elfair.planning.visible import (
     describe,
     require_plannable,
 )
-from elfair.search.families import is_module
-from elfair.search.progress import SearchProgress
+from elfair.search import SearchProgress
 from elfair.statistics import impact_of
 from elfair.statistics.plan import Claim, conditions_of, read_constraints
 from elfair.types import Floats

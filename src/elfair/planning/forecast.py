@@ -58,10 +58,9 @@ from elfair.fairness_test.evidence import SHARED_ROWS, is_silent
 from elfair.planning.alone import MEAN, Bench
 from elfair.planning.curve import ChanceCurve, Scores
 from elfair.planning.visible import VisibleRows
-from elfair.search import Selection
-from elfair.search.forecast import forecast
-from elfair.search.prediction import Requirement
-from elfair.search.targets import Target
+from elfair.search import Selection, Target
+from elfair.search.prediction import requirements_of
+from elfair.search.shrinkage import shrunk_means
 from elfair.statistics.beyond_the_mean import settle
 from elfair.statistics.plan import Plan
 from elfair.types import Floats, Index
@@ -270,11 +269,11 @@ class Forecaster:
         n_test = max(2, round(ratio * self.n_test))
         n_error = round(ratio * self.visible.everyone.n) if self.request.crossfit else None
         seen = selection.task.rows(seen)
-        policy, found, _ = selection.run(seen, plan, n_test, progress, n_error=n_error)
-        judge = _Judge(plan, unseen, n_test)
-        together = judge.of(policy, found.theta)
+        found = selection.run(seen, plan, n_test, n_error=n_error, progress=progress)
+        judge, met = _Judge(plan, unseen, n_test), found.best.meets_target
+        together = judge.of(found.policy, found.best.theta)
         if not alone:
-            return JudgedSearch(together, found.meets_target, [], [])
+            return JudgedSearch(together, met, [], [])
         bench = Bench(selection, plan, seen, n_test)
         lowest, likeliest = [], []
         for j in range(len(together)):
@@ -283,14 +282,14 @@ class Forecaster:
             lowest.append(judge.of(bench.policy, low)[j])
             likeliest.append(judge.of(bench.policy, likely)[j])
             progress()
-        return JudgedSearch(together, found.meets_target, lowest, likeliest)
+        return JudgedSearch(together, met, lowest, likeliest)
 
     def scores(self, rows: int, trials: Sequence[JudgedSearch | None]) -> Scores:
         """What some trials come to on average; a group that is too small counts as failed."""
         done, none = [trial for trial in trials if trial is not None], np.zeros(len(self.silent))
         if not done:
             return Scores(rows, len(trials), none - FURTHEST, none, none, none + 1, 0.0, none)
-        terms = self.request.selection().target.terms
+        factors = self.request.selection().target.factors
 
         def mean(of: Callable[[Judged], float]) -> Floats:
             every = [[of(judged) for judged in trial.together] for trial in done]
@@ -309,7 +308,7 @@ class Forecaster:
             len(trials),
             np.where(self.silent, -inf, score),
             mean(lambda judged: judged.width),
-            mean(lambda judged: judged.errors(terms.spread * judged.spread + terms.constant)),
+            mean(lambda judged: judged.errors(factors.spread * judged.spread + factors.constant)),
             share,
             met,
             np.where(self.silent, 0.0, varied),
@@ -322,13 +321,13 @@ class Forecaster:
 
     def curve(self, sizes: Sequence[Scores]) -> ChanceCurve:
         """The chance by the number of rows; the last of the sizes are today's rows."""
-        crossfit, terms = self.request.crossfit, self.request.selection().target.terms
+        crossfit, factors = self.request.crossfit, self.request.selection().target.factors
         return ChanceCurve(
             sizes,
             luck=self._luck,
             noise=1 / SHARED_ROWS**2 if crossfit else 1.0,
             apart=not crossfit,
-            target=(terms.error, -terms.mean),
+            target=(factors.error, -factors.mean),
             seed=self.request.seed,
         )
 
@@ -399,13 +398,14 @@ class _Judge:
     def of(self, policy: Any, theta: Floats) -> list[Judged]:
         """One judgement for each statement."""
         free = policy.free(theta, policy.logged(self._rows))
+        shrunk = shrunk_means(self._plan, self._compiled, self._rows, [free])
+        requirements = requirements_of(
+            self._compiled, Target(0.5), self._ratio, ALL_ROWS, shrunk=shrunk
+        )
         found = []
-        for claim, beliefs in zip(
-            self._compiled, forecast(self._plan, self._compiled, self._rows, [free]), strict=True
-        ):
-            requirement = Requirement(claim, Target(0.5), self._ratio, ALL_ROWS, beliefs=beliefs)
+        for requirement, means in zip(requirements, shrunk, strict=True):
             upper, mean, error, spread = requirement.predict(free).levels
-            share = float(np.mean([belief.share for belief in beliefs]))
+            share = float(np.mean([each.share for each in means]))
             found.append(Judged(mean, upper, error, spread, share))
         return found
 
@@ -445,8 +445,8 @@ def search_all(visible: VisibleRows, request: Request, n_test: int) -> Searched:
     """
     selection, plan = visible.prepare(visible.candidate, request)
     rows = selection.task.rows(visible.candidate)
-    ladder = selection.line_up(rows, plan, n_test, request.parameters["candidates"])
-    logged = ladder.policy.logged(rows)
-    ends = [ladder.thetas[0], *ladder.thetas[1:][-1:]]
-    free = [ladder.policy.free(theta, logged) for theta in ends]
+    found = selection.run(rows, plan, n_test, models=request.parameters["candidates"])
+    logged = found.policy.logged(rows)
+    ends = [found.ladder[0], *found.ladder[1:][-1:]]
+    free = [found.policy.free(theta, logged) for theta in ends]
     return Searched(selection, settle(plan, rows, free[0], n_test), rows, free)

@@ -22,7 +22,7 @@ from elfair.planning.forecast import Forecaster, search_all
 from elfair.planning.row_plan import CurvePoint, RowPlan, Verdict
 from elfair.planning.visible import VisibleRows, require_plannable
 from elfair.records.text import floored, raised
-from elfair.search.progress import SearchProgress
+from elfair.search import SearchProgress
 from elfair.statistics import impact_of
 from elfair.statistics.plan import Claim, conditions_of
 

@@ -1,4 +1,5 @@
 """Candidate selection: it decides how often a model is found, never whether the test is valid."""
 
-from elfair.search.problem import Candidate, Problem
-from elfair.search.selection import Selection
+from elfair.search.prediction import Target
+from elfair.search.problem import Candidate, Problem, Task
+from elfair.search.selection import Found, SearchProgress, Selection

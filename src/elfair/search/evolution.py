@@ -1,8 +1,6 @@
-"""The paper's search: its cost (algorithms 2 and 4) under CMA-ES, a whole population at a time."""
+"""The paper's search: CMA-ES on its cost (algorithms 2 and 4), a whole population at a time."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 
@@ -15,18 +13,18 @@ MOST_GENERATIONS = 150
 
 
 def paper_cost(problem: Problem, population: Floats) -> Floats:
-    """The paper's cost of each policy of a population.
+    """The paper's cost of each model of a population.
 
-    A policy that meets every requirement costs its loss. Any other costs the largest loss there can
-    be plus the sum of the *positive* parts of its predicted bounds: a comfortable constraint must
-    not pay for a violated one (the paper's algorithm 4 adds them all).
+    A model that meets every requirement costs its loss. Any other costs the largest possible loss
+    plus the sum of the *positive* parts of its predicted bounds: room in one constraint must not
+    pay for the violation of another (the paper's algorithm 4 adds them all).
 
     Parameters
     ----------
     problem : Problem
-        The candidate rows' view.
+        How candidate rows judge models.
     population : ndarray of shape (size, n_parameters)
-        One policy in each line.
+        The parameters of one model in each row.
 
     Returns
     -------
@@ -41,25 +39,17 @@ def paper_cost(problem: Problem, population: Floats) -> Floats:
     return np.where((excess <= 0).all(axis=0), loss, infeasible)
 
 
-def cmaes_search(
-    problem: Problem,
-    start: Floats,
-    *,
-    seed: int,
-    progress: Callable[[], None] = lambda: None,
-) -> Candidate:
-    """The policy of least cost that CMA-ES finds.
+def cmaes_search(problem: Problem, start: Floats, *, seed: int) -> Candidate:
+    """The model of least cost that CMA-ES finds.
 
     Parameters
     ----------
     problem : Problem
-        The candidate rows' view.
+        How candidate rows judge models.
     start : ndarray
         Parameters to start from.
     seed : int
         Seed of the search.
-    progress : callable
-        Called after each generation.
 
     Returns
     -------
@@ -81,7 +71,7 @@ def cmaes_search(
         optimizer.tell(list(zip(population, costs.tolist(), strict=True)))
         if costs.min() < least:
             best, least = population[int(costs.argmin())], float(costs.min())
-        progress()
+        problem.progress()
         if optimizer.should_stop():
             break
     return problem.look_at(best)

@@ -1,17 +1,21 @@
-"""The goal of making an expression large; labels are welcome, but not needed."""
+"""What a classifier optimises: the prediction of labels, or any expression about the new model.
+
+A *goal* is the objective as the user asked for it. Its *loss* on some rows is what the search
+minimises, as a function of the free numbers.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from elfair.data import LoggedData
 from elfair.data.propensities import require_taken
+from elfair.errors import DataError
 from elfair.language import Expression, Mean, Statistic, accuracy, impacts_used, uses_label
 from elfair.language.tree import find
-from elfair.search.forecast import forecast_means
-from elfair.search.loss import OBJECTIVES, Loss
 from elfair.search.objective import (
     ALIKE,
     SOFTNESS,
@@ -19,31 +23,209 @@ from elfair.search.objective import (
     averages,
     ends_among,
     linearised,
-    of_the_behavior_model,
+    not_of_the_new_model,
     read_objective,
 )
-from elfair.search.task import Goal, PredictLabel, Wanted
+from elfair.search.shrinkage import shrunk_rows
 from elfair.statistics import Baselines, Estimation, is_decided, mean_part
-from elfair.types import Floats
+from elfair.types import Floats, Index
 
-#: Shares of its part in the objective's range below which a row does not matter.
+#: Objectives that have a name.
+OBJECTIVES = ("accuracy", "log_loss")
+#: Log loss counts smaller probabilities as this one: a bounded loss has a known maximum.
+SMALLEST_PROBABILITY = 1e-6
+#: With this many rows, a label and the prediction of a fitted model count the same.
+SMOOTHED_ROWS = 300
+#: A row does not matter if its stake is below this share of its part of the objective's range.
 SMALLEST_STAKE = 1e-4
 
 
-def goal_of(objective: str | Expression) -> Goal:
-    """What an objective asks for: to predict the label, or to make an expression large.
+class Loss(Protocol):
+    """A loss of the policy on candidate rows."""
+
+    maximum: float
+
+    def value(self, free: Floats) -> Floats:
+        """The loss; leading axes of ``free`` are policies."""
+
+    def gradient(self, free: Floats) -> Floats:
+        """Its derivative by the free numbers of one policy."""
+
+
+def require_label(objective: str, label: object) -> None:
+    """Raise if an objective needs labels that are missing."""
+    if label is None:
+        raise DataError(
+            f"objective='{objective}' needs labels; y was not given.",
+            hint="pass the labels, or an objective that needs none, such as 'E[impact]'.",
+        )
+
+
+class ErrorRate:
+    """The expected error of a policy that samples its decisions: 1 - mean of pi(label | x).
+
+    Parameters
+    ----------
+    target : ndarray of shape (classes, n)
+        For each row, the label as a distribution: 1 for its class and 0 for the others, or the
+        output of `smoothed`.
 
     Examples
     --------
-    >>> type(goal_of("accuracy")).__name__, type(goal_of("E[profit]")).__name__
-    ('PredictLabel', 'Maximise')
+    >>> loss = ErrorRate(one_hot(np.array([0, 1]), 2))
+    >>> float(loss.value(np.array([[0.25, 1.0]])))
+    0.125
     """
-    if isinstance(objective, str) and objective in OBJECTIVES:
-        return PredictLabel(objective)
-    expression = read_objective(objective)
-    if expression == accuracy():
-        return PredictLabel("accuracy")
-    return Maximise(objective if isinstance(objective, str) else str(expression), expression)
+
+    maximum = 1.0
+
+    def __init__(self, target: Floats) -> None:
+        # pi(first class) = 1 - sum of the free ones: affine, like every other statistic.
+        self._slope: Floats = (target[0] - target[1:]) / target.shape[1]
+        self._offset = 1.0 - float(target[0].mean())
+
+    def value(self, free: Floats) -> Floats:
+        """The expected error."""
+        if free.ndim == 2:
+            return np.asarray(self._offset + np.vdot(self._slope, free))
+        return np.asarray(self._offset + np.einsum("kn,...kn->...", self._slope, free))
+
+    def gradient(self, free: Floats) -> Floats:
+        """Its derivative, the same for every policy."""
+        return self._slope
+
+
+def one_hot(label: Index, n_classes: int) -> Floats:
+    """Labels as distributions, of shape (classes, n)."""
+    return np.asarray(np.arange(n_classes)[:, None] == label, dtype=np.float64)
+
+
+def smoothed(target: Floats, free: Floats) -> Floats:
+    """Labels drawn towards the predictions of a model fitted to them, less so with more rows.
+
+    The error rate on a few hundred rows is as much luck as merit, and a search that follows every
+    label fits the luck. With the share s / (s + n) of the model the loss is less noisy, and with
+    many rows it is the error rate.
+
+    Parameters
+    ----------
+    target : ndarray of shape (classes, n)
+        Labels as distributions.
+    free : ndarray of shape (classes - 1, n)
+        A fitted model's free probabilities.
+    """
+    share = SMOOTHED_ROWS / (SMOOTHED_ROWS + target.shape[1])
+    predicted = np.vstack([1 - free.sum(axis=0), free])
+    return np.asarray((1 - share) * target + share * predicted)
+
+
+class LogLoss:
+    """The mean of -log pi(label | x).
+
+    Parameters
+    ----------
+    label : ndarray of shape (n,)
+        The index of each row's class.
+    n_classes : int
+        The number of classes.
+
+    Examples
+    --------
+    >>> loss = LogLoss(np.array([0, 1]), 2)
+    >>> round(float(loss.value(np.array([[0.5, 0.5]]))), 4)
+    0.6931
+    """
+
+    maximum = -float(np.log(SMALLEST_PROBABILITY))
+
+    def __init__(self, label: Index, n_classes: int) -> None:
+        self._slope = np.where(label == 0, -1.0, one_hot(label, n_classes)[1:])
+        self._offset = (label == 0).astype(np.float64)
+
+    def _probability(self, free: Floats) -> Floats:
+        chosen = self._offset + np.sum(self._slope * free, axis=-2)
+        return np.asarray(np.maximum(chosen, SMALLEST_PROBABILITY))
+
+    def value(self, free: Floats) -> Floats:
+        """The mean of -log pi(label | x)."""
+        return np.asarray(-np.log(self._probability(free)).mean(axis=-1))
+
+    def gradient(self, free: Floats) -> Floats:
+        """Its derivative by the free probabilities."""
+        return np.asarray(-self._slope / (self._probability(free) * free.shape[-1]))
+
+
+class Preferred(NamedTuple):
+    """The best decision about each row, where the goal has a preference.
+
+    Parameters
+    ----------
+    rows : ndarray
+        The rows.
+    classes : ndarray
+        The index of the best class for each of them.
+    """
+
+    rows: Index
+    classes: Index
+
+
+class Goal(Protocol):
+    """What a classifier optimises."""
+
+    @property
+    def objective(self) -> str:
+        """The objective as the user wrote it."""
+
+    @property
+    def needs_label(self) -> bool:
+        """Whether it needs labels."""
+
+    def check_decisions(self, data: LoggedData) -> None:
+        """Raise if the logged decisions leave something unknown that it needs."""
+
+    def loss(self, data: LoggedData, model: Floats | None = None) -> Loss:
+        """See `Task.loss`."""
+
+    def at(self, data: LoggedData, free: Floats | None) -> Goal:
+        """See `Task.at`."""
+
+    def preferred(self, data: LoggedData) -> Preferred:
+        """The decisions of a policy that knew only this goal."""
+
+
+@dataclass(frozen=True)
+class PredictLabel:
+    """The goal of predicting the label.
+
+    Parameters
+    ----------
+    objective : {"accuracy", "log_loss"}
+        The measure.
+    """
+
+    objective: str
+    needs_label = True
+
+    def check_decisions(self, data: LoggedData) -> None:
+        """Accept any decisions: a label can always be predicted."""
+
+    def loss(self, data: LoggedData, model: Floats | None = None) -> Loss:
+        """The log loss, or the error rate with labels `smoothed` towards a model, if any."""
+        assert data.label_index is not None
+        if self.objective == "log_loss":
+            return LogLoss(data.label_index, data.classes.size)
+        target = one_hot(data.label_index, data.classes.size)
+        return ErrorRate(target if model is None else smoothed(target, model))
+
+    def at(self, data: LoggedData, free: Floats | None) -> PredictLabel:
+        """The same everywhere."""
+        return self
+
+    def preferred(self, data: LoggedData) -> Preferred:
+        """The labels."""
+        assert data.label_index is not None
+        return Preferred(np.arange(data.n), data.label_index)
 
 
 @dataclass(frozen=True)
@@ -53,7 +235,7 @@ class Maximise:
     Parameters
     ----------
     objective : str
-        The expression, as the user wrote it.
+        The expression as the user wrote it.
     expression : Expression
         The expression.
     """
@@ -63,37 +245,36 @@ class Maximise:
 
     @property
     def needs_label(self) -> bool:
-        """Where the expression speaks of the label."""
+        """Whether the expression mentions the label."""
         return uses_label(self.expression)
 
     def check_decisions(self, data: LoggedData) -> None:
-        """The impact of a decision that was never taken is anybody's guess; and something must
-        depend on decisions at all.
+        """Raise if nothing depends on the decisions, or if impacts are asked about and some
+        decision was never taken: nothing is known about its impact.
         """
         means = find(self.expression, Mean)
         decided = any(is_decided(mean, data) for mean in means)
         if not decided and not find(self.expression, Statistic):
-            raise of_the_behavior_model(self.expression)
+            raise not_of_the_new_model(self.expression)
         if impacts_used(self.expression):
             require_taken(data)
 
     def loss(
         self, data: LoggedData, model: Floats | None = None, among: Floats | None = None
     ) -> Loss:
-        """What of the expression's range is not reached; with a model, with less luck in it and
-        without kinks.
+        """The unreached part of the expression's range; with a model, less noisy and without kinks.
 
-        ``among`` holds the free numbers of policies whose averages, as an outcome model expects
-        them, span the range: needed where free numbers are no probabilities.
+        ``among`` holds the free numbers of policies whose averages, as an outcome model predicts
+        them, span the range. It is needed if the free numbers are not probabilities.
         """
         means, ends = averages(self.expression), None
         if among is not None:
-            ends = [ends_among(rows, among) for rows in forecast_means(means, data, [])]
+            ends = [ends_among(rows, among) for rows in shrunk_rows(means, data, [])]
         if model is None:
             baselines = Baselines(Estimation(), data)
             rows = [mean_part(mean, data, baselines).rows for mean in means]
             return Shortfall(self.expression, rows, ends=ends)
-        rows = forecast_means(means, data, [model])
+        rows = shrunk_rows(means, data, [model])
         return Shortfall(self.expression, rows, ends=ends, softness=SOFTNESS)
 
     def at(self, data: LoggedData, free: Floats | None) -> Maximise:
@@ -101,10 +282,10 @@ class Maximise:
         expression = linearised(self.expression, data, free)
         return self if expression is self.expression else replace(self, expression=expression)
 
-    def wanted(self, data: LoggedData) -> Wanted:
-        """The decision that an outcome model likes best, wherever a decision matters."""
+    def preferred(self, data: LoggedData) -> Preferred:
+        """The decision that an outcome model prefers, for each row where the decision matters."""
         expression = linearised(self.expression, data, None)
-        rows = forecast_means(averages(expression), data, [])
+        rows = shrunk_rows(averages(expression), data, [])
         # So soft that each part of a minimum counts: all of them will in the end.
         loss = Shortfall(expression, rows, softness=ALIKE)
         free = np.full((data.classes.size - 1, data.n), 1 / data.classes.size)
@@ -113,4 +294,20 @@ class Maximise:
         if data.behavior is not None:
             gains = np.where(data.behavior.T > 0, gains, -np.inf)
         matters = np.flatnonzero(stakes > SMALLEST_STAKE / data.n)
-        return Wanted(matters, gains[:, matters].argmax(axis=0))
+        return Preferred(matters, gains[:, matters].argmax(axis=0))
+
+
+def goal_of(objective: str | Expression) -> Goal:
+    """The goal that an objective names: to predict the label, or to make an expression large.
+
+    Examples
+    --------
+    >>> type(goal_of("accuracy")).__name__, type(goal_of("E[profit]")).__name__
+    ('PredictLabel', 'Maximise')
+    """
+    if isinstance(objective, str) and objective in OBJECTIVES:
+        return PredictLabel(objective)
+    expression = read_objective(objective, OBJECTIVES)
+    if expression == accuracy():
+        return PredictLabel("accuracy")
+    return Maximise(objective if isinstance(objective, str) else str(expression), expression)

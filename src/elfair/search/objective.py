@@ -1,15 +1,13 @@
-"""Statistics beyond the mean as an objective: what they are to first order at a policy.
+"""An expression as the objective: a function of averages, with its derivative by the chain rule.
 
-At the policy that is looked at, CVaR and variance are averages at their best point (by the envelope
-theorem the point's own change does not matter), and a quantile moves as the distribution function
-does, divided by the density. A search for such averages, repeated from where it ended, climbs the
-statistic itself.
+Each average of the expression is an average of affine rows, so the value and the derivative of the
+whole follow from those of its nodes. Two matches, `_evaluate` and `_ends`, say what each kind of
+node does to values, derivatives and ranges; anything smooth in averages can be added there.
 
-An expression as the objective: a function of averages, with its derivative by the chain rule.
-
-Each average of the expression is an average of affine rows, so that the value and the derivative of
-the whole follow from those of its nodes. What a node does to values, derivatives and ends stands in
-two matches, `_evaluate` and `_ends`; whatever is smooth in averages can be added there.
+Statistics beyond the mean are replaced by averages, to first order at a policy. CVaR and variance
+are averages at their best point (by the envelope theorem, the change of the point itself does not
+matter), and a quantile moves like the distribution function divided by the density. Repeating a
+search for such averages from its last result climbs the statistic itself.
 """
 
 from __future__ import annotations
@@ -47,12 +45,11 @@ from elfair.language import (
 )
 from elfair.language.conditions import RATES
 from elfair.language.expressions import as_expression
-from elfair.search.loss import OBJECTIVES
 from elfair.statistics import Rows
 from elfair.statistics.beyond_the_mean import in_order
 from elfair.types import Floats
 
-#: The largest share of people on either side of a quantile from which its density is estimated.
+#: A quantile's density is estimated from at most this share of people on either side.
 WINDOW = 0.1
 
 
@@ -62,11 +59,11 @@ def linearised(expression: Expression, data: LoggedData, free: Floats | None) ->
     Parameters
     ----------
     expression : Expression
-        What is to be made large.
+        What to make large.
     data : LoggedData
         Candidate rows.
     free : ndarray of shape (channels, n), optional
-        The policy to which the averages belong; the behaviour model where it is None.
+        The policy to which the averages belong; by default, the behaviour model.
     """
     found = find(expression, Statistic)
     if not found:
@@ -86,7 +83,7 @@ def _averages(statistic: Statistic, data: LoggedData, free: Floats | None) -> Ex
         case Quantile(share=share):
             half = min(WINDOW, share / 2, (1 - share) / 2)
             point, width = at(share), at(share + half) - at(share - half)
-            # Where many impacts are equal, the quantile does not move at all: any direction counts.
+            # If many impacts are equal, the quantile does not move at all: any slope will do.
             slope = width / (2 * half) or 1.0
             return point - slope * (Mean(Threshold(of, point, "<"), given) - share)
         case ConditionalValueAtRisk(share=share):
@@ -98,33 +95,33 @@ def _averages(statistic: Statistic, data: LoggedData, free: Floats | None) -> Ex
 
 Ends = tuple[float, float]
 
-#: Over what share of an objective's range the search rounds off the kinks of min, max and abs.
+#: The share of an objective's range over which the search rounds off the kinks of min, max and abs.
 SOFTNESS = 0.001
-#: So soft that all parts of a minimum count alike.
+#: So soft that all parts of a minimum count the same.
 ALIKE = 1e6
-#: How near to 0 the bottom of a quotient is expected to come, as a share of its largest size.
+#: The smallest denominator that a range allows for, as a share of the largest one.
 SMALLEST_BOTTOM = 0.05
 
 
-def read_objective(objective: str | Expression, named: Sequence[str] = OBJECTIVES) -> Expression:
-    """The expression to maximise, checked to be one that a new model can change.
+def read_objective(objective: str | Expression, named: Sequence[str]) -> Expression:
+    """The expression to maximise; raise unless a new model can change it.
 
     Parameters
     ----------
     objective : str or Expression
         Text, or a tree built in Python.
     named : sequence of str
-        Objectives that go by a name, for what is said of a name that is none of them.
+        The objectives that have a name; an error about another name lists them.
 
     Examples
     --------
-    >>> print(read_objective("E[profit] - 2 * PR"))
+    >>> print(read_objective("E[profit] - 2 * PR", ["accuracy"]))
     E[profit] - 2 * PR
     """
     expression = _expression(objective, named)
     means = averages(expression)
     if find(expression, Statistic):
-        return expression  # it is one of the new model
+        return expression  # these are always about the new model
     if not means:
         raise point_at(
             f"the objective '{expression}' holds no statistic, so no model can change it.",
@@ -132,11 +129,11 @@ def read_objective(objective: str | Expression, named: Sequence[str] = OBJECTIVE
             "name what to make large, as in E[impact].",
         )
     if all(mean.logged for mean in means):
-        raise of_the_behavior_model(expression)
+        raise not_of_the_new_model(expression)
     return expression
 
 
-def of_the_behavior_model(expression: Expression) -> ConstraintError:
+def not_of_the_new_model(expression: Expression) -> ConstraintError:
     """The error for an objective that no new model changes."""
     return point_at(
         f"the objective '{expression}' does not depend on the new model's decisions.",
@@ -154,20 +151,20 @@ def _expression(objective: object, named: Sequence[str]) -> Expression:
                 hint=did_you_mean(
                     objective,
                     (*named, *RATES),
-                    f"an impact is made large by 'E[{objective}]'.",
+                    f"to make an impact large, write 'E[{objective}]'.",
                 ),
             )
         return parse_expression(objective)
     if isinstance(objective, Statement):
         raise ConstraintError(
-            f"an objective is an expression, without an inequality. Got '{objective}' instead.",
-            hint="what must hold belongs in constraints=.",
+            f"an objective is an expression without an inequality. Got '{objective}' instead.",
+            hint="put what must hold in constraints=.",
         )
     return as_expression(objective)
 
 
 def averages(expression: Expression) -> tuple[Mean, ...]:
-    """The averages that an expression is computed from, each once.
+    """The averages in an expression, each once.
 
     Examples
     --------
@@ -179,11 +176,11 @@ def averages(expression: Expression) -> tuple[Mean, ...]:
 
 
 class Shortfall:
-    """How much of an expression's range a policy leaves unreached: 0 is the best there can be.
+    """How much of an expression's range a policy leaves unreached: 0 is the best possible.
 
-    In shares of the range, so that a search treats money like accuracy. Where free numbers are
-    probabilities, the range is that of policies which decide about each row as is best, or worst,
-    for each average; numbers of other kinds need the ends to be given.
+    It is a share of the range, so a search treats money like accuracy. If the free numbers are
+    probabilities, the range is that of policies which take the best, or the worst, decision about
+    each row for each average. For other free numbers the ends must be given.
 
     Parameters
     ----------
@@ -192,9 +189,9 @@ class Shortfall:
     rows : sequence of Rows
         For each of `averages`, rows whose average is taken for it.
     ends : sequence of (float, float), optional
-        The least and the greatest that each of them is expected to be.
+        The smallest and the largest expected value of each average.
     softness : float, default 0
-        Over what share of the range kinks are rounded off.
+        The share of the range over which kinks are rounded off.
 
     Examples
     --------
@@ -215,7 +212,7 @@ class Shortfall:
         self._expression = expression
         self._means = averages(expression)
         self._rows = rows
-        # Ends that were given may be left; what is worse by a whole range is not planned for.
+        # Policies may leave ends that were given, but hardly by a whole range.
         self.maximum = 1.0 if ends is None else 2.0
         if ends is None:
             ends = [_average_ends(each) for each in rows]
@@ -244,7 +241,7 @@ class Shortfall:
 
 
 class _Point(NamedTuple):
-    """The value of a node, and its derivative by each average along the first axis."""
+    """The value of a node and, along the first axis, its derivative by each average."""
 
     value: Floats
     slopes: Floats
@@ -285,7 +282,7 @@ def _evaluate(node: Expression, at: Mapping[Mean, _Point], softness: float) -> _
 
 
 def _largest(points: Sequence[_Point], softness: float) -> _Point:
-    """The maximum: exact, or smooth and too large by at most softness * log(number of points)."""
+    """The maximum: exact, or smooth and at most softness * log(number of points) too large."""
     values = np.array(np.broadcast_arrays(*(point.value for point in points)))
     top = values.max(axis=0)
     if softness > 0:
@@ -299,7 +296,7 @@ def _largest(points: Sequence[_Point], softness: float) -> _Point:
 
 
 def _ends(node: Expression, of: Mapping[Mean, Ends]) -> Ends:
-    """Ends that no policy's value leaves, from those of the averages."""
+    """The range of an expression, from those of its averages."""
     match node:
         case Number(value):
             return value, value
@@ -327,9 +324,7 @@ def _ends(node: Expression, of: Mapping[Mean, Ends]) -> Ends:
 
 
 def _bottom_ends(ends: Ends) -> list[float]:
-    """The ends of what is divided by. A quotient has none where that may be 0: what is nearer to 0
-    than a small share of its largest size is not planned for.
-    """
+    """The ends of a denominator, without values near 0: a quotient has no ends there."""
     low, high = ends
     least = SMALLEST_BOTTOM * max(abs(low), abs(high)) or 1.0
     above = [max(low, least), high] if high >= least else []
@@ -341,12 +336,12 @@ def _unsupported(node: Expression) -> ConstraintError:
     return point_at(
         f"'{node}' cannot be maximised.",
         node.span,
-        "an objective is made of statistics and numbers by +, -, *, /, abs, min and max.",
+        "an objective combines statistics and numbers with +, -, *, /, abs, min and max.",
     )
 
 
 def ends_among(rows: Rows, free: Floats) -> Ends:
-    """The least and the greatest average among some policies.
+    """The smallest and the largest average among some policies.
 
     Examples
     --------
@@ -364,6 +359,6 @@ def _average(rows: Rows, free: Floats) -> Floats:
 
 
 def _average_ends(rows: Rows) -> Ends:
-    """The average where each row is decided about as is worst, and as is best."""
+    """The average if every row gets its worst decision, and if every row gets its best."""
     worst, best = np.minimum(rows.slope.min(axis=0), 0), np.maximum(rows.slope.max(axis=0), 0)
     return rows.mean_offset + float(worst.mean()), rows.mean_offset + float(best.mean())

@@ -1,61 +1,120 @@
-"""What candidate rows predict of the fairness test: smooth functions of the policy."""
+"""What candidate rows predict of the fairness test, and what the search asks of it.
+
+A *target* says how far inside its constraints a candidate must be. A *requirement* is one claim on
+the candidate rows. Its *prediction* under a policy is a smooth function of the policy, with a
+derivative.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from math import inf, isfinite, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import log_ndtr, ndtri
 
 from elfair.bounds import Sample
 from elfair.language.intervals import Formula
-from elfair.search.targets import Target, Terms
-from elfair.statistics import Rows
+from elfair.search.shrinkage import ShrunkMean
 from elfair.statistics.plan import CompiledClaim, Tail
 from elfair.types import Floats
 
-#: A spread below this share of a row's terms is rounding: then the bound has to look at the rows.
+#: The default xi, as a share of the standard deviation of a row of g.
+XI_SHARE = 0.01
+#: The powers of less cautious models, tested after the first one. The last is the least cautious
+#: that candidate rows support: they put its g below 0 by about half a standard error.
+LOWER_POWERS = (0.6, 0.25)
+#: A spread below this share of a row's terms is rounding: then the bound must look at the rows.
 ROUNDING = 1e-13
 
 
-class Belief(NamedTuple):
-    """What the search believes of the mean of some rows.
+class Factors(NamedTuple):
+    """The factors of a weighted sum of predicted levels, and a constant.
 
     Parameters
     ----------
-    rows : Rows
-        Rows whose average is taken for the mean: the same rows, or some that know better.
-    share : float
-        The variance of that average, as a share of the variance of the average it stands for.
+    upper, mean, error, spread : float
+        The factors of these fields of `Levels`.
+    constant : float
+        Added to the sum.
     """
 
-    rows: Rows
-    share: float
+    upper: float
+    mean: float = 0.0
+    error: float = 0.0
+    spread: float = 0.0
+    constant: float = 0.0
+
+
+@dataclass(frozen=True)
+class Target:
+    """How far inside its constraints a candidate must be.
+
+    Parameters
+    ----------
+    power : float, optional
+        The wanted probability that each claim passes the test.
+    inflation : float, optional
+        The paper's way instead: the factor by which the predicted width of the bound is stretched.
+    xi : float, optional
+        The margin that makes the solution rate tend to 1; by default a share of the spread.
+
+    Examples
+    --------
+    >>> Target(power=0.5, xi=0.25).factors
+    Factors(upper=1.0, mean=0.0, error=0.0, spread=0.0, constant=0.25)
+    """
+
+    power: float | None = None
+    inflation: float | None = None
+    xi: float | None = None
+
+    @property
+    def less_cautious(self) -> tuple[Target, ...]:
+        """Targets that ask for less and less.
+
+        Examples
+        --------
+        >>> [target.power for target in Target(power=0.95).less_cautious]
+        [0.6, 0.25]
+        """
+        own = self.power or 0.0
+        return tuple(replace(self, power=power) for power in LOWER_POWERS if power < own)
+
+    @property
+    def factors(self) -> Factors:
+        """The factors of the excess, which is at most 0 if a candidate meets its target."""
+        share, margin = (XI_SHARE, 0.0) if self.xi is None else (0.0, self.xi)
+        if self.inflation is None:
+            assert self.power is not None
+            return Factors(1.0, 0.0, float(ndtri(self.power)), share, margin)
+        return Factors(self.inflation, 1 - self.inflation, 0.0, share / 4, margin / 4)
 
 
 class TailRequirement:
-    """A tail of a claim as the search sees it: what candidate rows predict of its bound.
+    """A tail of a claim on the candidate rows, which predict its bound.
 
     Parameters
     ----------
     tail : Tail
         The tail on the candidate rows.
     target : Target
-        How far inside a candidate is to be.
+        How far inside its constraints a candidate must be.
     test_ratio : float
-        Expected rows of the test for each row at hand.
+        The expected number of test rows for each row at hand.
     search_ratio : float, default 1
-        Candidate rows for each row at hand (above 1 when the search works on some of them).
-    beliefs : sequence of Belief, optional
-        One for each part; without them, the average of the rows themselves.
+        Candidate rows for each row at hand (above 1 if the search works on a part of them).
+    shrunk : sequence of ShrunkMean, optional
+        One for each part; by default, the average of the rows themselves.
     n_parameters : int, default 0
-        How many parameters the search will fit to these rows.
+        The number of parameters that the search will fit to these rows.
     error_ratio : float, optional
-        Rows whose average errs as much as the prediction, for each row at hand. Without it, what
-        the search believes and what the test finds err independently of each other.
+        The number of rows whose average errs as much as the prediction, for each row at hand. By
+        default, the prediction and the test err independently of each other.
     """
 
     def __init__(
@@ -65,28 +124,28 @@ class TailRequirement:
         test_ratio: float,
         search_ratio: float = 1.0,
         *,
-        beliefs: Sequence[Belief] | None = None,
+        shrunk: Sequence[ShrunkMean] | None = None,
         n_parameters: int = 0,
         error_ratio: float | None = None,
     ) -> None:
         self._bound, self._delta, self._disjoint = tail.bound, tail.delta, tail.disjoint
-        self.terms = target.terms
+        self.factors = target.factors
         self.rows = [part.rows for part in tail.parts]
-        if beliefs is None:
-            beliefs = [Belief(rows, 1.0) for rows in self.rows]
-        self.believed = [belief.rows for belief in beliefs]
+        if shrunk is None:
+            shrunk = [ShrunkMean(rows, 1.0) for rows in self.rows]
+        self.shrunk = [each.rows for each in shrunk]
         self._n_test = [test_ratio * rows.index.size for rows in self.rows]
-        # Variances in units of a row's: of the believed mean, and of its distance from the test's.
+        # Variances in units of a row's: of the shrunk mean, and of its distance from the test's.
         known = [
-            belief.share / (search_ratio * rows.index.size)
-            for belief, rows in zip(beliefs, self.rows, strict=True)
+            each.share / (search_ratio * rows.index.size)
+            for each, rows in zip(shrunk, self.rows, strict=True)
         ]
         self.error_shares = [1 / n + share for n, share in zip(self._n_test, known, strict=True)]
         if error_ratio is not None:
             self.error_shares = [1 / (error_ratio * rows.index.size) for rows in self.rows]
         # A search that fits p parameters to n rows finds an average that is better than the truth
         # by about p / n standard deviations of a row (measured on the foster-care-like population
-        # at 500 to 4,096 rows): what luck there is to find, it finds.
+        # at 500 to 4,096 rows): it finds whatever luck there is.
         self._optimism = [n_parameters * share for share in known]
         self._moments: tuple[float, float] | None = None
         if len(self.rows) == 1:
@@ -94,26 +153,26 @@ class TailRequirement:
             self._moments = self._bound.moment_factors(width, self._delta, self._n_test[0])
 
     def predict(self, free: Floats) -> TailPrediction:
-        """What is predicted of the test under one policy."""
-        believed, varies, means, spreads, centred = 0.0, True, [], [], []
-        for rows, trusted in zip(self.rows, self.believed, strict=True):
+        """The prediction under one policy."""
+        g, varies, means, spreads, centred = 0.0, True, [], [], []
+        for rows, shrunk in zip(self.rows, self.shrunk, strict=True):
             inside = rows.inside(free)
             mean, spread, away = _moments_of(rows.values_inside(inside))
             if spread <= ROUNDING * rows.mean_size:  # then the mean is certain, too
                 mean, spread, away = _moments_of(rows.exact_values(free))
-                believed, varies = believed + mean, False
-            elif trusted is rows:
-                believed += mean
+                g, varies = g + mean, False
+            elif shrunk is rows:
+                g += mean
             else:
-                total = float(np.einsum("ki,ki", trusted.slope, inside))
-                believed += trusted.mean_offset + total / away.size
+                total = float(np.einsum("ki,ki", shrunk.slope, inside))
+                g += shrunk.mean_offset + total / away.size
             means.append(mean)
             spreads.append(spread)
             centred.append(away)
         if self._moments is not None and varies:
             constant, slope = self._moments
             slopes = [slope + self._optimism[0]]
-            return TailPrediction(self, believed, constant, slopes, spreads, centred)
+            return TailPrediction(self, g, constant, slopes, spreads, centred)
         samples = [
             Sample(away + mean, rows.low, rows.high, spread or None, rows.index)
             for rows, mean, away, spread in zip(self.rows, means, centred, spreads, strict=True)
@@ -122,23 +181,23 @@ class TailRequirement:
             samples, self._delta, self._n_test, disjoint=self._disjoint
         )
         margin = upper - sum(means)
-        return TailPrediction(self, believed, margin, self._optimism, spreads, centred, gradients)
+        return TailPrediction(self, g, margin, self._optimism, spreads, centred, gradients)
 
     def excess(self, free: Floats) -> Floats:
-        """The excess of each policy of a population, of shape (size,)."""
+        """The excess of each of many policies, of shape (size,)."""
         if self._moments is None:
             return np.array([self.predict(one).excess for one in free])
         values = self.rows[0].values(free)
         mean, spread = values.mean(axis=-1), values.std(axis=-1, ddof=1)
         flat = spread <= ROUNDING * self.rows[0].mean_size
-        if self.believed[0] is not self.rows[0]:
-            mean = self.believed[0].values(free).mean(axis=-1)
+        if self.shrunk[0] is not self.rows[0]:
+            mean = self.shrunk[0].values(free).mean(axis=-1)
         constant, slope = self._moments
-        terms = self.terms
-        by_spread = terms.upper * (slope + self._optimism[0]) + terms.spread
-        by_spread += terms.error * sqrt(self.error_shares[0])
-        excess: Floats = (terms.upper + terms.mean) * mean + by_spread * spread
-        excess += terms.upper * constant + terms.constant
+        factors = self.factors
+        by_spread = factors.upper * (slope + self._optimism[0]) + factors.spread
+        by_spread += factors.error * sqrt(self.error_shares[0])
+        excess: Floats = (factors.upper + factors.mean) * mean + by_spread * spread
+        excess += factors.upper * constant + factors.constant
         for i in np.flatnonzero(flat):
             excess[i] = self.predict(free[i]).excess
         return excess
@@ -157,9 +216,9 @@ class Levels(NamedTuple):
     Parameters
     ----------
     upper : float
-        The bound; infinite for rows that say nothing of their spread.
+        The bound; infinite if the rows say nothing about their spread.
     mean : float
-        What is believed of g.
+        The mean of g.
     error : float
         The standard error of the predicted bound.
     spread : float
@@ -177,12 +236,12 @@ class Prediction(ABC):
 
     Parameters
     ----------
-    terms : Terms
+    factors : Factors
         What the target asks for.
     """
 
-    def __init__(self, terms: Terms) -> None:
-        self.terms = terms
+    def __init__(self, factors: Factors) -> None:
+        self.factors = factors
 
     @cached_property
     @abstractmethod
@@ -190,8 +249,8 @@ class Prediction(ABC):
         """The bound, the mean, the error and the spread."""
 
     @abstractmethod
-    def pull_back(self, by: Terms, n: int) -> Floats:
-        """The derivative, by the free numbers, of a sum of upper, mean, error and spread."""
+    def pull_back(self, by: Factors, n: int) -> Floats:
+        """The derivative of a weighted sum of the levels by the free numbers."""
 
     @property
     def spread(self) -> float:
@@ -200,13 +259,13 @@ class Prediction(ABC):
 
     @property
     def excess(self) -> float:
-        """What must be at most 0 for a candidate that meets its target."""
+        """How far the claim misses its target; at most 0 if it meets it."""
         upper, mean, error, spread = self.levels
-        if not isfinite(upper):  # never good enough; the mean still says which way to go
+        if not isfinite(upper):  # never good enough, but the mean still shows a direction
             return abs(mean) + 1.0
-        terms = self.terms
-        level = terms.upper * upper + terms.mean * mean + terms.constant
-        return level + terms.error * error + terms.spread * spread
+        factors = self.factors
+        level = factors.upper * upper + factors.mean * mean + factors.constant
+        return level + factors.error * error + factors.spread * spread
 
     @property
     def score(self) -> float:
@@ -215,14 +274,21 @@ class Prediction(ABC):
             return inf if self.levels.upper <= 0 else -inf
         return -self.levels.upper / self.levels.error
 
+    @property
+    def log_pass(self) -> float:
+        """The logarithm of the predicted probability that the test passes."""
+        return float(log_ndtr(self.score))
+
     def excess_gradient(self, n: int) -> Floats:
         """The derivative of the excess by the free numbers, of shape (channels, n)."""
-        return self.pull_back(self.terms, n)
+        return self.pull_back(self.factors, n)
 
-    def score_gradient(self, n: int) -> Floats:
-        """The derivative of a finite score by the free numbers."""
+    def log_pass_gradient(self, n: int) -> Floats:
+        """The derivative of `log_pass` by the free numbers, where the score is finite."""
+        # d log Phi(s) / ds = phi(s) / Phi(s), which grows like -s on the far left.
+        slope = np.exp(-0.5 * self.score**2 - self.log_pass) / np.sqrt(2 * np.pi)
         upper, error = self.levels.upper, self.levels.error
-        return self.pull_back(Terms(-1 / error, error=upper / error**2), n)
+        return np.asarray(slope * self.pull_back(Factors(-1 / error, error=upper / error**2), n))
 
 
 class TailPrediction(Prediction):
@@ -233,17 +299,17 @@ class TailPrediction(Prediction):
     requirement : TailRequirement
         Where it comes from.
     mean : float
-        What is believed of the form.
+        The mean of the form.
     margin : float
-        What the bound adds to it, apart from what the slopes say.
+        What the bound adds to the mean, apart from the slopes.
     slopes : list of float
-        How much of each part's spread is added as well.
+        How much of each part's spread the bound adds.
     spreads : list of float
         The standard deviation of a row of each part.
     centred : list of ndarray
-        The rows of each part, less their mean.
+        The rows of each part, minus their mean.
     gradients : list of ndarray, optional
-        The derivative of the bound by the rows of each part; without it, only the slopes count.
+        The derivative of the bound by the rows of each part; by default, only the slopes count.
     """
 
     def __init__(
@@ -256,7 +322,7 @@ class TailPrediction(Prediction):
         centred: list[Floats],
         gradients: list[Floats] | None = None,
     ) -> None:
-        super().__init__(requirement.terms)
+        super().__init__(requirement.factors)
         self.requirement, self.mean, self.margin = requirement, mean, margin
         self.slopes, self.spreads, self.centred = slopes, spreads, centred
         self.gradients = gradients
@@ -273,12 +339,10 @@ class TailPrediction(Prediction):
             sqrt(sum(spread**2 for spread in self.spreads)),
         )
 
-    def pull_back(self, by: Terms, n: int) -> Floats:
+    def pull_back(self, by: Factors, n: int) -> Floats:
         """See `Prediction.pull_back`."""
         requirement, total = self.requirement, []
-        for k, (rows, trusted) in enumerate(
-            zip(requirement.rows, requirement.believed, strict=True)
-        ):
+        for k, (rows, shrunk) in enumerate(zip(requirement.rows, requirement.shrunk, strict=True)):
             away, spread = self.centred[k], self.spreads[k]
             by_mean = (by.upper + by.mean) / away.size
             by_variance = 0.0
@@ -288,26 +352,24 @@ class TailPrediction(Prediction):
             weights = away * (by_variance / (away.size - 1))
             if self.gradients is not None:  # what the bound adds to the average of the rows
                 weights += by.upper * (self.gradients[k] - 1 / away.size)
-            if trusted is rows:
+            if shrunk is rows:
                 total.append(rows.pull_back(weights + by_mean, n))
             else:
-                total.append(rows.scatter(rows.slope * weights + trusted.slope * by_mean, n))
+                total.append(rows.scatter(rows.slope * weights + shrunk.slope * by_mean, n))
         return reduce(np.add, total)
 
 
 class Requirement:
-    """A claim as the search sees it: what candidate rows predict of its test.
+    """A claim on the candidate rows, which predict its test.
 
     Parameters
     ----------
     compiled : CompiledClaim
         The claim on the candidate rows.
-    target : Target
-        How far inside a candidate is to be.
-    test_ratio, search_ratio, n_parameters, error_ratio
-        See `TailRequirement`.
-    beliefs : sequence of Belief, optional
+    shrunk : sequence of ShrunkMean, optional
         One for each part of each tail.
+    target, test_ratio, search_ratio, n_parameters, error_ratio
+        See `TailRequirement`.
     """
 
     def __init__(
@@ -317,53 +379,70 @@ class Requirement:
         test_ratio: float,
         search_ratio: float = 1.0,
         *,
-        beliefs: Sequence[Belief] | None = None,
+        shrunk: Sequence[ShrunkMean] | None = None,
         **options: Any,
     ) -> None:
-        self._terms, self._formula = target.terms, compiled.formula
+        self._factors, self._formula = target.factors, compiled.formula
         self._tails: list[TailRequirement] = []
         start = 0
         for tail in compiled.tails:
             end = start + len(tail.parts)
-            of_tail = None if beliefs is None else beliefs[start:end]
+            of_tail = None if shrunk is None else shrunk[start:end]
             self._tails.append(
-                TailRequirement(tail, target, test_ratio, search_ratio, beliefs=of_tail, **options)
+                TailRequirement(tail, target, test_ratio, search_ratio, shrunk=of_tail, **options)
             )
             start = end
 
     def aim(self, target: Target) -> None:
-        """From now on, ask for another target."""
-        self._terms = target.terms
+        """Ask for another target from now on."""
+        self._factors = target.factors
         for tail in self._tails:
-            tail.terms = target.terms
+            tail.factors = target.factors
 
     def predict(self, free: Floats) -> Prediction:
-        """What is predicted of the test under one policy."""
+        """The prediction under one policy."""
         tails = [tail.predict(free) for tail in self._tails]
         if self._formula is None:
             return tails[0]
-        return CombinedPrediction(self._formula, self._terms, tails)
+        return CombinedPrediction(self._formula, self._factors, tails)
 
     def excess(self, free: Floats) -> Floats:
-        """The excess of each policy of a population, of shape (size,)."""
+        """The excess of each of many policies, of shape (size,)."""
         if self._formula is None:
             return self._tails[0].excess(free)
         return np.array([self.predict(one).excess for one in free])
 
 
-class CombinedPrediction(Prediction):
-    """What is predicted of a bound that is made of those on several tails.
+def requirements_of(
+    compiled: Sequence[CompiledClaim],
+    target: Target,
+    test_ratio: float,
+    search_ratio: float = 1.0,
+    *,
+    shrunk: Sequence[Sequence[ShrunkMean]] | None = None,
+    **options: Any,
+) -> list[Requirement]:
+    """The requirement of each claim; see `Requirement`."""
+    of_claims = [None] * len(compiled) if shrunk is None else shrunk
+    return [
+        Requirement(claim, target, test_ratio, search_ratio, shrunk=means, **options)
+        for claim, means in zip(compiled, of_claims, strict=True)
+    ]
 
-    The formula is taken for linear between a prediction and its test; the two tails of a variable
-    err together, and variables err independently of each other.
+
+class CombinedPrediction(Prediction):
+    """What is predicted of a bound that combines the bounds on several tails.
+
+    The formula counts as linear between a prediction and its test. The two tails of a variable err
+    together; different variables err independently.
     """
 
-    def __init__(self, formula: Formula, terms: Terms, tails: Sequence[TailPrediction]) -> None:
-        super().__init__(terms)
+    def __init__(self, formula: Formula, factors: Factors, tails: Sequence[TailPrediction]) -> None:
+        super().__init__(factors)
         self._formula, self._tails = formula, tails
         self._upper, self._by_upper = formula.upper([tail.levels.upper for tail in tails])
         self._mean, self._by_mean = formula.value([tail.mean for tail in tails])
-        # For each variable: its first tail, and how much of its error and of its spread counts.
+        # For each variable: its first tail, and how much its error and its spread count.
         self._variables = [
             (
                 variable[0][0],
@@ -384,13 +463,13 @@ class CombinedPrediction(Prediction):
             sqrt(sum((share * of[first].spread) ** 2 for first, _, share in self._variables)),
         )
 
-    def pull_back(self, by: Terms, n: int) -> Floats:
+    def pull_back(self, by: Factors, n: int) -> Floats:
         """See `Prediction.pull_back`."""
         levels = self.levels
-        if not isfinite(levels.upper):  # then only the mean says which way to go: down
-            by = Terms(0.0, mean=1.0)
+        if not isfinite(levels.upper):  # then only the mean shows a direction: down
+            by = Factors(0.0, mean=1.0)
         shares = [
-            Terms(by.upper * float(upper), mean=by.mean * float(mean))
+            Factors(by.upper * float(upper), mean=by.mean * float(mean))
             for upper, mean in zip(self._by_upper, self._by_mean, strict=True)
         ]
         for first, error, spread in self._variables:

@@ -1,27 +1,76 @@
-"""Candidate selection as a problem: a loss to make small, requirements to meet."""
+"""What a search solves: a task on some rows, as a loss to minimise and requirements to meet."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, Protocol
 
 import numpy as np
-from scipy.special import log_ndtr
 
+from elfair.certificate import Assumption
+from elfair.data import LoggedData
 from elfair.policies import Policy
-from elfair.search.loss import Loss
-from elfair.search.prediction import Prediction, Requirement
-from elfair.search.targets import Target
+from elfair.search.goals import Loss
+from elfair.search.prediction import Prediction, Requirement, Target
 from elfair.types import Floats
 
-#: By how much an excess may be above 0, in spreads of a row.
+#: How far above 0 an excess may be, in spreads of a row.
 TOLERANCE = 1e-9
+#: How a search goes about it: constrained gradient search, the paper's CMA-ES, or gradient steps.
+Method = Literal["gradient", "cmaes", "steps"]
+Progress = Callable[[], None]
+
+
+def silent() -> None:
+    """Report no progress."""
+
+
+class Task(Protocol):
+    """What a search is for; this is all that differs between kinds of decisions."""
+
+    @property
+    def objective(self) -> str:
+        """What to optimise, as the user wrote it."""
+
+    def method(self, asked: Method) -> Method:
+        """The method that finds such policies when the user asks for one."""
+
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """The assumptions that the family of policies adds to a certificate."""
+
+    def rows(self, data: LoggedData) -> LoggedData:
+        """Candidate rows as the search sees them."""
+
+    def check(self, data: LoggedData) -> None:
+        """Raise if the rows lack something that the task needs."""
+
+    def policy(self, data: LoggedData) -> Policy:
+        """The family of models, scaled by candidate rows."""
+
+    def loss(self, data: LoggedData, model: Floats | None = None) -> Loss:
+        """What to minimise; it may be smoothed towards ``model``, the free numbers of a policy that
+        was fitted to these rows.
+        """
+
+    def at(self, data: LoggedData, free: Floats | None) -> Task:
+        """The task at a policy (by default, at the behaviour model): the task itself, unless its
+        objective must be replaced by averages that depend on the policy.
+        """
+
+    def best(self, policy: Any, inputs: Any, data: LoggedData) -> Floats:
+        """The best model by the objective, regardless of constraints."""
+
+    def starts(self, policy: Any, inputs: Any, data: LoggedData, best: Floats) -> Sequence[Floats]:
+        """Where a search begins, the best model first."""
+
+    def likely(self, policy: Any, inputs: Any, data: LoggedData, best: Floats) -> Sequence[Floats]:
+        """Models like those between the best one and one that meets the constraints."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A policy that candidate selection puts forward.
+    """A model that a search considers.
 
     Parameters
     ----------
@@ -30,9 +79,9 @@ class Candidate:
     loss : float
         Its loss on candidate rows.
     excess : ndarray
-        For each claim, how far it misses its target (at most 0 when it meets it).
+        For each claim, how far it misses its target (at most 0 if it meets it).
     log_pass : float
-        The logarithm of the predicted probability that it passes every test.
+        The logarithm of the predicted probability that every claim passes.
     meets_target : bool
         Whether every claim is predicted to pass with the wanted probability.
     """
@@ -44,7 +93,7 @@ class Candidate:
     meets_target: bool
 
     def better_than(self, other: Candidate | None) -> bool:
-        """Meeting the target comes first; then the loss, or else the chance to pass."""
+        """Meeting the target comes first; then the loss, or else the probability of passing."""
         if other is None or self.meets_target != other.meets_target:
             return other is None or self.meets_target
         if self.meets_target:
@@ -53,18 +102,20 @@ class Candidate:
 
 
 class Problem:
-    """The candidate rows' view of policies; remembers the last policy it looked at.
+    """How candidate rows judge the models of a policy; it remembers the last model.
 
     Parameters
     ----------
     policy : Policy
-        The family of policies.
+        The family of models.
     inputs
-        The candidate rows, as the policy wants them.
+        The candidate rows, in the form that the policy works on.
     loss : Loss
-        What to make small.
+        What to minimise.
     requirements : sequence of Requirement
         What to meet.
+    progress : callable
+        A search calls it after each step.
     """
 
     def __init__(
@@ -73,22 +124,24 @@ class Problem:
         inputs: Any,
         loss: Loss,
         requirements: Sequence[Requirement],
+        progress: Progress = silent,
     ) -> None:
         self.policy = policy
         self.inputs = inputs
         self.loss = loss
         self.requirements = requirements
+        self.progress = progress
         self._at: bytes = b""
         self.evaluations = 0
 
     def aim(self, target: Target) -> None:
-        """From now on, ask for another target."""
+        """Ask for another target from now on."""
         for requirement in self.requirements:
             requirement.aim(target)
         self._at = b""
 
     def look_at(self, theta: Floats) -> Candidate:
-        """Evaluate one policy."""
+        """Evaluate one model."""
         if theta.tobytes() != self._at:
             self._at = theta.tobytes()
             self._gradients: Floats | None = None
@@ -98,7 +151,7 @@ class Problem:
                 theta.copy(),
                 float(self.loss.value(self._free)),
                 np.array([p.excess for p in self._predictions]),
-                float(sum(log_ndtr(p.score) for p in self._predictions)),
+                float(sum(p.log_pass for p in self._predictions)),
                 # In spreads of a row: next to the behaviour model everything is small.
                 all(p.excess <= TOLERANCE * p.spread for p in self._predictions),
             )
@@ -106,11 +159,11 @@ class Problem:
         return self._candidate
 
     def loss_at(self, theta: Floats) -> float:
-        """The loss of one policy, of which nothing else is asked."""
+        """The loss of one model, without its predictions."""
         return float(self.loss.value(self.policy.free(theta, self.inputs)))
 
     def predictions(self, theta: Floats) -> list[Prediction]:
-        """What is predicted of each claim's test under one policy."""
+        """The prediction of each claim's test under one model."""
         self.look_at(theta)
         return self._predictions
 
@@ -124,8 +177,8 @@ class Problem:
         return self._gradients
 
     def weighted_gradient(self, theta: Floats, weights: Floats) -> Floats:
-        """The derivative of a weighted sum of the loss (first) and the excesses: one pull-back,
-        where each of them takes a pass through a whole network.
+        """The derivative of a weighted sum of the loss (first) and the excesses, in a single
+        pull-back: each takes a pass through a whole network.
         """
         self.look_at(theta)
         by_free = np.tensordot(weights, self._loss_and_excess_by_free(), 1)[None]
@@ -137,15 +190,11 @@ class Problem:
         return np.stack([self.loss.gradient(self._free), *excesses])
 
     def log_pass_gradient(self, theta: Floats) -> Floats:
-        """The derivative of the predicted (log) probability of passing every test."""
+        """The derivative of the logarithm of the predicted probability that every claim passes."""
         self.look_at(theta)
         n = self._free.shape[-1]
         by_free = np.zeros((1, *self._free.shape))
         for prediction in self._predictions:
             if np.isfinite(prediction.score):
-                # d log Phi(s) / ds = phi(s) / Phi(s), which grows like -s on the far left.
-                slope = np.exp(-0.5 * prediction.score**2 - log_ndtr(prediction.score)) / np.sqrt(
-                    2 * np.pi
-                )
-                by_free[0] += slope * prediction.score_gradient(n)
+                by_free[0] += prediction.log_pass_gradient(n)
         return np.asarray(self.policy.pull_back(theta, self.inputs, self._free, by_free)[0])

@@ -1,9 +1,7 @@
-"""The task of a regression: a Gaussian policy that is to come near the label.
+"""The task of a regressor: decisions close to the label, or doses that make an expression large.
 
-The task of making an expression large by decisions that are numbers: which dose helps most.
-
-Nothing is known of doses that nobody was given, and a model of the impact, continued beyond them,
-promises anything. The search therefore stays where logged decisions reach.
+Nothing is known about doses that nobody was given, and a model of the impact, extrapolated beyond
+them, promises anything. So the search stays within the reach of logged decisions.
 """
 
 from __future__ import annotations
@@ -20,13 +18,22 @@ from elfair.errors import DataError
 from elfair.language import Expression, Mean, SquaredError, impacts_used, mse, point_at
 from elfair.policies import GaussianPolicy
 from elfair.policies.gaussian import FINENESS, LARGEST_PARAMETER, MEAN, SQUARE, GaussianInputs
-from elfair.search.goals import Maximise
-from elfair.search.loss import Loss
+from elfair.search.goals import Loss, Maximise, require_label
 from elfair.search.objective import averages, read_objective
+from elfair.search.problem import Method
 from elfair.types import Floats
 
-#: Labels that a linear model predicts exactly leave this share of their own spread to a decision.
+#: If a linear model predicts labels exactly, decisions get this share of the labels' own spread.
 LEAST_SHARE = 1e-3
+#: A mean decision is out of reach if fewer logged decisions than this share, or this number, were
+#: as far from the usual decision about such a person, on that side.
+OUTER_SHARE, OUTER_ROWS = 0.025, 20
+#: If nothing is weighted: how far to look for policies, in standard deviations of the label.
+LOOKED_AT = 2.0
+#: The cost of being one spread too far away for everyone, in ranges of the objective.
+PRICE = 20.0
+#: The number of shifts of the usual decision among which a search looks for its start.
+SHIFTS = 9
 
 
 class SquaredLoss:
@@ -35,10 +42,10 @@ class SquaredLoss:
     Parameters
     ----------
     label : ndarray of shape (n,)
-        What decisions are to be near to.
+        The numbers that decisions should be close to.
     decision : ndarray of shape (n,), optional
-        The logged decisions. What is twice as bad as these, or as always deciding on the average
-        label, is the worst that a search takes into account.
+        The logged decisions. The largest loss that a search allows for is twice theirs, or twice
+        that of always deciding on the average label.
 
     Examples
     --------
@@ -70,12 +77,12 @@ class SquaredLoss:
 
 @dataclass(frozen=True)
 class Regression:
-    """A Gaussian policy that is to come near the label.
+    """The task of deciding close to the label, with a Gaussian policy.
 
     Parameters
     ----------
     objective : str
-        What to make good, as the user wrote it: "mse", or what `Dosing` is for.
+        What to optimise, as the user wrote it: "mse", or an expression for `Dosing`.
     spread : (float, float)
         The smallest and largest spread of a decision, as shares of the behaviour model's.
     """
@@ -83,37 +90,38 @@ class Regression:
     objective: str
     spread: tuple[float, float]
 
+    def method(self, asked: Method) -> Method:
+        """The one that the user asked for."""
+        return asked
+
     def assumptions(self) -> tuple[Assumption, ...]:
-        """None beside those of the data: everything is learnt from candidate rows."""
+        """None: everything is learnt from candidate rows."""
         return ()
 
     def rows(self, data: LoggedData) -> LoggedData:
-        """As they are."""
+        """The rows as they are."""
         return data
 
     @property
     def needs_label(self) -> bool:
-        """Without labels there is nothing to come near to."""
+        """Whether it needs labels: always, to be close to them."""
         return True
 
     @property
     def means(self) -> tuple[Mean, ...]:
-        """The averages that it speaks of, beside the squared error."""
+        """The averages in the objective, besides the squared error."""
         return ()
 
     def check(self, data: LoggedData) -> None:
-        """Labels may be needed."""
-        if self.needs_label and data.label is None:
-            raise DataError(
-                f"objective='{self.objective}' needs labels; y was not given.",
-                hint="pass the labels, or an objective that needs none, such as 'E[impact]'.",
-            )
+        """Raise if labels are needed and missing."""
+        if self.needs_label:
+            require_label(self.objective, data.label)
 
     def policy(self, data: LoggedData) -> GaussianPolicy:
-        """A linear mean, and a spread within its shares of the behaviour model's.
+        """A linear mean, and a spread between the given shares of the behaviour model's.
 
-        Where nothing weighs decisions, the behaviour model may be unknown: the shares are then of
-        how far labels (without any, logged decisions) are from a linear model.
+        If nothing weights decisions, the behaviour model may be unknown. The shares are then of the
+        distance of labels (or, without labels, of logged decisions) from a linear model.
         """
         known = data.decision if data.label is None else data.label
         assert known is not None
@@ -129,25 +137,25 @@ class Regression:
         return replace(plain, smallest=smallest, largest=largest)
 
     def loss(self, data: LoggedData, model: Floats | None = None) -> Loss:
-        """The mean squared error. Smoothing would change nothing: what labels have beyond a linear
-        model is orthogonal to every linear mean.
+        """The mean squared error. Smoothing would change nothing: the residuals of a linear model
+        are orthogonal to every linear mean.
         """
         assert data.label is not None
         return SquaredLoss(data.label, data.decision)
 
     def at(self, data: LoggedData, free: Floats | None) -> Regression:
-        """Everywhere the same."""
+        """The same everywhere."""
         return self
 
     def best(self, policy: GaussianPolicy, inputs: GaussianInputs, data: LoggedData) -> Floats:
-        """Least squares, with as little spread as is allowed."""
+        """Least squares, with the smallest spread."""
         return imitation(policy, inputs, data.label, spread=0.0)
 
     def starts(
         self, policy: GaussianPolicy, inputs: GaussianInputs, data: LoggedData, best: Floats
     ) -> Sequence[Floats]:
-        """The best policy; one that imitates the behaviour model, with as much spread as is
-        allowed; and their middle.
+        """The best model; one that imitates the behaviour model, with the largest spread; and the
+        midpoint of both.
         """
         if data.decision is None:
             return [best]
@@ -157,7 +165,7 @@ class Regression:
     def likely(
         self, policy: GaussianPolicy, inputs: GaussianInputs, data: LoggedData, best: Floats
     ) -> Sequence[Floats]:
-        """All starts: where the best policy decides, hardly anybody may have been decided about."""
+        """All starts: the best model may take decisions almost absent from the log."""
         return self.starts(policy, inputs, data, best)
 
 
@@ -173,24 +181,13 @@ def least_squares(design: Floats, target: Floats) -> Floats:
 
 
 def imitation(policy: GaussianPolicy, inputs: GaussianInputs, target: Any, spread: float) -> Floats:
-    """The policy whose mean is nearest to some numbers, with a spread from 0 to FINENESS."""
+    """The model whose mean is nearest to given numbers; its spread goes from 0 to FINENESS."""
     coefficients = least_squares(inputs.design, (target - policy.level) / policy.unit)
     return np.append(np.clip(coefficients, -LARGEST_PARAMETER, LARGEST_PARAMETER), spread)
 
 
-#: A mean decision is out of reach where fewer rows than this share, or this number, were decided
-#: about as far from what is usual for such a person, on that side.
-OUTER_SHARE, OUTER_ROWS = 0.025, 20
-#: Where nothing is weighted: how far policies are looked at, in standard deviations of the label.
-LOOKED_AT = 2.0
-#: What it costs to be a whole spread further away about everyone, in ranges of the objective.
-PRICE = 20.0
-#: Among how many shifts of the usual decision a search looks for its start.
-SHIFTS = 9
-
-
 def task_of(objective: str | Expression, spread: tuple[float, float]) -> Regression:
-    """What an objective asks for: to come near the label, or to make an expression large.
+    """The task that an objective names: to be close to the label, or to make an expression large.
 
     Examples
     --------
@@ -212,14 +209,14 @@ def task_of(objective: str | Expression, spread: tuple[float, float]) -> Regress
 
 
 class Reach(NamedTuple):
-    """How far decisions go that something is known of.
+    """How far logged decisions reach from the usual one.
 
     Parameters
     ----------
     spread : ndarray of shape (n,)
         The unit of the ends for each row: the behaviour model's standard deviation.
     low, high : float
-        How far from the usual decision.
+        The ends, on either side of the usual decision.
     """
 
     spread: Floats
@@ -228,7 +225,7 @@ class Reach(NamedTuple):
 
     @classmethod
     def of(cls, decision: Floats, usual: Floats, spread: Floats) -> Reach:
-        """As far as enough logged decisions are.
+        """The reach of all but a few logged decisions on either side.
 
         Examples
         --------
@@ -243,7 +240,7 @@ class Reach(NamedTuple):
 
 
 class NearLogged:
-    """A loss, and what it costs to decide as hardly anybody was decided about.
+    """A loss, plus a cost of decisions that are almost absent from the log.
 
     Parameters
     ----------
@@ -252,11 +249,10 @@ class NearLogged:
     usual : ndarray of shape (n,)
         The mean of the behaviour model's decision about each row.
     reach : Reach
-        How far from it logged decisions are.
+        How far logged decisions reach from it.
 
     Examples
     --------
-    >>> from elfair.search.regression import SquaredLoss
     >>> plain = SquaredLoss(np.array([0.0, 2.0]))
     >>> near = NearLogged(plain, np.array([0.0, 1.0]), Reach(np.ones(2), -2, 2))
     >>> free = np.array([[0, 0], [1, 4], [1, 16]])  # the second mean is a spread too far away
@@ -282,7 +278,7 @@ class NearLogged:
         return gradient
 
     def _beyond(self, free: Floats) -> Floats:
-        """By how many spreads each mean is out of reach, with its sign."""
+        """How many spreads each mean is out of reach, with its sign."""
         spread, low, high = self._reach
         away = (free[..., MEAN, :] - self._usual) / spread
         return np.asarray(away - np.clip(away, low, high))
@@ -290,7 +286,7 @@ class NearLogged:
 
 @dataclass(frozen=True)
 class Dosing(Regression):
-    """A Gaussian policy that is to make an expression large.
+    """The task of making an expression large, with a Gaussian policy.
 
     Parameters
     ----------
@@ -304,41 +300,41 @@ class Dosing(Regression):
 
     @property
     def needs_label(self) -> bool:
-        """Where the expression speaks of the label."""
+        """Whether the expression mentions the label."""
         return self.goal.needs_label
 
     @property
     def means(self) -> tuple[Mean, ...]:
-        """Those of the expression."""
+        """The averages of the expression."""
         return averages(self.goal.expression)
 
     def check(self, data: LoggedData) -> None:
-        """Something has to say what decisions are like, and something must depend on them."""
+        """Raise if no column shows typical decisions, or if nothing depends on the decisions."""
         super().check(data)
         if data.label is None and data.decision is None:
             raise DataError(
-                "nothing says what decisions are like: neither y nor decision was given.",
-                hint="pass decision=, the decision that was taken.",
+                "typical decisions are unknown: neither y nor decision was given.",
+                hint="pass decision=, the logged decision.",
             )
         self.goal.check_decisions(data)
 
     def loss(self, data: LoggedData, model: Floats | None = None) -> Loss:
-        """What is not reached of the range that policies near the logged decisions have."""
+        """The unreached part of the range of policies near the logged decisions."""
         policy = self.policy(data)
         inputs = policy.logged(data)
         shifted, reach = self._shifted(policy, inputs, data)
         loss = self.goal.loss(data, model, policy.free(shifted, inputs))
         if not impacts_used(self.goal.expression):
-            return loss  # known whatever is decided
+            return loss  # it is known for every decision
         return NearLogged(loss, policy.moments(shifted[0], data.features)[0], reach)
 
     def at(self, data: LoggedData, free: Floats | None) -> Dosing:
-        """With the goal as it is there."""
+        """The task with the goal as it is at a policy."""
         goal = self.goal.at(data, free)
         return self if goal is self.goal else replace(self, goal=goal)
 
     def best(self, policy: GaussianPolicy, inputs: GaussianInputs, data: LoggedData) -> Floats:
-        """The best of some shifts of what is usual."""
+        """The best of some shifts of the usual decision."""
         shifted, _ = self._shifted(policy, inputs, data)
         free = policy.free(shifted, inputs)
         loss = self.at(data, None).loss(data, free[0])
@@ -347,7 +343,7 @@ class Dosing(Regression):
     def _shifted(
         self, policy: GaussianPolicy, inputs: GaussianInputs, data: LoggedData
     ) -> tuple[Floats, Reach]:
-        """What is usual (without a log, the label); after it, shifts of it for everyone alike."""
+        """The usual decision (without a log, the label), then shifts of it, equal for everyone."""
         known = data.label if data.decision is None else data.decision
         usual = imitation(policy, inputs, known, spread=FINENESS)
         reach = Reach(np.array([policy.unit * FINENESS]), -LOOKED_AT, LOOKED_AT)

@@ -1,132 +1,123 @@
-"""Models lined up for the test, from one that is likely to pass to one that dares more.
+"""Candidate selection: from candidate rows and a plan of the test to the models to be tested.
 
-They are tested in this order, which held-out rows had no part in, until one fails; the last that
-passed is let out. For that no level needs correction (fixed-sequence testing; Angelopoulos, Bates,
-Candes, Jordan and Lei 2021 use it to tune a predictor): a model that violates a constraint is let
-out only if the *first* such model in line passes its test, and that test errs with probability
-delta. So the margin that makes one model likely to pass no longer costs accuracy: where the test
-turns out to have room, the next models use it.
-
-Candidate selection: from candidate rows and a plan of the test to the policy to be tested.
+The margin that makes one model likely to pass costs accuracy. So the search also finds less
+cautious models. They form a ladder and are tested in turn, most cautious first: if the test turns
+out to have room, the later models use it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from time import monotonic
+from types import TracebackType
+from typing import Any
 
 import numpy as np
 
 from elfair.data import LoggedData
 from elfair.errors import DataError
-from elfair.policies import Policy
+from elfair.search.classification import Classification
 from elfair.search.evolution import cmaes_search
-from elfair.search.forecast import forecast
 from elfair.search.gradient import gradient_path, gradient_search
-from elfair.search.loss import Loss
-from elfair.search.prediction import Belief, Requirement
-from elfair.search.problem import Candidate, Problem
-from elfair.search.targets import Target
-from elfair.search.task import Task
+from elfair.search.prediction import Target, requirements_of
+from elfair.search.problem import Candidate, Method, Problem, Progress, Task, silent
+from elfair.search.shrinkage import shrunk_means
+from elfair.search.steps import steps_search
 from elfair.statistics.beyond_the_mean import settle
-from elfair.statistics.plan import CompiledClaim, Plan
+from elfair.statistics.plan import Plan
 from elfair.types import Floats
-
-
-class Found(NamedTuple):
-    """What a search puts forward.
-
-    Parameters
-    ----------
-    candidates : list of Candidate
-        One for each target that was asked for, the most demanding first.
-    evaluations : int
-        How many policies were looked at.
-    problem : Problem
-        What candidate rows say of a policy.
-    """
-
-    candidates: list[Candidate]
-    evaluations: int
-    problem: Problem
-
-
-class Lineup(NamedTuple):
-    """Policies in the order in which they are to be tested.
-
-    Parameters
-    ----------
-    policy : Policy
-        Their family. (Typed Any: whoever asked for a family knows what its policies can do.)
-    thetas : list of ndarray
-        Their parameters, the most likely to pass first.
-    found : Found
-        Where they come from.
-    """
-
-    policy: Any
-    thetas: list[Floats]
-    found: Found
-
-    @property
-    def losses(self) -> list[float]:
-        """The loss of each policy on candidate rows."""
-        return [self.found.problem.loss_at(theta) for theta in self.thetas]
-
-    @classmethod
-    def of(cls, policy: Any, found: Found, count: int) -> Lineup:
-        """The candidates of a search, and models between them: ``count`` in all, where there is
-        more than one candidate.
-        """
-        ends = np.array([candidate.theta for candidate in in_order(found.candidates)])
-        places = np.linspace(0, len(ends) - 1, count if len(ends) > 1 else 1)
-        before = np.minimum(places.astype(int), max(0, len(ends) - 2))
-        after = np.minimum(before + 1, len(ends) - 1)
-        share = (places - before)[:, None]
-        return cls(policy, list((1 - share) * ends[before] + share * ends[after]), found)
-
-
-def in_order(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates that are worth a test after the ones before them: less likely to pass, and
-    better by the objective.
-    """
-    kept = [candidates[0]]
-    for candidate in candidates[1:]:
-        dares = candidate.log_pass < kept[-1].log_pass and candidate.loss < kept[-1].loss
-        if candidate.meets_target and dares:
-            kept.append(candidate)
-    return kept
-
-
-Method = Literal["gradient", "cmaes", "steps"]
 
 #: The gradient search explores on at most this many rows, and finishes on all of them.
 EXPLORED_ROWS = 5_000
 #: How precisely it finishes: the loss of so many rows is not known any better.
 ROUGHLY = 1e-5
-#: How precisely the ends of a line of models are found: the next in line is further away.
+#: How precisely the candidates for a ladder are found: its models are further apart.
 ROUGHER = 1e-4
-#: How often points are chosen and a policy is searched for them, where a claim needs points.
+#: How often points are chosen and a policy is searched for them, if a claim needs points.
 ROUNDS = 3
+#: Seconds of silence before any progress is shown.
+PATIENCE = 2.0
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found.
+
+    Parameters
+    ----------
+    candidates : list of Candidate
+        One for each target, the most demanding first.
+    evaluations : int
+        How many models were evaluated.
+    problem : Problem
+        How candidate rows judge models.
+    models : int, default 1
+        How many models the ladder may have.
+    """
+
+    candidates: list[Candidate]
+    evaluations: int
+    problem: Problem
+    models: int = 1
+
+    @property
+    def policy(self) -> Any:
+        """The family of models. (Typed Any: callers know what the policies of a family can do.)"""
+        return self.problem.policy
+
+    @property
+    def best(self) -> Candidate:
+        """The best candidate for the most demanding target."""
+        return self.candidates[0]
+
+    @cached_property
+    def ladder(self) -> list[Floats]:
+        """The parameters of the models to test in turn, the most cautious first: the candidates
+        that are worth a test, and models between them.
+        """
+        ends = np.array([candidate.theta for candidate in worth_testing(self.candidates)])
+        places = np.linspace(0, len(ends) - 1, self.models if len(ends) > 1 else 1)
+        before = np.minimum(places.astype(int), max(0, len(ends) - 2))
+        after = np.minimum(before + 1, len(ends) - 1)
+        share = (places - before)[:, None]
+        return list((1 - share) * ends[before] + share * ends[after])
+
+    @property
+    def losses(self) -> list[float]:
+        """The loss of each model of the ladder on candidate rows."""
+        return [self.problem.loss_at(theta) for theta in self.ladder]
+
+
+def worth_testing(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates that are worth a test after the ones before them: each is less likely to pass
+    and has a smaller loss.
+    """
+    kept = [candidates[0]]
+    for candidate in candidates[1:]:
+        bolder = candidate.log_pass < kept[-1].log_pass and candidate.loss < kept[-1].loss
+        if candidate.meets_target and bolder:
+            kept.append(candidate)
+    return kept
 
 
 @dataclass(frozen=True)
 class Selection:
-    """How candidates are looked for.
+    """How to search for candidates.
 
     Parameters
     ----------
     method : {"gradient", "cmaes", "steps"}
-        Constrained gradient search, the paper's CMA-ES, or what `Steps` does.
+        Constrained gradient search, the paper's CMA-ES, or gradient steps for a torch module.
     task : Task
-        What it is for: the family of policies, the objective, the starts.
+        What the search is for: the family of models, the objective, the starts.
     target : Target
-        How far inside the constraints a candidate is to be.
+        How far inside its constraints a candidate must be.
     seed : int
-        Seed of whatever is random in the search.
+        Seed of everything random in the search.
     """
 
     method: Method
@@ -139,11 +130,12 @@ class Selection:
         data: LoggedData,
         plan: Plan,
         n_test: int,
-        progress: Callable[[], None] = lambda: None,
         *,
+        models: int = 1,
         n_error: int | None = None,
-    ) -> tuple[Policy, Candidate, int]:
-        """Find the policy to be tested.
+        progress: Progress = silent,
+    ) -> Found:
+        """Search for the models to test.
 
         Parameters
         ----------
@@ -152,192 +144,188 @@ class Selection:
         plan : Plan
             What will be tested.
         n_test : int
-            On how many rows.
+            The number of test rows.
+        models : int, default 1
+            The most models to test in turn. CMA-ES and gradient steps find a single one.
+        n_error : int, optional
+            The number of rows whose average errs as much as the prediction; see `Requirement`.
         progress : callable
             Called now and then.
-        n_error : int, optional
-            Rows whose average errs as much as the prediction; see `Requirement`.
-
-        Returns
-        -------
-        policy : Policy
-        candidate : Candidate
-        evaluations : int
         """
-        policy, found = self._run(data, plan, n_test, progress, n_error, [self.target])
-        return policy, found.candidates[0], found.evaluations
-
-    def line_up(
-        self,
-        data: LoggedData,
-        plan: Plan,
-        n_test: int,
-        count: int,
-        progress: Callable[[], None] = lambda: None,
-        *,
-        n_error: int | None = None,
-    ) -> Lineup:
-        """Find the policies to be tested in turn.
-
-        Parameters
-        ----------
-        count : int
-            How many, at most. CMA-ES, and a search for a module, find a single one.
-        data, plan, n_test, progress, n_error
-            See `run`.
-        """
-        targets = [self.target, *self.target.daring] if count > 1 else [self.target]
-        return Lineup.of(*self._run(data, plan, n_test, progress, n_error, targets), count)
-
-    def _run(
-        self,
-        data: LoggedData,
-        plan: Plan,
-        n_test: int,
-        progress: Callable[[], None],
-        n_error: int | None,
-        targets: Sequence[Target],
-    ) -> tuple[Policy, Found]:
         self.task.check(data)
-        policy = self.task.policy(data)
+        targets = [self.target, *self.target.less_cautious] if models > 1 else [self.target]
+        view = _View(self, self.task.policy(data), data, plan, n_test, n_error, progress)
+        return replace(self._found(view, targets), models=models)
+
+    def _found(self, view: _View, targets: Sequence[Target]) -> Found:
+        data, plan = view.data, view.plan
         changing = bool(plan.statistics) or self.task.at(data, None) is not self.task
         if plan.is_settled and not changing:
-            return policy, self._searched(policy, data, plan, n_test, progress, n_error, targets)
-        # Points and policies by turns: for given points claims and objective are about averages,
-        # and the policy that is found then has points of its own.
-        inputs = policy.logged(data)
-        theta, evaluations, known = self.task.best(policy, inputs, data), 0, list[Floats]()
+            return view.found(targets)
+        # Points and policies take turns: for given points, claims and objective are about averages,
+        # and the policy found for them then has points of its own.
+        theta, evaluations, known = view.best, 0, list[Floats]()
         rounds = ROUNDS if changing else 1
         for turn in range(rounds):
-            free = policy.free(theta, inputs)
+            free = view.policy.free(theta, view.inputs)
             search = replace(self, task=self.task.at(data, free))
-            settled = settle(plan, data, free, n_test)
-            wanted = targets if turn == rounds - 1 else targets[:1]
-            found = search._searched(
-                policy, data, settled, n_test, progress, n_error, wanted, known
-            )
-            theta, evaluations = found.candidates[0].theta, evaluations + found.evaluations
+            settled = replace(view, selection=search, plan=settle(plan, data, free, view.n_test))
+            found = settled.found(targets if turn == rounds - 1 else targets[:1], known)
+            theta, evaluations = found.best.theta, evaluations + found.evaluations
             known = [theta]
-        return policy, found._replace(evaluations=evaluations)
-
-    def _searched(
-        self,
-        policy: Policy,
-        data: LoggedData,
-        plan: Plan,
-        n_test: int,
-        progress: Callable[[], None],
-        n_error: int | None,
-        targets: Sequence[Target],
-        known: Sequence[Floats] = (),
-    ) -> Found:
-        """The best policies for one plan, which has no statistics beyond the mean."""
-        view = _View(self, policy, data, plan, n_test, n_error=n_error)
-        if self.method == "cmaes":
-            problem = view.problem()
-            start = known[0] if known else view.best
-            best = cmaes_search(problem, start, seed=self.seed, progress=progress)
-            return Found([best], problem.evaluations, problem)
-        if data.n > 2 * EXPLORED_ROWS:
-            some = np.sort(np.random.default_rng(self.seed).choice(data.n, EXPLORED_ROWS, False))
-            explored = _View(self, policy, data.take(some), plan, n_test, data.n, n_error)
-            with suppress(DataError):  # a condition that too few of these rows meet
-                first = explored.search(targets, known, progress)
-                view.best = explored.best  # good enough to smooth so many labels
-                found = view.finish(targets, first.candidates, progress)
-                return found._replace(evaluations=first.evaluations + found.evaluations)
-        return view.search(targets, known, progress)
+        return replace(found, evaluations=evaluations)
 
 
 @dataclass
 class _View:
-    """Some candidate rows, which may stand for more."""
+    """Some candidate rows, which may stand for more, and a plan about averages on them."""
 
     selection: Selection
-    policy: Policy
+    policy: Any
     data: LoggedData
     plan: Plan
     n_test: int
+    n_error: int | None
+    progress: Progress
     n_candidate: int | None = None
-    n_error: int | None = None
 
     @cached_property
     def inputs(self) -> Any:
         return self.policy.logged(self.data)
 
-    def problem(self) -> Problem:
-        """The paper's problem: labels and averages as they are."""
-        loss = self.selection.task.loss(self.data)
-        return self._problem(loss, self.plan.compile(self.data))
-
-    def smooth_problem(self, starts: Sequence[Floats]) -> Problem:
-        """The problem with less luck in it: labels smoothed, averages forecast."""
-        model = self.policy.free(self.best, self.inputs)
-        loss = self.selection.task.loss(self.data, model)
-        compiled = self.plan.compile(self.data)
-        if self.selection.target.power is None:
-            return self._problem(loss, compiled)
-        policies = [self.policy.free(start, self.inputs) for start in starts]
-        return self._problem(loss, compiled, forecast(self.plan, compiled, self.data, policies))
-
-    def _problem(
-        self,
-        loss: Loss,
-        compiled: Sequence[CompiledClaim],
-        beliefs: Sequence[Sequence[Belief]] | None = None,
-    ) -> Problem:
-        n, target = self.data.n, self.selection.target
-        ratios = self.n_test / n, (self.n_candidate or n) / n
-        error = None if self.n_error is None else self.n_error / n
-        if beliefs is None:
-            requirements = [
-                Requirement(claim, target, *ratios, error_ratio=error) for claim in compiled
-            ]
-        else:
-            p = self.policy.n_parameters
-            requirements = [
-                Requirement(
-                    claim, target, *ratios, beliefs=belief, n_parameters=p, error_ratio=error
-                )
-                for claim, belief in zip(compiled, beliefs, strict=True)
-            ]
-        return Problem(self.policy, self.inputs, loss, requirements)
-
     @cached_property
     def best(self) -> Floats:
-        """The policy that is best by the objective, whatever it does to the constraints."""
+        """The best model by the objective, regardless of constraints."""
         return self.selection.task.best(self.policy, self.inputs, self.data)
 
     def starts(self) -> Sequence[Floats]:
         return self.selection.task.starts(self.policy, self.inputs, self.data, self.best)
 
-    def search(
-        self, targets: Sequence[Target], known: Sequence[Floats], progress: Callable[[], None]
-    ) -> Found:
-        """The gradient search, from policies that are known already and from the usual starts."""
+    def found(self, targets: Sequence[Target], known: Sequence[Floats] = ()) -> Found:
+        """The best models by the method of the selection, starting from known models, if any."""
+        if self.selection.method == "steps":
+            return self._trained(targets[0], known)
+        if self.selection.method == "cmaes":
+            problem, start = self._problem(), known[0] if known else self.best
+            best = cmaes_search(problem, start, seed=self.selection.seed)
+            return Found([best], problem.evaluations, problem)
+        n = self.data.n
+        if n > 2 * EXPLORED_ROWS:
+            rng = np.random.default_rng(self.selection.seed)
+            some = np.sort(rng.choice(n, EXPLORED_ROWS, False))
+            explored = replace(self, data=self.data.take(some), n_candidate=n)
+            with suppress(DataError):  # a condition that too few of these rows meet
+                first = explored._searched(targets, known)
+                self.best = explored.best  # good enough to smooth so many labels
+                found = self._finished(targets, first.candidates)
+                return replace(found, evaluations=first.evaluations + found.evaluations)
+        return self._searched(targets, known)
+
+    def _trained(self, target: Target, known: Sequence[Floats]) -> Found:
+        """The best model for one target by gradient steps: training more takes too long.
+
+        ``n_error`` plays no part: judging rows and the test are taken to err independently, which
+        is on the safe side.
+        """
+        task, seed = self.selection.task, self.selection.seed
+        assert isinstance(task, Classification)
+        best, judge = steps_search(
+            task.goal,
+            self.policy,
+            self.data,
+            self.plan,
+            target,
+            self.n_test,
+            known=known,
+            seed=seed,
+            progress=self.progress,
+        )
+        return Found([best], judge.evaluations, judge)
+
+    def _searched(self, targets: Sequence[Target], known: Sequence[Floats]) -> Found:
+        """The gradient search, from known models and from the usual starts."""
         if len(targets) > 1:
-            start = known[0] if known else self.best
-            task, rows = self.selection.task, (self.policy, self.inputs, self.data)
-            likely = task.likely(*rows, start)
-            problem = self.smooth_problem(likely)
-            found = gradient_path(problem, likely, self.starts, targets, ROUGHER, progress)
+            start, task = known[0] if known else self.best, self.selection.task
+            likely = task.likely(self.policy, self.inputs, self.data, start)
+            problem = self._smooth_problem(likely)
+            found = gradient_path(problem, likely, self.starts, targets, ROUGHER)
         else:
             starts = [*known, *self.starts()]
-            problem = self.smooth_problem(starts)
-            found = [gradient_search(problem, starts, progress=progress)]
+            problem = self._smooth_problem(starts)
+            found = [gradient_search(problem, starts)]
         return Found(found, problem.evaluations, problem)
 
-    def finish(
-        self,
-        targets: Sequence[Target],
-        near: Sequence[Candidate],
-        progress: Callable[[], None],
-    ) -> Found:
-        """The same from policies that are near the best ones, one for each target."""
-        problem, found = self.smooth_problem([near[0].theta]), []
+    def _finished(self, targets: Sequence[Target], near: Sequence[Candidate]) -> Found:
+        """The gradient search from models near the best ones, one for each target."""
+        problem, found = self._smooth_problem([near[0].theta]), []
         for target, start in reversed(list(zip(targets, near, strict=True))):
             problem.aim(target)
-            found.append(
-                gradient_search(problem, [start.theta], precision=ROUGHLY, progress=progress)
-            )
+            found.append(gradient_search(problem, [start.theta], precision=ROUGHLY))
         return Found(found[::-1], problem.evaluations, problem)
+
+    def _smooth_problem(self, starts: Sequence[Floats]) -> Problem:
+        """The problem with less luck in it: smoothed labels and shrunk means."""
+        model = self.policy.free(self.best, self.inputs)
+        if self.selection.target.power is None:
+            return self._problem(model)
+        return self._problem(model, [self.policy.free(start, self.inputs) for start in starts])
+
+    def _problem(
+        self, model: Floats | None = None, policies: Sequence[Floats] | None = None
+    ) -> Problem:
+        """The problem on these rows; the paper's has labels and averages as they are."""
+        n, compiled = self.data.n, self.plan.compile(self.data)
+        options: dict[str, Any] = {}
+        if policies is not None:
+            options["shrunk"] = shrunk_means(self.plan, compiled, self.data, policies)
+            options["n_parameters"] = self.policy.n_parameters
+        if self.n_error is not None:
+            options["error_ratio"] = self.n_error / n
+        ratios = self.n_test / n, (self.n_candidate or n) / n
+        requirements = requirements_of(compiled, self.selection.target, *ratios, **options)
+        loss = self.selection.task.loss(self.data, model)
+        return Problem(self.policy, self.inputs, loss, requirements, self.progress)
+
+
+class SearchProgress:
+    """Counts the steps of a search, and shows them on a terminal once it has taken a while.
+
+    Examples
+    --------
+    >>> with SearchProgress("searching") as progress:
+    ...     progress()
+    >>> progress.steps
+    1
+    """
+
+    def __init__(self, what: str) -> None:
+        self.steps = 0
+        self._what = what
+        self._status: Any = None
+        self._shown = sys.stderr.isatty()
+        self._began = monotonic()
+
+    def __call__(self) -> None:
+        """Count one more step."""
+        self.steps += 1
+        if not self._shown or monotonic() - self._began < PATIENCE:
+            return
+        if self._status is None:
+            from rich.console import Console
+
+            self._status = Console(stderr=True).status(self._what)
+            self._status.start()
+        seconds = monotonic() - self._began
+        self._status.update(f"{self._what}: {self.steps} steps, {seconds:.0f} s")
+
+    def __enter__(self) -> SearchProgress:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._status is not None:
+            self._status.stop()

@@ -1,4 +1,4 @@
-"""Choosing parameters inside the candidate half, where any amount of trying is free."""
+"""Choosing parameters on candidate rows, where trying costs nothing."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from elfair.data import LoggedData
-from elfair.search.prediction import Requirement
+from elfair.search.prediction import requirements_of
 from elfair.search.problem import Problem
 from elfair.search.selection import Selection
 from elfair.statistics.beyond_the_mean import settle
 from elfair.statistics.plan import Plan
+from elfair.types import Booleans
 
-#: What can be tuned: everything that acts in the candidate half alone.
+#: What can be tuned: everything that acts on candidate rows alone.
 TUNABLE = (
     "power", "inflation", "xi", "search", "estimator", "center", "outcome_model", "scorer"
 )  # fmt: skip
@@ -30,20 +31,20 @@ def tune(
 ) -> dict[str, Any]:
     """The parameters of the grid that do best on rows their search did not see.
 
-    Each combination is searched on some folds of the candidate half and judged on the remaining
-    one: by how much of the objective it is expected to deliver, which is the predicted probability
-    that all tests pass times how far its loss is below the largest there can be.
+    Each combination is searched on all folds of the candidate rows but one, and judged on that one
+    by how much of the objective it is expected to deliver: the predicted probability that all tests
+    pass, times how far its loss is below the largest possible one.
 
     Parameters
     ----------
     grid : mapping of str to sequence
-        The values to try of each parameter.
+        The values to try for each parameter.
     candidate : LoggedData
-        The candidate half.
+        The candidate rows.
     n_test : int
-        How many rows the test will have.
+        The number of test rows.
     make : callable
-        From parameters and rows to a search and the plan of a test.
+        Maps parameters and rows to a search and the plan of a test.
     seed : int
         Seed of the folds.
 
@@ -68,20 +69,17 @@ def _delivered(
     make: Callable[[Mapping[str, Any], LoggedData], tuple[Selection, Plan]],
     parameters: Mapping[str, Any],
     candidate: LoggedData,
-    unseen: np.typing.NDArray[np.bool_],
+    unseen: Booleans,
     n_test: int,
 ) -> float:
     seen, judged = (candidate.take(np.flatnonzero(rows)) for rows in (~unseen, unseen))
     selection, plan = make(parameters, seen)
     seen = selection.task.rows(seen)
-    policy, found, _ = selection.run(seen, plan, n_test)
-    plan = settle(plan, seen, policy.free(found.theta, policy.logged(seen)), n_test)
-    task = selection.task.at(judged, policy.free(found.theta, policy.logged(judged)))
-    loss = task.loss(judged)
-    view = Problem(
-        policy,
-        policy.logged(judged),
-        loss,
-        [Requirement(c, selection.target, n_test / judged.n) for c in plan.compile(judged)],
-    ).look_at(found.theta)
+    found = selection.run(seen, plan, n_test)
+    policy, theta = found.policy, found.best.theta
+    plan = settle(plan, seen, policy.free(theta, policy.logged(seen)), n_test)
+    inputs = policy.logged(judged)
+    loss = selection.task.at(judged, policy.free(theta, inputs)).loss(judged)
+    requirements = requirements_of(plan.compile(judged), selection.target, n_test / judged.n)
+    view = Problem(policy, inputs, loss, requirements).look_at(theta)
     return float(np.exp(view.log_pass)) * (loss.maximum - view.loss)

@@ -18,7 +18,7 @@ from elfair.language import columns_used, parse, parse_expression
 from elfair.language.fairness import Recipe
 from elfair.records.files import decoded, unreadable
 from elfair.records.toml import parsed, shaped, together
-from elfair.search.loss import OBJECTIVES
+from elfair.search.goals import OBJECTIVES
 from elfair.study.data import StudyData, study_data
 from elfair.study.databases import is_address, without_secrets
 from elfair.study.encoding import Feature, TableEncoding

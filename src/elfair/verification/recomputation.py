@@ -20,9 +20,7 @@ from elfair.fairness_test.issue import this_version
 from elfair.fairness_test.ladder import Ladder
 from elfair.fairness_test.test import FairnessTest
 from elfair.policies.models import digests, mixture_digest
-from elfair.policies.scored import ScoredPolicy
-from elfair.search.families import ModuleFamily, ScoredFamily
-from elfair.search.task import Family, LinearFamily
+from elfair.search.classification import Family, family_behind
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.estimators import declared_estimation
 from elfair.statistics.plan import Plan
@@ -228,12 +226,6 @@ def _outcome_model(context: Context) -> Any:
 
 def _family(policy: Any, context: Context) -> Family:
     """Where a policy comes from: how it saw candidate rows, and what it assumes."""
-    if isinstance(policy, ScoredPolicy):
-        from sklearn.base import clone
-
-        came_fitted = any(a.code == "scorer_not_fitted" for a in context.record.assumptions)
-        scorer = policy.scorer if came_fitted else clone(policy.scorer)
-        return ScoredFamily(scorer, context.record.seed)
-    if hasattr(policy, "module"):
-        return ModuleFamily(policy.module)
-    return LinearFamily()
+    record = context.record
+    fitted = any(each.code == "scorer_not_fitted" for each in record.assumptions)
+    return family_behind(policy, record.seed, fitted=fitted)

@@ -1,38 +1,53 @@
-"""What candidate rows say of a mean, when a model of the impact is allowed to help.
+"""What the search takes for a mean: an average of rows, shrunk towards an outcome model.
 
 A search that trusts the average of weighted rows finds policies that are lucky on these very rows.
-An outcome model has far less noise to be lucky with, and is biased where it is wrong. The forecast
-lies between the two: the average that the model predicts, plus as much of the weighted residuals as
-they stand out of their own noise. It is for the search alone; the test trusts no model.
+An outcome model leaves far less noise to be lucky with, but it is biased where it is wrong. The
+shrunk mean lies between the two: the average that the model predicts, plus as much of the weighted
+residuals as stands out of their own noise. Only the search uses it; the test trusts no model.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from elfair.data import LoggedData
 from elfair.language import Mean
 from elfair.policies.gaussian import MEAN, SQUARE
-from elfair.search.prediction import Belief
 from elfair.statistics import Baselines, Estimation, Impact, Part, Rows, compile_form, mean_part
 from elfair.statistics.impacts import OutcomeModel, QuadraticModel
 from elfair.statistics.plan import CompiledClaim, Plan
 from elfair.types import Floats
 
-#: At this many rows an objective believes weighted rows and outcome model alike, at least.
+#: With this many rows, an objective gives weighted rows at least as much weight as the model.
 DOUBTED_ROWS = 4_000
 
 
-def forecast(
+class ShrunkMean(NamedTuple):
+    """What the search takes for the mean of some rows.
+
+    Parameters
+    ----------
+    rows : Rows
+        Rows whose average is taken for the mean: the same rows, or better informed ones.
+    share : float
+        The variance of that average, as a share of the variance of the average it replaces.
+    """
+
+    rows: Rows
+    share: float
+
+
+def shrunk_means(
     plan: Plan,
     compiled: Sequence[CompiledClaim],
     data: LoggedData,
     policies: Sequence[Floats],
-) -> list[list[Belief]]:
-    """What to believe of the mean of each part of each claim's tails.
+) -> list[list[ShrunkMean]]:
+    """The mean of each part of each claim's tails.
 
     Parameters
     ----------
@@ -43,17 +58,17 @@ def forecast(
     data : LoggedData
         The candidate rows.
     policies : sequence of ndarray of shape (channels, n)
-        Free numbers of policies like those that the search will look at.
+        Free numbers of policies like those that the search will visit.
 
     Returns
     -------
-    list of lists of Belief
+    list of lists of ShrunkMean
         One for each claim and each part of its tails.
     """
     if not any(part.weighted for claim in compiled for part in claim.parts):
-        return [[Belief(part.rows, 1.0) for part in claim.parts] for claim in compiled]
+        return [[ShrunkMean(part.rows, 1.0) for part in claim.parts] for claim in compiled]
     outcome = _outcome(Baselines(Estimation(), data), data)
-    beliefs = []
+    means = []
     for claim in compiled:
         of_claim = []
         for tail in claim.tails:
@@ -61,19 +76,15 @@ def forecast(
                 tail.form, data, outcome.baselines, plan.logged_averages, direct=True
             )
             of_claim += [
-                outcome.belief(part, predicted.rows, policies)
-                if part.weighted
-                else Belief(part.rows, 1.0)
+                outcome.shrunk(part, predicted.rows, policies)
                 for part, predicted in zip(tail.parts, direct, strict=True)
             ]
-        beliefs.append(of_claim)
-    return beliefs
+        means.append(of_claim)
+    return means
 
 
-def forecast_means(
-    means: Sequence[Mean], data: LoggedData, policies: Sequence[Floats]
-) -> list[Rows]:
-    """Rows whose averages are what to believe of some means, such as those of an objective.
+def shrunk_rows(means: Sequence[Mean], data: LoggedData, policies: Sequence[Floats]) -> list[Rows]:
+    """Rows whose averages are the shrunk means of an objective.
 
     Parameters
     ----------
@@ -82,7 +93,7 @@ def forecast_means(
     data : LoggedData
         The candidate rows.
     policies : sequence of ndarray of shape (channels, n)
-        As for `forecast`; without any, the outcome model is believed.
+        As for `shrunk_means`; without any, the outcome model alone counts.
     """
     baselines = Baselines(Estimation(), data, personal=True)
     parts = [mean_part(mean, data, baselines) for mean in means]
@@ -92,15 +103,16 @@ def forecast_means(
     if not policies:
         return predicted
     outcome = _outcome(baselines, data)
-    # No test corrects an objective: where a model is wrong in a way that these policies do not
+    # No test corrects an objective: if the model is wrong in a way that these policies do not
     # show, the weighted rows must win in the end.
-    sizes = [part.rows.index.size for part in parts]
     return [
-        outcome.belief(part, rows, policies, least=m / (m + DOUBTED_ROWS)).rows
-        if part.weighted
-        else part.rows
-        for part, rows, m in zip(parts, predicted, sizes, strict=True)
+        outcome.shrunk(part, rows, policies, least=_least(part.rows.index.size)).rows
+        for part, rows in zip(parts, predicted, strict=True)
     ]
+
+
+def _least(n: int) -> float:
+    return n / (n + DOUBTED_ROWS)
 
 
 def _outcome(baselines: Baselines, data: LoggedData) -> _Outcome:
@@ -109,45 +121,48 @@ def _outcome(baselines: Baselines, data: LoggedData) -> _Outcome:
 
 
 class _Outcome(ABC):
-    """Regressions of the impacts on candidate rows, and how uncertain they leave a mean."""
+    """Regressions of the impacts on candidate rows, and how uncertain a mean is under them."""
 
     def __init__(self, baselines: Baselines, data: LoggedData) -> None:
         self.baselines = baselines
         self.data = data
 
-    def belief(
+    def shrunk(
         self, part: Part, predicted: Rows, policies: Sequence[Floats], least: float = 0.0
-    ) -> Belief:
+    ) -> ShrunkMean:
+        """The average of a part, shrunk towards what the model predicts."""
         rows = part.rows
-        evidence, parts = [], []
+        if not part.weighted:
+            return ShrunkMean(rows, 1.0)
+        evidence, variances = [], []
         for free in policies:
             weighted, direct = rows.values(free), predicted.values(free)
             residual = weighted - direct
             variance = float(residual.var()) or 1.0
             evidence.append(float(residual.mean()) ** 2 * rows.index.size / variance)
             uncertain = float(direct.var()) + rows.index.size * self._variance(part, free)
-            parts.append((uncertain, float(residual.var()), float(weighted.var())))
-        # Residuals of a right model have evidence 1 on average: Stein's positive part.
+            variances.append((uncertain, float(residual.var()), float(weighted.var())))
+        # The residuals of a right model have evidence 1 on average: Stein's positive part.
         strength = float(np.mean(evidence))
         kept = max(least, 1 - 1 / strength) if strength > 0 else least
         shares = [
             float(np.clip((direct + kept**2 * residual) / weighted, 0.0, 1.0))
             if weighted > 0
             else 1.0
-            for direct, residual, weighted in parts
+            for direct, residual, weighted in variances
         ]
-        believed = Rows(
+        shrunk = Rows(
             rows.index,
             kept * rows.offset + (1 - kept) * predicted.offset,
             kept * rows.slope + (1 - kept) * predicted.slope,
             -np.inf,
             np.inf,
         )
-        return Belief(believed, float(np.mean(shares)))
+        return ShrunkMean(shrunk, float(np.mean(shares)))
 
     @abstractmethod
     def _variance(self, part: Part, free: Floats) -> float:
-        """The variance of the predicted average that comes from the regressions' coefficients."""
+        """The variance of the predicted average due to the regressions' coefficients."""
 
 
 class _OfClasses(_Outcome):

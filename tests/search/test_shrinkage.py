@@ -1,4 +1,4 @@
-"""Forecasts: nearer to the truth where a model is right, the weighted rows where it is wrong."""
+"""Shrunk means: nearer to the truth if the model is right, the weighted rows if it is wrong."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from scipy.special import expit
 
 from elfair import LoggedData
 from elfair.bounds import get_bound
-from elfair.search.forecast import forecast
-from elfair.search.prediction import Belief
+from elfair.search.shrinkage import ShrunkMean, shrunk_means
 from elfair.statistics import Baselines, Estimation, Impact
 from elfair.statistics.plan import Plan, read_constraints
 
@@ -37,7 +36,7 @@ def new_policy(x):
     return expit(10 * (0.5 - np.abs(x[:, 1])))[None]
 
 
-def believe(data, text=TEXT, estimation=None):
+def shrink(data, text=TEXT, estimation=None):
     plan = Plan.make(
         read_constraints(text, 0.1),
         get_bound("ttest"),
@@ -46,7 +45,7 @@ def believe(data, text=TEXT, estimation=None):
     )
     compiled = plan.compile(data)
     policies = [np.full((1, data.n), 0.5), new_policy(data.features)]
-    return compiled, forecast(plan, compiled, data, policies)
+    return compiled, shrunk_means(plan, compiled, data, policies)
 
 
 def linear(x, decision):
@@ -65,15 +64,15 @@ def truth(effect):
     return float(((old - new) * gain).mean())
 
 
-def test_a_right_model_brings_the_belief_nearer_to_the_truth():
+def test_a_right_model_brings_the_mean_nearer_to_the_truth():
     g, errors, claimed = truth(linear), [], []
     for seed in range(80):
         data = draw(300, seed, linear)
-        (claim,), ((belief,),) = believe(data)
+        (claim,), ((mean,),) = shrink(data)
         free = new_policy(data.features)
         weighted = claim.parts[0].rows.values(free)
-        errors.append((belief.rows.values(free).mean() - g, weighted.mean() - g))
-        claimed.append(belief.share)
+        errors.append((mean.rows.values(free).mean() - g, weighted.mean() - g))
+        claimed.append(mean.share)
     believed, plain = np.sqrt(np.mean(np.square(errors), axis=0))
     assert believed < 0.75 * plain
     # And it says by how much: the share is one of variances.
@@ -81,11 +80,11 @@ def test_a_right_model_brings_the_belief_nearer_to_the_truth():
     assert abs(np.mean(errors, axis=0)[0]) < 4 * believed / np.sqrt(80)
 
 
-def test_a_wrong_model_is_not_believed():
+def test_a_wrong_model_is_not_trusted():
     g, biases = truth(crooked), []
     for seed in range(10):
         data = draw(4_000, seed, crooked)
-        (claim,), ((belief,),) = believe(data)
+        (claim,), ((mean,),) = shrink(data)
         rows, free = claim.parts[0].rows, new_policy(data.features)
         baselines = Baselines(Estimation(), data)
         q = baselines.model(Impact("impact")).of(data)
@@ -93,40 +92,40 @@ def test_a_wrong_model_is_not_believed():
         weighted = rows.values(free)
         error = weighted.std() / np.sqrt(rows.index.size)
         biases.append((direct - g) / error)
-        kept = (belief.rows.values(free).mean() - direct) / (weighted.mean() - direct)
+        kept = (mean.rows.values(free).mean() - direct) / (weighted.mean() - direct)
         assert kept > 0.8
-        assert belief.share > 0.6
+        assert mean.share > 0.6
     assert abs(np.mean(biases)) > 3  # it was wrong indeed
 
 
-def test_shares_are_shares_and_forecasts_affine_in_the_policy():
+def test_shares_are_shares_and_means_affine_in_the_policy():
     for seed in range(20):
         data = draw(60, seed, linear)
-        claims, beliefs = believe(data, [TEXT, "E[impact] >= 0.3", "accuracy >= 0.1"])
-        assert [len(found) for found in beliefs] == [1, 1, 1]
-        for claim, (belief,) in zip(claims, beliefs, strict=True):
-            assert 0 <= belief.share <= 1
-            np.testing.assert_array_equal(belief.rows.index, claim.parts[0].rows.index)
+        claims, means = shrink(data, [TEXT, "E[impact] >= 0.3", "accuracy >= 0.1"])
+        assert [len(found) for found in means] == [1, 1, 1]
+        for claim, (mean,) in zip(claims, means, strict=True):
+            assert 0 <= mean.share <= 1
+            np.testing.assert_array_equal(mean.rows.index, claim.parts[0].rows.index)
 
 
-def test_what_is_not_weighted_is_believed_as_it_is():
+def test_what_is_not_weighted_is_taken_as_it_is():
     data = draw(200, 0, linear)
-    claims, beliefs = believe(data, ["accuracy >= 0.3", "PR[T == 0] - E_logged[impact] <= 9"])
-    for claim, found in zip(claims, beliefs, strict=True):
-        assert found == [Belief(part.rows, 1.0) for part in claim.parts]
+    claims, means = shrink(data, ["accuracy >= 0.3", "PR[T == 0] - E_logged[impact] <= 9"])
+    for claim, found in zip(claims, means, strict=True):
+        assert found == [ShrunkMean(part.rows, 1.0) for part in claim.parts]
     # Also beside a claim that is weighted.
-    claims, beliefs = believe(data, ["accuracy >= 0.3", TEXT])
-    assert beliefs[0] == [Belief(claims[0].parts[0].rows, 1.0)]
-    assert beliefs[1][0].rows is not claims[1].parts[0].rows
+    claims, means = shrink(data, ["accuracy >= 0.3", TEXT])
+    assert means[0] == [ShrunkMean(claims[0].parts[0].rows, 1.0)]
+    assert means[1][0].rows is not claims[1].parts[0].rows
 
 
 def test_the_papers_tau_is_known_and_no_part_of_the_uncertainty():
     """E[I] against a number and against tau are then the same variable, but for a constant."""
     data = draw(300, 1, linear)
-    (tau,), ((with_tau,),) = believe(data, TEXT, Estimation("is"))
+    (tau,), ((with_tau,),) = shrink(data, TEXT, Estimation("is"))
     number = data.impacts["impact"][data.sensitive["T"] == 1].mean()
     text = f"E[impact | T == 1] >= {float(number)!r}"
-    (fixed,), ((with_number,),) = believe(data, text, Estimation("is"))
+    (fixed,), ((with_number,),) = shrink(data, text, Estimation("is"))
     free = new_policy(data.features)
     np.testing.assert_allclose(
         tau.parts[0].rows.values(free), fixed.parts[0].rows.values(free), atol=1e-9
@@ -140,6 +139,6 @@ def test_a_policy_that_is_the_behaviour_model_leaves_nothing_to_learn():
         read_constraints(TEXT, 0.1), get_bound("ttest"), Baselines(Estimation(), data), data
     )
     compiled = plan.compile(data)
-    ((belief,),) = forecast(plan, compiled, data, [data.behavior.T[1:]])
-    assert 0 <= belief.share <= 1
-    assert abs(belief.rows.values(data.behavior.T[1:]).mean()) < 1e-12
+    ((mean,),) = shrunk_means(plan, compiled, data, [data.behavior.T[1:]])
+    assert 0 <= mean.share <= 1
+    assert abs(mean.rows.values(data.behavior.T[1:]).mean()) < 1e-12

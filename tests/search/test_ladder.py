@@ -5,10 +5,11 @@ import pytest
 
 from elfair import ELFClassifier
 from elfair.populations import FosterCare
+from elfair.search.classification import Classification
+from elfair.search.goals import PredictLabel
+from elfair.search.prediction import LOWER_POWERS, Target
 from elfair.search.problem import Candidate
-from elfair.search.selection import Found, Lineup, Selection, in_order
-from elfair.search.targets import DARING, Target
-from elfair.search.task import Classification, PredictLabel
+from elfair.search.selection import Found, Selection, worth_testing
 
 DEFAULT = Selection("gradient", Classification(PredictLabel("accuracy")), Target(power=0.95), 0)
 
@@ -17,8 +18,8 @@ def candidate(loss, log_pass, *, meets_target=True, theta=(0.0,)):
     return Candidate(np.array(theta), loss, np.zeros(1), log_pass, meets_target)
 
 
-def line(*candidates, count=5):
-    return Lineup.of(None, Found(list(candidates), 0, lambda theta: candidates[0]), count).thetas
+def ladder(*candidates, models=5):
+    return Found(list(candidates), 0, None, models).ladder
 
 
 def test_models_lie_between_the_candidates_in_their_order():
@@ -27,51 +28,52 @@ def test_models_lie_between_the_candidates_in_their_order():
         candidate(0.2, -1.0, theta=(2.0, 4.0)),
         candidate(0.1, -2.0, theta=(2.0, 6.0)),
     )
-    np.testing.assert_allclose(line(first, second, third), [[0, 0], [1, 2], [2, 4], [2, 5], [2, 6]])
+    np.testing.assert_allclose(
+        ladder(first, second, third), [[0, 0], [1, 2], [2, 4], [2, 5], [2, 6]]
+    )
 
 
 def test_a_single_candidate_is_all_there_is():
-    assert len(line(candidate(0.3, -0.1))) == 1
+    assert len(ladder(candidate(0.3, -0.1))) == 1
 
 
-def test_what_is_not_better_or_misses_its_target_is_not_lined_up():
+def test_what_is_not_better_or_misses_its_target_is_not_on_the_ladder():
     first = candidate(0.3, -0.1)
     worse = candidate(0.4, -1.0)
     safer = candidate(0.2, -0.05)
     missed = candidate(0.2, -1.0, meets_target=False)
-    daring = candidate(0.2, -1.0)
-    assert in_order([first, worse]) == [first]
-    assert in_order([first, safer]) == [first]
-    assert in_order([first, missed]) == [first]
-    assert in_order([first, worse, daring]) == [first, daring]
+    bolder = candidate(0.2, -1.0)
+    assert worth_testing([first, worse]) == [first]
+    assert worth_testing([first, safer]) == [first]
+    assert worth_testing([first, missed]) == [first]
+    assert worth_testing([first, worse, bolder]) == [first, bolder]
 
 
 def test_targets_ask_for_less_and_less():
-    assert [target.power for target in Target(power=0.95).daring] == list(DARING)
-    assert [target.power for target in Target(power=0.5).daring] == [DARING[-1]]
-    assert Target(inflation=2.0).daring == ()
+    assert [target.power for target in Target(power=0.95).less_cautious] == list(LOWER_POWERS)
+    assert [target.power for target in Target(power=0.5).less_cautious] == [LOWER_POWERS[-1]]
+    assert Target(inflation=2.0).less_cautious == ()
 
 
 @pytest.mark.parametrize("n", [800, 12_000])
-def test_models_dare_more_and_more(candidate_rows, make_plan, n):
+def test_models_are_less_and_less_cautious(candidate_rows, make_plan, n):
     data = candidate_rows(n, 3)
-    lineup = DEFAULT.line_up(data, make_plan(data), n // 2, 9)
-    seen = [lineup.found.problem.look_at(theta) for theta in lineup.thetas]
+    found = DEFAULT.run(data, make_plan(data), n // 2, models=9)
+    seen = [found.problem.look_at(theta) for theta in found.ladder]
     assert len(seen) == 9
     assert seen[0].meets_target
     assert np.all(np.diff([model.loss for model in seen]) < 0)
     assert np.all(np.diff([model.log_pass for model in seen]) < 0)
     # Three statements pass with their targets' probabilities, one of them binding.
     assert 0.8 < np.exp(seen[0].log_pass) < 1
-    assert DARING[-1] / 2 < np.exp(seen[-1].log_pass) < 2 * DARING[-1]
+    assert LOWER_POWERS[-1] / 2 < np.exp(seen[-1].log_pass) < 2 * LOWER_POWERS[-1]
 
 
-def test_one_candidate_is_what_the_search_for_one_finds(candidate_rows, make_plan):
+def test_a_ladder_of_one_is_the_best_candidate(candidate_rows, make_plan):
     data = candidate_rows(600, 4)
-    lineup = DEFAULT.line_up(data, make_plan(data), 400, 1)
-    _, found, evaluations = DEFAULT.run(data, make_plan(data), 400)
-    np.testing.assert_array_equal(lineup.thetas, [found.theta])
-    assert lineup.found.evaluations == evaluations
+    found = DEFAULT.run(data, make_plan(data), 400)
+    np.testing.assert_array_equal(found.ladder, [found.best.theta])
+    assert found.losses == [found.problem.loss_at(found.best.theta)]
 
 
 def fitted(seed, **parameters):
@@ -81,7 +83,7 @@ def fitted(seed, **parameters):
     return clf.fit(draw.features, draw.label, **draw.logged), population
 
 
-def test_the_let_out_model_is_the_last_that_passed(monkeypatch):
+def test_the_released_model_is_the_last_that_passed(monkeypatch):
     monkeypatch.setattr("elfair.data.split._openings", Counter())  # whatever else was tested here
     places = []
     for seed in range(6):
@@ -97,7 +99,7 @@ def test_the_let_out_model_is_the_last_that_passed(monkeypatch):
     assert max(places) > 5
 
 
-def test_a_line_is_more_accurate_than_its_first_model():
+def test_a_ladder_is_more_accurate_than_its_first_model():
     gains = []
     for seed in range(5):
         one, population = fitted(seed, candidates=1)
@@ -108,9 +110,9 @@ def test_a_line_is_more_accurate_than_its_first_model():
     assert np.mean(gains) > 0.005
 
 
-def test_the_promise_speaks_of_the_line():
+def test_the_promise_speaks_of_the_ladder():
     clf, _ = fitted(0)
     alone, _ = fitted(0, candidates=1)
-    assert "20 models were lined up" in clf.certificate_.joint_statement
-    assert "lined up" not in alone.certificate_.joint_statement
+    assert "20 models" in clf.certificate_.joint_statement
+    assert "ladder" not in alone.certificate_.joint_statement
     assert clf.certificate_.joint_delta == 0.1

@@ -1,0 +1,387 @@
+"""The task of a classifier: a goal, and the family of policies in which to look for a model.
+
+Policies are linear unless the user passes a scorer. A scorer knows the rows it was fitted to better
+than any others, and a policy searched on such scores would trust them too much. So the search sees
+*out-of-fold* scores: each candidate row is scored by a clone that was fitted to the other folds.
+The scorer that is tested and released is fitted to all candidate rows; it never sees held-out rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from elfair.certificate import Assumption
+from elfair.data import LoggedData
+from elfair.data.columns import one_column, positions
+from elfair.data.digests import is_module
+from elfair.errors import DataError, InputError, listed
+from elfair.policies import SoftmaxPolicy
+from elfair.policies.scored import ScoredPolicy, log_odds
+from elfair.policies.softmax import EXPLORATION
+from elfair.policies.torch_module import TorchPolicy
+from elfair.search.goals import Goal, Loss, require_label
+from elfair.search.gradient import fit_log_loss
+from elfair.search.problem import Method
+from elfair.search.steps import fit_by_steps
+from elfair.types import Floats, Index
+
+#: Folds of the candidate rows for out-of-fold scores.
+FOLDS = 5
+#: CMA-ES keeps a matrix with this many rows and columns, and needs about as many generations.
+MOST_EVOLVED = 200
+
+
+class Family(Protocol):
+    """The policies that a classifier chooses among."""
+
+    def method(self, asked: Method) -> Method:
+        """See `Task.method`."""
+
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """See `Task.assumptions`."""
+
+    def rows(self, data: LoggedData) -> LoggedData:
+        """See `Task.rows`."""
+
+    def policy(self, data: LoggedData) -> SoftmaxPolicy:
+        """See `Task.policy`."""
+
+    def fit(self, policy: Any, inputs: Any, classes: Index) -> Floats:
+        """The model that predicts the given classes best."""
+
+
+@dataclass(frozen=True)
+class LinearFamily:
+    """Softmax policies that are linear in the features."""
+
+    def method(self, asked: Method) -> Method:
+        """The one that the user asked for."""
+        return asked
+
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """None: everything is learnt from candidate rows."""
+        return ()
+
+    def rows(self, data: LoggedData) -> LoggedData:
+        """The rows as they are."""
+        return data
+
+    def policy(self, data: LoggedData) -> SoftmaxPolicy:
+        """A linear policy, mixed with the behaviour model if that is known."""
+        return SoftmaxPolicy.standardised(
+            data.features, data.classes.size, mixed=data.behavior_model is not None
+        )
+
+    def fit(self, policy: SoftmaxPolicy, inputs: Any, classes: Index) -> Floats:
+        """Logistic regression."""
+        return fit_log_loss(policy, inputs, classes)
+
+
+@dataclass(frozen=True)
+class ScoredFamily(LinearFamily):
+    """Policies that are linear in the features and in a scorer's log-odds.
+
+    Parameters
+    ----------
+    scorer : scikit-learn classifier
+        A fitted one is used as it is; otherwise clones of it are fitted.
+    seed : int
+        Seed of the folds, and of clones that have a ``random_state``.
+    """
+
+    scorer: Any
+    seed: int
+
+    @cached_property
+    def fitted(self) -> bool:
+        """Whether the scorer was fitted before it was passed."""
+        return is_fitted(self.scorer)
+
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """A scorer that was passed fitted must not have seen the held-out rows."""
+        evidence = f"{_name(self.scorer)} came fitted, and was used as it is"
+        return (scorer_assumption(evidence),) if self.fitted else ()
+
+    def rows(self, data: LoggedData) -> LoggedData:
+        """Candidate rows with the scores that the search sees."""
+        if not self.fitted:
+            return data.with_scores(self._out_of_fold(data))
+        _check_agreement(self.scorer, data)
+        return data.with_scores(log_odds(self.scorer, data.features, data.classes))
+
+    def policy(self, data: LoggedData) -> ScoredPolicy:
+        """A policy with the scorer, which is fitted to all these rows unless it was fitted."""
+        assert data.scores is not None
+        scorer = self.scorer if self.fitted else self._fit(data)
+        mixed = data.behavior_model is not None
+        return ScoredPolicy.over(scorer, data.features, data.scores, data.classes, mixed=mixed)
+
+    def _out_of_fold(self, data: LoggedData) -> Floats:
+        if data.label_index is None:
+            raise DataError(
+                f"scorer={_name(self.scorer)} is not fitted, and there is no y to fit it to.",
+                hint="pass y, or a scorer that is already fitted (to other rows).",
+            )
+        # In turn within each class: every fold gets its share of a rare one.
+        order = np.random.default_rng(self.seed).permutation(data.n)
+        order = order[np.argsort(data.label_index[order], kind="stable")]
+        fold = np.empty(data.n, dtype=np.intp)
+        fold[order] = np.arange(data.n) % FOLDS
+        scores = np.empty((data.n, data.classes.size - 1))
+        for k in range(min(FOLDS, data.n)):
+            others, own = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+            scorer = self._fit(data.take(others))
+            scores[own] = log_odds(scorer, data.features[own], data.classes)
+        return scores
+
+    def _fit(self, data: LoggedData) -> Any:
+        """A fitted clone; a constant if all rows have one class, which most classifiers refuse."""
+        from sklearn.base import clone
+        from sklearn.dummy import DummyClassifier
+
+        assert data.label is not None
+        assert data.label_index is not None
+        if np.ptp(data.label_index) == 0:
+            return DummyClassifier().fit(data.features, data.label)
+        try:
+            return _seeded(clone(self.scorer), self.seed).fit(data.features, data.label)
+        except Exception as error:
+            raise InputError(
+                f"scorer={_name(self.scorer)} could not be fitted to {data.n} candidate rows with "
+                f"{data.features.shape[1]} features: {error}",
+                hint="try scorer.fit(X, y) on its own, with X as an array of numbers.",
+            ) from error
+
+
+def is_fitted(scorer: Any) -> bool:
+    """Whether a scorer is fitted, according to scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> is_fitted(DummyClassifier()), is_fitted(DummyClassifier().fit([[0], [1]], [0, 1]))
+    (False, True)
+    """
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    if not hasattr(scorer, "fit"):
+        return True
+    try:
+        check_is_fitted(scorer)
+    except NotFittedError:
+        return False
+    return hasattr(scorer, "classes_")
+
+
+def scorer_assumption(evidence: str) -> Assumption:
+    """What the maker of a scorer must answer for."""
+    return Assumption.of("scorer_not_fitted", "assumed", evidence)
+
+
+def _check_agreement(scorer: Any, data: LoggedData) -> None:
+    """Raise unless a fitted scorer knows the same classes and the same features."""
+    known = one_column(scorer.classes_, "classes_ of the scorer")
+    if (positions(known, data.classes) < 0).any() or known.size != data.classes.size:
+        raise InputError(
+            f"scorer={_name(scorer)} was fitted to other classes: {listed(known)}. Classes of the "
+            f"data: {listed(data.classes)}.",
+            hint="fit it to the same classes, or pass it unfitted.",
+        )
+    names = [str(name) for name in getattr(scorer, "feature_names_in_", data.feature_names)]
+    if names != data.feature_names:
+        raise InputError(
+            f"scorer={_name(scorer)} was fitted to other columns: {listed(names)}. Columns of X: "
+            f"{listed(data.feature_names)}.",
+            hint="pass X as a data frame with the same columns in the same order.",
+        )
+    width = getattr(scorer, "n_features_in_", len(names))
+    if width != len(data.feature_names):
+        raise InputError(
+            f"scorer={_name(scorer)} was fitted to {width} features. X has "
+            f"{len(data.feature_names)}.",
+            hint="fit it to the same features, or pass it unfitted.",
+        )
+
+
+def _seeded(scorer: Any, seed: int) -> Any:
+    """Seed every unset ``random_state``: a fit is then a function of data and seed."""
+    parameters: Mapping[str, Any] = scorer.get_params(deep=True)
+    unset = [
+        name
+        for name, value in parameters.items()
+        if value is None and (name == "random_state" or name.endswith("__random_state"))
+    ]
+    return scorer.set_params(**dict.fromkeys(unset, seed % 2**32)) if unset else scorer
+
+
+def _name(scorer: Any) -> str:
+    return type(scorer).__name__
+
+
+@dataclass(frozen=True)
+class ModuleFamily:
+    """The policies that a torch module can be trained to.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        Maps standardised features to one logit for each class; it is not changed.
+    """
+
+    module: Any
+
+    def method(self, asked: Method) -> Method:
+        """Gradient steps, or CMA-ES for a very small module."""
+        if asked == "gradient":
+            return "steps"
+        size = sum(value.numel() for value in self.module.parameters())
+        if asked == "cmaes" and size > MOST_EVOLVED:
+            raise InputError(
+                f"search='cmaes' is for at most {MOST_EVOLVED} parameters. Got a module with "
+                f"{size}.",
+                hint="use search='gradient', which trains modules by gradient steps.",
+            )
+        return asked
+
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """The weights from which training starts must not come from the held-out rows."""
+        evidence = f"training of {_name(self.module)} started from the weights it had"
+        return (scorer_assumption(evidence),)
+
+    def rows(self, data: LoggedData) -> LoggedData:
+        """The rows as they are."""
+        return data
+
+    def policy(self, data: LoggedData) -> TorchPolicy:
+        """A copy of the module, mixed with the behaviour model if that is known."""
+        mixed = data.behavior_model is not None
+        return TorchPolicy.over(self.module, data.features, data.classes.size, mixed=mixed)
+
+    def fit(self, policy: TorchPolicy, inputs: Any, classes: Index) -> Floats:
+        """Gradient steps."""
+        return fit_by_steps(policy, (inputs, classes), (inputs, classes))
+
+
+def family_of(scorer: Any, seed: int) -> Family:
+    """The family of policies that a scorer stands for; without one, linear policies.
+
+    Examples
+    --------
+    >>> type(family_of(None, seed=0)).__name__
+    'LinearFamily'
+    """
+    if scorer is None:
+        return LinearFamily()
+    return ModuleFamily(scorer) if is_module(scorer) else ScoredFamily(scorer, seed)
+
+
+def family_behind(policy: Any, seed: int, *, fitted: bool) -> Family:
+    """The family in which a search found a policy.
+
+    Parameters
+    ----------
+    policy : Policy
+        The policy.
+    seed : int
+        Seed of the search.
+    fitted : bool
+        Whether its scorer was fitted before the search.
+    """
+    from sklearn.base import clone
+
+    scorer = getattr(policy, "module", getattr(policy, "scorer", None))
+    if isinstance(policy, ScoredPolicy) and not fitted:
+        scorer = clone(scorer)
+    return family_of(scorer, seed)
+
+
+@dataclass(frozen=True)
+class Classification:
+    """The task of choosing among classes.
+
+    Parameters
+    ----------
+    goal : Goal
+        What to optimise.
+    family : Family, optional
+        The policies to choose among; linear by default.
+    exploration : float, default 2e-4
+        The share of decisions that each policy takes blindly.
+    """
+
+    goal: Goal
+    family: Family = field(default_factory=LinearFamily)
+    exploration: float = EXPLORATION
+
+    @property
+    def objective(self) -> str:
+        """What to optimise, as the user wrote it."""
+        return self.goal.objective
+
+    def method(self, asked: Method) -> Method:
+        """The family's."""
+        return self.family.method(asked)
+
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """The family's."""
+        return self.family.assumptions()
+
+    def rows(self, data: LoggedData) -> LoggedData:
+        """The rows as the family sees them."""
+        return self.family.rows(data)
+
+    def check(self, data: LoggedData) -> None:
+        """Raise if the goal needs labels that are missing."""
+        if self.goal.needs_label:
+            require_label(self.objective, data.label)
+
+    def policy(self, data: LoggedData) -> SoftmaxPolicy:
+        """The family's policy, with the exploration that the user asked for."""
+        return replace(self.family.policy(data), exploration=self.exploration)
+
+    def loss(self, data: LoggedData, model: Floats | None = None) -> Loss:
+        """The goal's."""
+        return self.goal.loss(data, model)
+
+    def at(self, data: LoggedData, free: Floats | None) -> Classification:
+        """The task with the goal as it is at a policy."""
+        goal = self.goal.at(data, free)
+        return self if goal is self.goal else replace(self, goal=goal)
+
+    def best(self, policy: SoftmaxPolicy, inputs: Any, data: LoggedData) -> Floats:
+        """The model that takes the preferred decisions as far as it can.
+
+        Rows about which the goal has no preference are left out of the fit.
+        """
+        rows, classes = self.goal.preferred(data)
+        if not rows.size:
+            return np.zeros(policy.n_parameters)
+        if rows.size < data.n:
+            inputs = policy.logged(data.take(rows))
+        return self.family.fit(policy, inputs, classes)
+
+    def starts(
+        self, policy: SoftmaxPolicy, inputs: Any, data: LoggedData, best: Floats
+    ) -> Sequence[Floats]:
+        """The best model; one that imitates the behaviour model; the midpoint of both; and the
+        behaviour model itself, if it is known.
+        """
+        if data.decision_index is None:
+            return [best]
+        familiar = self.family.fit(policy, inputs, data.decision_index)
+        starts = [best, (best + familiar) / 2, familiar]
+        if policy.mixed:
+            starts.append(np.append(familiar[:-1], 0.0))
+        return starts
+
+    def likely(
+        self, policy: SoftmaxPolicy, inputs: Any, data: LoggedData, best: Floats
+    ) -> Sequence[Floats]:
+        """The best model: constraints change few decisions."""
+        return [best]
