@@ -37,8 +37,8 @@ def test_a_full_disk_is_one_message(arguments, tmp_path):
         )
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
-        "Error: what the command says could not be printed: No space left on device.",
-        "Hint: files that it wrote are whole; print to a place with room.",
+        "Error: the output could not be printed: No space left on device.",
+        "Hint: all files were written; print to a disk with free space.",
     ]
 
 

@@ -293,7 +293,9 @@ def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied", str(self))
 
     monkeypatch.setattr(Path, "read_bytes", refuse)
-    with pytest.raises(ElfairError, match=r"could not be read: Permission denied.\nHint: may you"):
+    with pytest.raises(
+        ElfairError, match=r"could not be read: Permission denied.\nHint: check read"
+    ):
         Study.load(path)
 
 

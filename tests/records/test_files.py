@@ -56,7 +56,7 @@ def test_what_goes_wrong_leaves_all_as_it_was(name, code, tmp_path, monkeypatch)
         patch.setattr(where, fail)
         with pytest.raises(InputError, match=f"could not be written: {os.strerror(code)}") as error:
             write_whole(path, "new")
-    assert "space on the disk" in error.value.hint
+    assert "free disk space" in error.value.hint
     assert [file.name for file in tmp_path.iterdir()] == ["file"]
     assert path.read_text() == "old"
 

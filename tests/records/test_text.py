@@ -78,6 +78,6 @@ def test_commands_show_what_terminals_would_obey(certificate, tmp_path):
 def test_file_names_that_are_no_text_can_be_printed(tmp_path):
     """Names are bytes; those that are no UTF-8 come as halves of characters."""
     assert visible("n\udcff/study.toml") == "n\\udcff/study.toml"
-    with pytest.raises(InputError, match="no text"):
+    with pytest.raises(InputError, match="not text"):
         write_whole(tmp_path / "study.toml", 'source = "\udcfe.csv"')
     assert list(tmp_path.iterdir()) == []

@@ -63,7 +63,7 @@ def test_the_record_survives_json():
     ],
 )
 def test_what_is_no_record_is_refused(record):
-    with pytest.raises(DataError, match="no record of an encoding"):
+    with pytest.raises(DataError, match="not the record of an encoding"):
         TableEncoding.from_dict(record)
 
 
@@ -75,7 +75,7 @@ def test_true_and_false_are_numbers():
 def test_an_unseen_level_is_named_with_its_rows():
     said = refused(ENCODING, housing=["own", "rnt"])
     assert (
-        "feature 'housing' holds values that are no declared level, in 1 of 2 rows (the first is "
+        "feature 'housing' holds values that are not declared levels, in 1 of 2 rows (the first is "
         "row 2, counted from 1): 'rnt'. Levels: 'own', 'rent'."
     ) in said
     assert said.endswith("Hint: did you mean 'rent'?")

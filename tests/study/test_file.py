@@ -477,8 +477,8 @@ def test_a_regressor_is_fitted(tmp_path):
         ([('"own", "rent"', '"own"')], ["categories of columns must be", "at 'housing' instead"]),
         ([('"own", "rent"', '"own", 1')], ["Got ['own', 1] at 'housing' instead"]),
         ([('"own", "rent"', '"own", "own"')], ["Got ['own', 'own'] at 'housing' instead"]),
-        ([("housing = [", "hausing = [")], ["'hausing', which is no feature", "mean 'housing'"]),
-        ([("loans.csv", "loans.xlsx")], ["source of data must be a file of .csv"]),
+        ([("housing = [", "hausing = [")], ["'hausing', which is not a feature", "mean 'housing'"]),
+        ([("loans.csv", "loans.xlsx")], ["the file of a table must end with one of .csv"]),
         ([("loans.csv", "sqlite:///x.db")], ["is a database, and needs a query"]),
         ([('"loans.csv"', '"loans.csv"\nquery = "select 1"')], ["a file, which takes no query"]),
         ([('label = "repaid?"\n', "")], ["objective = 'accuracy' of model needs labels"]),
@@ -508,15 +508,15 @@ def test_a_regressor_is_fitted(tmp_path):
          ["constraints[1] names the impact 'saving 2y'", "did you mean 'savings 2y'?"]),
         ([("housing == 'own'", "hausing == 'own'")],
          ["constraints[1] names 'hausing'", "did you mean 'housing'?"]),
-        ([('delta = 0.05', "slack = 0.05")], ["'text' takes nothing beside it. Got 'slack'"]),
+        ([('delta = 0.05', "slack = 0.05")], ["'text' takes nothing else. Got 'slack'"]),
         ([('objective = "accuracy"', 'kind = "regressor"\nclasses = [0, 1]')],
-         ["classes of model is for a classifier alone; model.kind is 'regressor'"]),
+         ["classes of model is only for a classifier, but the kind of [model] is 'regressor'"]),
         ([('objective = "accuracy"', 'kind = "regressor"\nexploration = 0.05')],
-         ["exploration of model is for a classifier alone"]),
+         ["exploration of model is only for a classifier"]),
         ([('objective = "accuracy"', "exploration = 1")],
          ["exploration of model must be a number in (0, 1)"]),
         ([('objective = "accuracy"', "spread = [0.2, 0.9]")],
-         ["spread of model is for a regressor alone"]),
+         ["spread of model is only for a regressor"]),
         ([('objective = "accuracy"', 'kind = "regressor"\nobjective = "E[wealth]"')],
          ["objective of model names the impact 'wealth'"]),
         ([("seed = 3", "impact_range = [0, 1, 2]")], ["impact_range of test must be two"]),
@@ -665,5 +665,5 @@ sensitive = ["sex"]
 categories = { sex = ["f", "m"], NAME = ["a", "b"] }
 """
     assert StudyFile.loads(text.replace(', NAME = ["a", "b"]', "")).encoding.names == ["x"]
-    with pytest.raises(InputError, match="lists the levels of 'sx', which is no feature"):
+    with pytest.raises(InputError, match="lists the levels of 'sx', which is not a feature"):
         StudyFile.loads(text.replace("NAME", "sx"))

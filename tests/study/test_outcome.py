@@ -82,7 +82,7 @@ def test_results_are_replaced_only_when_asked_for(outcome, tmp_path):
         outcome.write(tmp_path / "results")
     outcome.write(tmp_path / "results", overwrite=True)
     (tmp_path / "results" / "thesis.doc").write_text("mine")
-    with pytest.raises(InputError, match="holds more than results"):
+    with pytest.raises(InputError, match="holds other files than results"):
         outcome.write(tmp_path / "results", overwrite=True)
     assert (tmp_path / "results" / "thesis.doc").read_text() == "mine"
 

@@ -451,11 +451,15 @@ def test_a_misspelt_file_is_recognised(tmp_path):
         ("t.parquet", b"", "t.parquet is empty"),
         ("t.csv", b"a,b\n", "t.csv has no rows"),
         ("t.csv", b"a,b,a\n1,2,3\n", "t.csv has 2 columns called 'a'"),
-        ("t.parquet", b"PAR1 and then nothing", "t.parquet is no readable parquet file"),
-        ("t.feather", b"a,b\n1,2\n", "t.feather is no readable feather file"),
-        ("t.arrow", b"ARROW1", "t.arrow is no readable arrow file"),
-        ("t.xlsx", b"PK", "must be one of .csv, .tsv, .parquet, .arrow, .feather. Got '.xlsx'"),
-        ("t", b"a\n1\n", "Got 'no ending'"),
+        ("t.parquet", b"PAR1 and then nothing", "t.parquet is not a readable parquet file"),
+        ("t.feather", b"a,b\n1,2\n", "t.feather is not a readable feather file"),
+        ("t.arrow", b"ARROW1", "t.arrow is not a readable arrow file"),
+        (
+            "t.xlsx",
+            b"PK",
+            "must end with one of .csv, .tsv, .parquet, .arrow, .feather. Got 't.xlsx'",
+        ),
+        ("t", b"a\n1\n", "Got 't' instead"),
     ],
 )
 def test_a_broken_file_is_refused(name, content, said, tmp_path):
@@ -468,7 +472,7 @@ def test_a_file_cut_off_or_damaged_is_refused(name, tmp_path):
     WRITERS[name](pa.table({"a": list(range(5000))}), tmp_path / name)
     whole = (tmp_path / name).read_bytes()
     (tmp_path / name).write_bytes(whole[: len(whole) // 2])
-    assert "is no readable" in refused(DataError, source=name, folder=tmp_path)
+    assert "is not a readable" in refused(DataError, source=name, folder=tmp_path)
 
 
 def test_duplicate_names_in_parquet(tmp_path):

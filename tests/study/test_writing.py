@@ -140,7 +140,7 @@ def test_what_would_hide_a_column_is_refused(model, people):
         decisions(model, people.append_column("Approved?", [["?"] * 500]))
     with pytest.raises(DataError, match="no column 'housing'"):
         decisions(model, people.drop_columns(["housing"]))
-    with pytest.raises(DataError, match=r"no declared level.*'tent'"):
+    with pytest.raises(DataError, match=r"not declared level.*'tent'"):
         decisions(model, people.set_column(6, "housing", [["tent"] * 500]))
 
 

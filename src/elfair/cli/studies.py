@@ -8,7 +8,7 @@ import click
 
 from elfair.records.text import visible
 
-#: What `fit` says where there is no solution.
+#: The exit code of `fit` if there is no solution.
 NO_SOLUTION = 3
 
 _study = click.argument("study", type=click.Path(path_type=Path))
@@ -16,34 +16,35 @@ _study = click.argument("study", type=click.Path(path_type=Path))
 
 @click.command(short_help="Draft a study file for a table.")
 @click.argument("source")
-@click.option("--query", help="What to ask the database that SOURCE is the address of.")
+@click.option("--query", help="The query, if SOURCE is the address of a database.")
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("study.toml"),
     show_default=True,
-    help="The study file; one that is there already is not touched.",
+    help="The study file; an existing file is not replaced.",
 )
 def init(source: str, query: str | None, output: Path) -> None:
     """Look at a table and write a study file for it.
 
     SOURCE is a file (.csv, .tsv, .parquet, .arrow, .feather) or the address of a database. Guesses
-    are marked in the file: read it, and correct them.
+    are marked in the file: check and correct them.
     """
     from elfair.errors import InputError
     from elfair.records.files import write_whole
     from elfair.study import draft_study
+    from elfair.study.file import lines_to_fill_in
 
     if output.exists():
         raise InputError(
-            f"'{output}' exists already, and may hold work of yours.",
+            f"'{output}' exists already, and may hold your work.",
             hint="name another file with --output.",
         )
     text = draft_study(source, query=query, folder=output.parent)
     write_whole(output, text)
-    open_lines = sum("TODO" in line.partition("#")[0] for line in text.splitlines())
+    open_lines = len(lines_to_fill_in(text))
     click.echo(
-        f"Written: {visible(str(output))}. Guesses are marked '# guess': read it, and correct them."
+        f"Written: {visible(str(output))}. Guesses are marked '# guess': check and correct them."
     )
     if open_lines:
         lines, them = ("line says", "it") if open_lines == 1 else ("lines say", "them")
@@ -51,7 +52,7 @@ def init(source: str, query: str | None, output: Path) -> None:
     click.echo(f"Next: elfair check {visible(str(output))}")
 
 
-@click.command(short_help="Look at data before anything is spent.")
+@click.command(short_help="Check data and settings before a fit.")
 @_study
 @click.option("--details", is_flag=True, help="Show everything, by statement and by group.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
@@ -85,17 +86,17 @@ def check(study: Path, details: bool, as_json: bool) -> None:
     "--improvement",
     type=float,
     default=None,
-    help="Ask for so much more than each constraint does, on the scale of the impact.",
+    help="Plan for this much more than each constraint asks, on the scale of the impact.",
 )
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the curve there, as SVG.",
+    help="Write the curve to this SVG file.",
 )
 def plan(study: Path, share: float, improvement: float | None, output: Path | None) -> None:
     """Say how many rows, by group, would be needed, and draw the curve.
 
-    From the candidate half alone: impacts of held-out rows are not looked at.
+    Uses candidate rows only: impacts of held-out rows are not used.
     """
     from elfair.planning import plan_rows
     from elfair.records.files import write_whole
@@ -117,7 +118,7 @@ def plan(study: Path, share: float, improvement: float | None, output: Path | No
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The folder of the results.  [default: results, beside STUDY]",
+    help="The folder of the results.  [default: results, next to STUDY]",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the results of an earlier run.")
 @click.option(
@@ -126,10 +127,10 @@ def plan(study: Path, share: float, improvement: float | None, output: Path | No
     help="Show every statement, assumption and warning, and the promise in full.",
 )
 def fit(study: Path, output: Path | None, overwrite: bool, details: bool) -> None:
-    """Search for a model, test it on held-out rows, and write down what came of it.
+    """Search for a model, test it on held-out rows, and write the results.
 
-    Writes model.elfair, certificate.json and report.html. Exit code 0: a model was let out; 3: no
-    solution found; 2: the input makes no sense.
+    Writes model.elfair, certificate.json and report.html. Exit code 0: a model was released; 3: no
+    solution found; 2: the input is wrong.
     """
     import warnings
 

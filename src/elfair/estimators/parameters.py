@@ -3,7 +3,7 @@
 Each parameter is declared once: what it may be, its default, what it is for, and an example.
 ``fit`` and `certify` check their parameters by this table before they look at data, whatever else
 is asked for, and study files take their keys from it. What a parameter must be *for given data*,
-such as a range that no impact leaves, is checked where the data are.
+such as a range that no impact leaves, is checked with the data.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Parameter:
     table : {"model", "test"}, optional
         The table of a study file that it is a key of.
     written : Allowed, optional
-        What it may be in a study file, where that is not the same.
+        What it may be in a study file, if that is not the same.
     key : str
         What a study file calls it; its name unless given.
     """

@@ -22,9 +22,9 @@ class Allowed:
     fits : callable
         Whether a value is allowed.
     advice : callable
-        The text of a hint about a value that is not allowed; empty where there is none.
+        The text of a hint about a value that is not allowed; empty if there is none.
     choices : tuple of str
-        All values that are allowed, where they are a few names.
+        All values that are allowed, if they are a few names.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""Files that are written whole or not at all.
-
-What is said of files that cannot be read.
-"""
+"""Files that are written completely or not at all, and errors for files that cannot be read."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ def write_whole(path: str | os.PathLike[str], data: bytes | str) -> None:
     """Write a file, or leave everything as it was.
 
     The data go to a temporary name in the same folder, which takes the place of the file once they
-    are on the disk: whoever reads it, also after a crash, sees all of the old or all of the new.
+    are on the disk: a reader sees all of the old file or all of the new one, even after a crash.
 
     Parameters
     ----------
@@ -50,14 +47,14 @@ def write_whole(path: str | os.PathLike[str], data: bytes | str) -> None:
         if isinstance(error, FileNotFoundError):
             hint = "make its folder first."
         else:
-            hint = "may you write there, and is there space on the disk?"
+            hint = "check write permission and free disk space."
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"'{path}' could not be written: {reason}.", hint=hint) from None
     except UnicodeEncodeError as error:
         raise InputError(
-            f"{str(path)!r} was to hold {error.object[error.start : error.end]!r}, which is no "
+            f"{str(path)!r} cannot hold {error.object[error.start : error.end]!r}, which is not "
             "text.",
-            hint="is there a file whose name is not UTF-8? Rename it.",
+            hint="rename files whose names are not UTF-8.",
         ) from None
     except ValueError as error:  # a NUL in the name
         if isinstance(error, InputError):
@@ -126,7 +123,7 @@ def unreadable(
     path: str | os.PathLike[str],
     error: Exception,
     *,
-    hint: str = "may you read it, and the folder that it lies in?",
+    hint: str = "check read permission of the file and its folder.",
 ) -> InputError:
     """The error to raise where reading a file failed.
 
@@ -143,7 +140,7 @@ def unreadable(
     --------
     >>> print(unreadable("loans.csv", PermissionError(13, "Permission denied")))
     'loans.csv' could not be read: Permission denied.
-    Hint: may you read it, and the folder that it lies in?
+    Hint: check read permission of the file and its folder.
     """
     reason = getattr(error, "strerror", None) or error
     return InputError(f"{str(path)!r} could not be read: {reason}.", hint=hint)
@@ -161,7 +158,7 @@ def decoded(content: bytes, path: str | os.PathLike[str], *, hint: str) -> str:
 
     Examples
     --------
-    >>> decoded(b"title = 'Loans'", "study.toml", hint="is it a TOML file?")
+    >>> decoded(b"title = 'Loans'", "study.toml", hint="check that it is a TOML file.")
     "title = 'Loans'"
     """
     try:

@@ -47,9 +47,9 @@ class Key:
     kind : type
         The type of the value.
     allowed : Allowed, optional
-        What the value may be, where the type does not say all of it.
+        What the value may be, if the type does not say all of it.
     default : object
-        What holds without it; REQUIRED where it must be given.
+        What holds without it; REQUIRED if it must be given.
     example : object
         A value to show.
     about : str
@@ -191,7 +191,7 @@ class Reader:
         self._record = "an object" if complete else "a table"
 
     def record(self, document: Mapping[str, Any], kind: Any, table: str = "") -> Any:
-        """The record that a table describes; None where there is a problem with it.
+        """The record that a table describes; None if there is a problem with it.
 
         Parameters
         ----------

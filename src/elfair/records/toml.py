@@ -1,4 +1,4 @@
-"""TOML files that people write: read into records, with all mistakes of a file said at once."""
+"""Read TOML files that people write into records, and report all mistakes of a file at once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def parsed(text: str, name: str) -> dict[str, Any]:
         raise InputError(
             f"{name} must be TOML. Line {line} is not: {error}.\n"
             f"    {lines[min(line, len(lines)) - 1].strip()}",
-            hint="text stands in quotes, lists in [brackets], and each key on a line of its own.",
+            hint="put text in quotes, lists in [brackets], and each key on its own line.",
         ) from None
 
 
@@ -125,7 +125,7 @@ def example_of(name: str, known: Key) -> str:
 
 
 def together(name: str, mistakes: Sequence[InputError]) -> InputError:
-    """One error that says them all.
+    """One error that lists all mistakes.
 
     Parameters
     ----------

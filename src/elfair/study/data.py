@@ -1,4 +1,4 @@
-"""The rows of a study, as `fit` takes them; who was left out, and why."""
+"""The rows of a study, as `fit` takes them, and an account of rows that were left out."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class StudyData:
     left_out : tuple of LeftOut
         An account of those that take no part.
     without_impact : LoggedData or None
-        The same people, as far as they are known.
+        The same people, with all other columns.
     source : str
         Where they came from, without secrets.
     digest : str or None
@@ -95,8 +95,8 @@ def study_data(
     missing_impact : {"refuse", "drop"}
         What to do with rows without impact.
     parameters : mapping or None
-        What `LoggedData` takes beside columns: classes, positive, cost. None for decisions that are
-        numbers.
+        What `LoggedData` takes in addition to columns: classes, positive, cost. None if decisions
+        are numbers.
     """
     read = table_columns(table.table, "the table") or {}
     _check_points(read, columns)
@@ -118,7 +118,7 @@ def study_data(
     if left_out:
         known = parameters
         if known is not None and "classes" not in known:
-            # The few who are left out may not show all classes.
+            # The few rows that are left out may not show all classes.
             seen = columns.label if columns.label is not None else columns.decision
             known = {**known, "classes": None if seen is None else distinct(read[seen])}
         without = part(~keep, known, impact=None)
@@ -128,7 +128,7 @@ def study_data(
 
 
 def _check_points(read: Columns, columns: ColumnKeys) -> None:
-    """Raise where what must be numbers was written with a decimal comma."""
+    """Raise if columns of numbers were written with a decimal comma."""
     for name in (*columns.impact, columns.propensity, *columns.behavior.values()):
         values = [] if name is None else read[name].tolist()
         commas = [k for k, value in enumerate(values) if has_decimal_comma(value)]
@@ -141,7 +141,7 @@ def _check_points(read: Columns, columns: ColumnKeys) -> None:
 
 
 def _logged(read: Columns, columns: ColumnKeys, in_conditions: Sequence[str]) -> dict[str, Any]:
-    """What a table of logged decisions takes beside features and the behaviour model."""
+    """What a table of logged decisions takes, without features and the behaviour model."""
 
     def one(name: str | None) -> Any:
         return None if name is None else read[name]
@@ -194,7 +194,7 @@ def _behavior(read: Columns, columns: ColumnKeys, classes: Any) -> dict[str, Arr
 def _with_impact(
     read: Columns, columns: ColumnKeys, missing_impact: str
 ) -> tuple[Booleans, tuple[LeftOut, ...]]:
-    """The rows that have all impacts, and an account of those which have not."""
+    """The rows that have all impacts, and an account of the others."""
     n = len(next(iter(read.values())))
     keep = np.ones(n, dtype=np.bool_)
     left_out = []
@@ -224,7 +224,7 @@ def _with_impact(
         keep &= ~missing
     if not keep.any():
         raise DataError(
-            f"no row is left: in all {n} of them an impact is missing.",
+            f"no row is left: an impact is missing in all {n} of them.",
             hint="check which column holds the impact.",
         )
     return keep, tuple(left_out)

@@ -54,7 +54,7 @@ def is_address(source: str | Path) -> bool:
 
 
 def is_known(address: str) -> bool:
-    """Whether an address is that of a database that can be queried, as far as its scheme tells.
+    """Whether an address names a kind of database that can be queried.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def open_query(address: str, query: str, folder: Path) -> Opened:
 
 
 def _query_duckdb(query: str, folder: Path, attached: str | None, kind: str) -> Opened:
-    """Ask DuckDB, which attaches a file or a server if one is given."""
+    """Query DuckDB, which attaches a file or a server if one is given."""
     duckdb = _package("duckdb")
     try:
         statements = duckdb.extract_statements(query)
@@ -157,7 +157,7 @@ def _load(duckdb: Any, database: Any, extension: str) -> None:
 
 
 def _query_sqlite(query: str, path: Path | None) -> Opened:
-    """Ask SQLite, which refuses whatever does not read."""
+    """Query SQLite, which refuses everything but reading."""
     where = ":memory:" if path is None else f"{path.resolve().as_uri()}?mode=ro"
     denied: list[int] = []
 

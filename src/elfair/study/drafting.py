@@ -1,4 +1,4 @@
-"""A first study file for a table: guesses are marked, and what is not known is left open."""
+"""A first study file for a table: guesses are marked, and unknown columns are left open."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _COMMENT: dict[str, Any] = {
 def draft_study(
     source: str | Path, *, query: str | None = None, folder: str | Path | None = None
 ) -> str:
-    """Look at a table, and write a study file for it, to be corrected by a person.
+    """Look at a table, and draft a study file for you to correct.
 
     Guesses are marked ``# guess``. What could not be guessed says ``TODO``, and `StudyFile.load`
-    refuses the file until it is filled in. Nothing is written to disk. A password in an address
+    refuses the file until you fill it in. Nothing is written to disk. A password in an address
     becomes ``${DB_PASSWORD}``, to be filled in from the environment.
 
     Parameters
@@ -38,7 +38,7 @@ def draft_study(
     source : str or Path
         A file, or the address of a database.
     query : str, optional
-        What to ask a database.
+        The query, if the source is a database.
     folder : str or Path, optional
         Where the study file will lie; the working directory unless given.
 
@@ -96,7 +96,7 @@ def _columns(guess: Guess) -> list[str]:
         "impact": _listed("impact", [guess.impact] if guess.impact else []),
     }
     if guess.behavior:
-        found["propensity"] = '# propensity = "..."  # not needed beside [columns.behavior]'
+        found["propensity"] = '# propensity = "..."  # not needed with [columns.behavior]'
     for name in ("label", "row_id"):
         if (column := getattr(guess, name)) is not None:
             found[name] = f"{name} = {toml(column)}  # guess"

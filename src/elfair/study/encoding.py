@@ -1,4 +1,4 @@
-"""How a table becomes features: the same for those who were logged and for those to come."""
+"""How a table becomes features, the same way for logged people and for new ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Level: TypeAlias = Annotated[
     Any, Allowed("text or a whole number", lambda level: isinstance(level, str | int))
 ]
 
-#: More different texts than this are no categories that anyone would declare.
+#: Nobody declares more categories than this.
 MOST_LEVELS = 20
 
 
@@ -66,7 +66,7 @@ class Feature:
         if wrong:
             odd = values[wrong[0]]
             raise DataError(
-                f"feature '{self.column}' holds values that are no declared level, in "
+                f"feature '{self.column}' holds values that are not declared levels, in "
                 f"{len(wrong)} of {len(values)} rows (the first is row {wrong[0] + 1}, counted "
                 f"from 1): {listed(dict.fromkeys(values[k] for k in wrong))}. "
                 f"Levels: {listed(self.levels, MOST_LEVELS)}.",
@@ -191,6 +191,6 @@ class TableEncoding:
             return from_plain({"features": record["features"]}, cls)
         except (KeyError, TypeError, InputError) as error:
             raise DataError(
-                f"this is no record of an encoding: {str(error).splitlines()[0]}",
+                f"this is not the record of an encoding: {str(error).splitlines()[0]}",
                 hint="it comes from TableEncoding.to_dict().",
             ) from None

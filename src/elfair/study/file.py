@@ -1,4 +1,4 @@
-"""StudyFile: a study as its TOML file describes it, from the table to the test."""
+"""StudyFile: a study as its TOML file describes it, from the table to the estimator."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 from elfair.data import LoggedData
 from elfair.errors import InputError
 from elfair.estimators.classifier import ELFClassifier
+from elfair.estimators.parameters import parameters_of
 from elfair.estimators.regressor import ELFRegressor
 from elfair.language import columns_used, parse, parse_expression
 from elfair.language.fairness import Recipe
@@ -22,7 +23,7 @@ from elfair.search.goals import OBJECTIVES
 from elfair.study.data import StudyData, study_data
 from elfair.study.databases import is_address, without_secrets
 from elfair.study.encoding import Feature, TableEncoding
-from elfair.study.keys import TEST, StudyKeys
+from elfair.study.keys import StudyKeys
 from elfair.study.mistakes import constraint_of, mistakes_of
 from elfair.study.sources import check_query, nearest_file, read_table
 
@@ -33,7 +34,7 @@ _OPEN = re.compile(rf"""^[^#]*["']{TODO}\b""")
 
 @dataclass(frozen=True)
 class StatedConstraint:
-    """A constraint in plain text, and who answers for it.
+    """A constraint in plain text, and who is responsible for it.
 
     Parameters
     ----------
@@ -42,9 +43,9 @@ class StatedConstraint:
     delta : float
         The probability with which it may be violated although a model is returned.
     chosen_by : str
-        Who chose tolerance and delta; empty where it was not stated.
+        Who chose tolerance and delta; empty if not stated.
     why : str
-        Why; empty where it was not stated.
+        Why; empty if not stated.
 
     Examples
     --------
@@ -104,7 +105,7 @@ class StudyFile(StudyKeys):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a study from its file; all mistakes are said at once.
+        """Read a study from its file; one error lists all mistakes.
 
         Parameters
         ----------
@@ -129,8 +130,12 @@ class StudyFile(StudyKeys):
                 hint=nearest_file(path, beside, "`elfair init` writes one for a table."),
             ) from None
         except OSError as error:
-            raise unreadable(path, error, hint="may you read it, and is it a file?") from None
-        text = decoded(content, path, hint="is it a TOML file?").removeprefix("\ufeff")
+            raise unreadable(
+                path,
+                error,
+                hint="check that it is a file that you may read.",
+            ) from None
+        text = decoded(content, path, hint="check that it is a TOML file.").removeprefix("\ufeff")
         return cls._parsed(text, content, path.resolve().parent, str(path))
 
     @classmethod
@@ -155,8 +160,7 @@ class StudyFile(StudyKeys):
                 f"line {number} is still to be filled in: {line.strip()}",
                 hint="write the name of the column, or delete the line if there is none.",
             )
-            for number, line in enumerate(text.splitlines(), 1)
-            if _OPEN.match(line)
+            for number, line in lines_to_fill_in(text).items()
         ]
         try:
             keys, wrong = shaped(parsed(text, name), StudyKeys, whole="a study file")
@@ -194,7 +198,7 @@ class StudyFile(StudyKeys):
         return list(dict.fromkeys(name for name in every if name is not None))
 
     def read(self, source: str | Path | None = None, *, query: str | None = None) -> StudyData:
-        """Read the table, and make of it the rows that `fit` takes.
+        """Read the table into the rows that `fit` takes.
 
         Parameters
         ----------
@@ -202,8 +206,8 @@ class StudyFile(StudyKeys):
             What to read instead of the source that the study names: a file (from the working
             directory), or the address of a database.
         query : str, optional
-            What to ask that database. The query of the study is not taken for it: who names
-            another database need not be who wrote the study.
+            The query for that database. The query of the study is not used for it: the person who
+            names another database need not be the one who wrote the study.
         """
         if source is None:
             if query is not None:
@@ -234,19 +238,19 @@ class StudyFile(StudyKeys):
         )
 
     def estimator(self) -> ELFClassifier | ELFRegressor:
-        """An estimator with the parameters of the file; what it does not say is the default."""
+        """An estimator with the parameters of the file, and defaults for the others."""
         kind = ELFRegressor if self.kind == "regressor" else ELFClassifier
         constraints = [constraint_of(entry, self.columns.impact) for entry in self.constraints]
         deltas = [self._delta(entry) for entry in self.constraints]
         return kind(constraints, **self.parameters | ({"delta": deltas} if deltas else {}))
 
     def stated(self, data: LoggedData | None = None) -> tuple[StatedConstraint, ...]:
-        """Every constraint in plain text, with who answers for it.
+        """Every constraint in plain text, with who is responsible for it.
 
         Parameters
         ----------
         data : LoggedData, optional
-            Where constraints by name take their groups from, unless the file lists them.
+            Where constraints by name take their groups from, unless the file lists the groups.
         """
         return tuple(
             StatedConstraint(
@@ -262,8 +266,18 @@ class StudyFile(StudyKeys):
             )
         )
 
+    def setting(self, name: str) -> Any:
+        """A parameter of the estimator, as the file sets it or by default.
+
+        Parameters
+        ----------
+        name : str
+            The parameter.
+        """
+        return self.parameters.get(name, parameters_of(self.kind)[name].defaults[self.kind])
+
     def _delta(self, entry: Mapping[str, Any]) -> float:
-        return float(entry.get("delta", self.test.get("delta", TEST["delta"].default)))
+        return float(entry.get("delta", self.setting("delta")))
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
@@ -279,7 +293,7 @@ class StudyFile(StudyKeys):
         return given | {key: _pairs(given[key]) for key in pairs}
 
     def _categories_in_conditions(self) -> list[str]:
-        """Categories that constraints or the objective compare: their encoding has other names."""
+        """Categories that constraints or the objective compare: encoded, they have other names."""
         compared: set[str] = set()
         for entry in self.constraints:
             constraint = constraint_of(entry)
@@ -293,6 +307,23 @@ class StudyFile(StudyKeys):
         return [name for name in self.columns.categories if name in compared]
 
 
+def lines_to_fill_in(text: str) -> dict[int, str]:
+    r"""The lines of a study file that are left to the user, by number.
+
+    Parameters
+    ----------
+    text : str
+        The file.
+
+    Examples
+    --------
+    >>> lines_to_fill_in('title = "Loans"\nlabel = "TODO: a column"')
+    {2: 'label = "TODO: a column"'}
+    """
+    lines = enumerate(text.splitlines(), 1)
+    return {number: line for number, line in lines if _OPEN.match(line)}
+
+
 def _pairs(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: tuple(pair) for name, pair in value.items()}
@@ -300,7 +331,7 @@ def _pairs(value: Any) -> Any:
 
 
 def _cost(cost: dict[str, dict[str, float]], classes: list[Any] | None) -> dict[Any, Any]:
-    """Costs by class; a TOML key is text, and stands for the class that reads like it."""
+    """Costs by class; a TOML key is text, and means the class that is written like it."""
     texts = {str(each): each for each in classes or ()}
 
     def class_of(key: str) -> Any:

@@ -29,7 +29,7 @@ from elfair.types import Array
 #: More different decisions than this are numbers that are decided on, not classes.
 MOST_CLASSES = 10
 
-#: Words that tell an identifier whatever stands beside them.
+#: Words that tell an identifier, whatever the other words of the name.
 CLEARLY_ROWS = frozenset({"id", "uuid", "guid", "identifier"})
 
 #: Words in the name of a column that tell its role, the clearest first.

@@ -32,8 +32,31 @@ def _are_levels(value: Any) -> bool:
 
 
 _TEXT = Allowed("text", lambda value: isinstance(value, str))
+_QUERY = Allowed("text", _is_name)
+_SOURCE = Allowed(
+    "a file (.csv, .tsv, .parquet, .arrow, .feather) or the address of a database", _is_name
+)
 _COLUMN = Allowed("a column", _is_name)
 _COLUMNS = Allowed("a list of columns", lambda value: True)
+_BY = Allowed("a column, or a list of them", _are_names)
+_BEHAVIOR = Allowed("a table that names, for each class, the column of its probability", bool)
+_SPREAD = Allowed(
+    "a column, or a number above 0",
+    lambda value: _is_name(value) or (is_number(value) and value > 0),
+)
+_LEVELS = Allowed("two or more different texts, or whole numbers", _are_levels)
+_CATEGORIES = Allowed(
+    "a table that lists the levels of each text feature: two or more different texts (or whole "
+    "numbers)",
+    lambda value: True,
+)
+_KIND = one_of("classifier", "regressor", about={"regressor": "decisions are numbers"})
+_CONSTRAINT = Allowed("a constraint", _is_name)
+_GROUPS = Allowed(
+    "a list of groups; of several columns, a list of lists",
+    lambda value: isinstance(value, list) and bool(value),
+)
+_IMPACT = Allowed("one of the impacts", _is_name)
 
 Name: TypeAlias = Annotated[str, _COLUMN]
 Names: TypeAlias = tuple[Name, ...]
@@ -49,15 +72,9 @@ class DataKeys:
     True
     """
 
-    source: str = key(
-        Allowed(
-            "a file (.csv, .tsv, .parquet, .arrow, .feather) or the address of a database", _is_name
-        ),
-        "loans.csv",
-        "the table",
-    )
+    source: str = key(_SOURCE, "loans.csv", "the table")
     query: str | None = key(
-        Allowed("text", _is_name), "select * from loans", "what to ask a database", default=None
+        _QUERY, "select * from loans", "the query, if the source is a database", default=None
     )
 
 
@@ -72,59 +89,40 @@ class ColumnKeys:
     """
 
     features: Names = key(
-        Allowed("a list of columns, with at least one", bool),
-        ["age", "income"],
+        Allowed("a list of columns, with at least one", bool), ["age", "income"],
         "what the new model sees, all of it known before the decision",
-    )
+    )  # fmt: skip
     label: Name | None = key(
-        _COLUMN,
-        "repaid",
-        "what the best decision would have been; accuracy and error rates are measured against it",
-        default=None,
-    )
+        _COLUMN, "repaid", default=None,
+        about="what the best decision would have been; accuracy and error rates are measured "
+        "against it",
+    )  # fmt: skip
     sensitive: Names = key(_COLUMNS, ["race"], "columns that name groups of people", default=())
     decision: Name | None = key(_COLUMN, "approved", "the decision that was taken", default=None)
     propensity: Name | None = key(
-        _COLUMN,
-        "p(approve)",
-        "the probability with which the old model took that decision, not of a yes",
-        default=None,
-    )
+        _COLUMN, "p(approve)", default=None,
+        about="the probability with which the old model took that decision, not of a yes",
+    )  # fmt: skip
     behavior: Mapping[str, Name] = key(
-        Allowed("a table that names, for each class, the column of its probability", bool),
-        {"0": "p(refuse)", "1": "p(approve)"},
-        "instead of a propensity: the probability of every decision",
-        default=dict,
-    )
+        _BEHAVIOR, {"0": "p(refuse)", "1": "p(approve)"}, default=dict,
+        about="instead of a propensity: the probability of every decision",
+    )  # fmt: skip
     behavior_spread: Any = key(
-        Allowed(
-            "a column, or a number above 0",
-            lambda value: _is_name(value) or (is_number(value) and value > 0),
-        ),
-        "sd of dose",
-        "for a regressor: the spread of the old model's decisions",
-        default=None,
-    )
+        _SPREAD, "sd of dose", default=None,
+        about="for a regressor: the spread of the old model's decisions",
+    )  # fmt: skip
     impact: Names = key(
         _COLUMNS, ["savings"], "what was measured later; more is better", default=()
     )
     row_id: Name | None = key(
-        _COLUMN,
-        "person",
-        "one identifier for each person; the split then does not depend on the order of rows, and "
-        "repeated people are found",
-        default=None,
-    )
-    categories: Mapping[str, Annotated[Any, Allowed("", _are_levels)]] = key(
-        Allowed(
-            "a table that lists the levels of each text feature: two or more different texts (or "
-            "whole numbers)",
-            lambda value: True,
-        ),
-        {"housing": ["own", "rent"]},
-        "the levels of text features; others are refused, here and for new people",
-        default=dict,
-    )
+        _COLUMN, "person", default=None,
+        about="one identifier for each person; the split then does not depend on the order of "
+        "rows, and repeated people are found",
+    )  # fmt: skip
+    categories: Mapping[str, Annotated[Any, _LEVELS]] = key(
+        _CATEGORIES, {"housing": ["own", "rent"]}, default=dict,
+        about="the levels of text features; others are refused, here and for new people",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -139,77 +137,43 @@ class RowKeys:
 
     missing_impact: str = key(
         one_of("refuse", "drop", about={"drop": "they are left out, and counted by group"}),
-        "drop",
-        "what to do with rows whose impact was not measured",
-        default="refuse",
-    )
+        "drop", default="refuse", about="what to do with rows whose impact was not measured",
+    )  # fmt: skip
+
+
+def _optional(allowed: Allowed | None, example: Any, about: str, default: Any = None) -> Key:
+    """A key of a table that is read into a mapping."""
+    return Key(Any, allowed, default, example, about)
 
 
 MODEL: Mapping[str, Key] = {
-    "kind": Key(
-        Any,
-        one_of("classifier", "regressor", about={"regressor": "decisions are numbers"}),
-        "classifier",
-        "classifier",
-        "what is decided",
-    ),
+    "kind": _optional(_KIND, "classifier", "what is decided", "classifier"),
     **study_keys("model"),
 }
 TEST: Mapping[str, Key] = study_keys("test")
 
-#: What recipes can be given beside their columns.
+#: What recipes take in addition to their columns.
 RECIPE_KEYS: Mapping[str, Key] = {
-    "groups": Key(
-        Any,
-        Allowed(
-            "a list of groups; of several columns, a list of lists",
-            lambda value: isinstance(value, list) and bool(value),
-        ),
-        None,
-        ["A", "B"],
-        "which groups; without it, all in the table",
-    ),
-    "impact": Key(
-        Any,
-        Allowed("one of the impacts", _is_name),
-        None,
-        "savings",
-        "which impact, if there are several",
-    ),
-    "tolerance": Key(Any, number(), None, 0.1, "how far two groups may differ"),
-    "ratio": Key(Any, number(), None, 0.8, "the share of another group's rate to be reached"),
-    "slack": Key(Any, number(), None, 0.1, "by how much a group's expected impact may fall"),
-    "margin": Key(Any, number(), None, 0.1, "by how much a group's expected impact must rise"),
-    "at_most": Key(Any, number(), None, 0.1, "by how much a group's expected impact may fall"),
+    "groups": _optional(_GROUPS, ["A", "B"], "which groups; without it, all in the table"),
+    "impact": _optional(_IMPACT, "savings", "which impact, if there are several"),
+    "tolerance": _optional(number(), 0.1, "how far two groups may differ"),
+    "ratio": _optional(number(), 0.8, "the share of another group's rate to be reached"),
+    "slack": _optional(number(), 0.1, "by how much a group's expected impact may fall"),
+    "margin": _optional(number(), 0.1, "by how much a group's expected impact must rise"),
+    "at_most": _optional(number(), 0.1, "by how much a group's expected impact may fall"),
 }
 CONSTRAINT: Mapping[str, Key] = {
-    "text": Key(
-        Any,
-        Allowed("a constraint", _is_name),
-        None,
-        "E[savings | race == 'A'] >= E_logged[savings | race == 'A']",
-        "what must hold",
+    "text": _optional(
+        _CONSTRAINT, "E[savings | race == 'A'] >= E_logged[savings | race == 'A']", "what must hold"
     ),
     **{
-        name: Key(
-            Any,
-            Allowed("a column, or a list of them", _are_names),
-            None,
-            "race",
-            f"what must hold, by name: {name} of the groups that these columns make",
-        )
+        name: _optional(_BY, "race", f"what must hold, by name: {name} of the groups of a column")
         for name in RECIPES
     },
     **RECIPE_KEYS,
-    "delta": Key(
-        Any,
-        TEST["delta"].allowed,
-        None,
-        0.05,
-        "instead of the delta of [test]",
-    ),
-    "chosen_by": Key(str, _TEXT, "", "the review board", "who chose tolerance and delta"),
-    "why": Key(str, _TEXT, "", "the 80 % rule", "why they were chosen"),
+    "delta": _optional(TEST["delta"].allowed, 0.05, "instead of the delta of [test]"),
+    "chosen_by": _optional(_TEXT, "the review board", "who chose tolerance and delta", ""),
+    "why": _optional(_TEXT, "the 80 % rule", "why they were chosen", ""),
 }
 
 
@@ -230,7 +194,7 @@ class StudyKeys:
     model, test : mapping of str to object
         The parameters that the file sets; see `elfair.estimators.parameters`.
     constraints : tuple of mappings
-        What must hold, and who says so.
+        What must hold, and who chose it.
     """
 
     title: str = key(_TEXT, "Loans of 2024", "appears above the report")
@@ -244,5 +208,5 @@ class StudyKeys:
         about="how sure you must be, and how that is shown", default=dict, keys=TEST
     )
     constraints: tuple[Mapping[str, Any], ...] = key(
-        about="what must hold, as text or by name, and who says so", default=(), keys=CONSTRAINT
+        about="what must hold, as text or by name, and who chose it", default=(), keys=CONSTRAINT
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from elfair.errors import ElfairError, InputError, did_you_mean, listed
@@ -15,9 +15,8 @@ from elfair.records.toml import example_of, repeated
 from elfair.search.goals import goal_of
 from elfair.search.regression import task_of
 from elfair.statistics.plan import read_constraints
-from elfair.study.databases import is_address
 from elfair.study.keys import RECIPE_KEYS
-from elfair.study.sources import FORMATS, check_query
+from elfair.study.sources import check_format, check_query
 
 
 def constraint_of(entry: Mapping[str, Any], impacts: Sequence[str] = ()) -> str | Recipe:
@@ -49,7 +48,7 @@ def constraint_of(entry: Mapping[str, Any], impacts: Sequence[str] = ()) -> str 
 
 
 def _takes(name: str) -> dict[str, inspect.Parameter]:
-    """What a recipe can be given beside its columns."""
+    """What a recipe takes in addition to its columns."""
     return dict(list(inspect.signature(getattr(fairness, name)).parameters.items())[1:])
 
 
@@ -66,8 +65,10 @@ def mistakes_of(study: Any) -> Iterator[InputError]:
     study : StudyFile
         Its keys and values are right.
     """
-    yield from _source(study.data)
+    yield from _raised(check_query, study.data.source, study.data.query)
+    yield from _raised(check_format, study.data.source)
     yield from _parameters(study)
+    yield from _raised(check_parameters, study.kind, study.parameters)
     yield from _columns(study.columns)
     yield from _categories(study.columns)
     yield from _objective(study)
@@ -77,22 +78,8 @@ def mistakes_of(study: Any) -> Iterator[InputError]:
         yield from mistakes or _constraint(where, entry, study)
 
 
-def _source(data: Any) -> Iterator[InputError]:
-    try:
-        check_query(data.source, data.query)
-    except InputError as error:
-        yield error
-    ending = data.source.lower()
-    if not is_address(data.source) and not ending.endswith(FORMATS):
-        yield InputError(
-            f"source of data must be a file of {', '.join(FORMATS)}, or the address of a "
-            f"database. Got {data.source!r} instead.",
-            hint="save the table as CSV or Parquet.",
-        )
-
-
 def _parameters(study: Any) -> Iterator[InputError]:
-    """Keys of the other kind of model, and parameters that do not fit each other."""
+    """Keys of the other kind of model."""
     other = "classifier" if study.kind == "regressor" else "regressor"
     wrong: list[tuple[str, str]] = [
         (each.key or each.name, each.table)
@@ -105,11 +92,15 @@ def _parameters(study: Any) -> Iterator[InputError]:
         wrong.append((column, "columns"))
     for key, table in wrong:
         yield InputError(
-            f"{key} of {table} is for a {other} alone; model.kind is {study.kind!r}.",
+            f"{key} of {table} is only for a {other}, but the kind of [model] is {study.kind!r}.",
             hint=f"remove it, or write kind = '{other}' in [model].",
         )
+
+
+def _raised(check: Callable[..., None], *given: Any) -> Iterator[InputError]:
+    """What a check raises."""
     try:
-        check_parameters(study.kind, study.parameters)
+        check(*given)
     except InputError as error:
         yield error
 
@@ -136,7 +127,7 @@ def _columns(columns: Any) -> Iterator[InputError]:
     )
     if columns.decision is None and (columns.propensity or columns.behavior):
         yield InputError(
-            "columns names a propensity, but not the decision whose probability it is.",
+            "[columns] names a propensity, but not the decision that it belongs to.",
             hint="for example: decision = 'approved'",
         )
 
@@ -146,22 +137,24 @@ def _categories(columns: Any) -> Iterator[InputError]:
         # A draft lists the levels of its features; one that was found to be sensitive keeps them.
         if name not in (*columns.features, *columns.sensitive):
             yield InputError(
-                f"categories of columns lists the levels of {name!r}, which is no feature.",
+                f"categories of columns lists the levels of {name!r}, which is not a feature.",
                 hint=did_you_mean(name, columns.features, "add it to features, or remove it."),
             )
 
 
 def _objective(study: Any) -> Iterator[InputError]:
-    regressor = study.kind == "regressor"
-    objective = study.model.get("objective", "mse" if regressor else "accuracy")
+    objective = study.setting("objective")
     try:
-        goal: Any = task_of(objective, (0.2, 0.9)) if regressor else goal_of(objective)
+        if study.kind == "regressor":
+            goal: Any = task_of(objective, study.setting("spread"))
+        else:
+            goal = goal_of(objective)
     except InputError as error:
         yield InputError(f"objective of model: {error}")
         return
     if goal.needs_label and study.columns.label is None:
         yield InputError(
-            f"objective = {objective!r} of model needs labels, and columns names none.",
+            f"objective = {objective!r} of model needs labels, but [columns] names none.",
             hint="name the label, or write an objective that needs none, such as 'E[impact]'.",
         )
     expression = getattr(getattr(goal, "goal", goal), "expression", None)
@@ -170,7 +163,7 @@ def _objective(study: Any) -> Iterator[InputError]:
 
 
 def _entry(where: str, entry: Mapping[str, Any]) -> Iterator[InputError]:
-    """Whether an entry says one thing, and what goes with it."""
+    """Whether an entry names one constraint, and gives what this takes."""
     said = [*(["text"] if "text" in entry else []), *_named(entry)]
     if len(said) != 1:
         yield InputError(
@@ -184,7 +177,7 @@ def _entry(where: str, entry: Mapping[str, Any]) -> Iterator[InputError]:
     for key in given:
         if key not in takes:
             yield InputError(
-                f"{where}: '{said[0]}' takes {listed(takes) or 'nothing beside it'}. "
+                f"{where}: '{said[0]}' takes {listed(takes) or 'nothing else'}. "
                 f"Got {key!r} instead.",
                 hint=did_you_mean(key, takes, "remove it."),
             )
@@ -197,11 +190,11 @@ def _entry(where: str, entry: Mapping[str, Any]) -> Iterator[InputError]:
 
 
 def _constraint(where: str, entry: Mapping[str, Any], study: Any) -> Iterator[InputError]:
-    """Whether a constraint can be read, and names what is there."""
+    """Whether a constraint can be read, and names columns that exist."""
     try:
         constraint = constraint_of(entry, study.columns.impact)
         if isinstance(constraint, str):
-            read_constraints(constraint, 0.1)
+            read_constraints(constraint, study.setting("delta"))
             yield from _names(where, parse(constraint), study)
         else:
             yield from _unknown(where, constraint.by, study)
@@ -214,7 +207,7 @@ def _constraint(where: str, entry: Mapping[str, Any], study: Any) -> Iterator[In
 def _names(where: str, node: Node, study: Any) -> Iterator[InputError]:
     if uses_label(node) and study.columns.label is None:
         yield InputError(
-            f"{where} speaks of the label, and columns names none.",
+            f"{where} uses the label, but [columns] names none.",
             hint="for example: label = 'repaid'",
         )
     yield from _unknown(where, sorted(columns_used(node)), study)
@@ -227,7 +220,7 @@ def _unknown(where: str, names: Sequence[str], study: Any) -> Iterator[InputErro
     for name in names:
         if name not in known:
             yield InputError(
-                f"{where} names {name!r}, which is no sensitive feature and no feature; these are "
+                f"{where} names {name!r}, which is neither a sensitive feature nor a feature: "
                 f"{listed(known)}.",
                 hint=did_you_mean(name, known, "add it to sensitive of columns."),
             )

@@ -28,14 +28,14 @@ from elfair.records.json import from_json, to_json
 from elfair.study.data import StudyData
 from elfair.study.file import StudyFile
 
-#: What a model's file is called after "no solution found": nobody takes it for one to be used.
+#: After "no solution found" the file has a name that nobody takes for a model to use.
 MODEL, REJECTED = "model.elfair", "rejected.elfair"
 CERTIFICATE, REPORT = "certificate.json", "report.html"
 
 
 @dataclass(frozen=True)
 class StudyOutcome:
-    """What came of a study.
+    """The results of a study.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ class StudyOutcome:
         Returns
         -------
         list of Path
-            The files. After "no solution found" the tested models are in ``rejected.elfair``, for
-            those who want to test them again; they cannot be used for decisions.
+            The files. After "no solution found" the tested models are in ``rejected.elfair``, to be
+            tested again; they cannot be used for decisions.
         """
         folder = Path(folder)
         check_free(folder, overwrite=overwrite)
@@ -88,7 +88,7 @@ class StudyOutcome:
         except OSError as error:
             raise InputError(
                 f"the results could not be written to '{folder}': {error.strerror or error}.",
-                hint="may you write there, and is there space on the disk?",
+                hint="check write permission and free disk space.",
             ) from None
         return [folder / name for name in names]
 
@@ -101,8 +101,8 @@ def fit_study(study: StudyFile, *, ledger: Ledger | None = None) -> StudyOutcome
     study : StudyFile
         The study.
     ledger : Ledger, optional
-        The tests of earlier days. Those of the same rows count as openings of the held-out rows,
-        and this one is entered.
+        Earlier tests. Those of the same rows count as openings of the held-out rows, and this test
+        is added.
     """
     rows = study.read()
     estimator = study.estimator().fit(rows.data)
@@ -120,8 +120,8 @@ def fit_study(study: StudyFile, *, ledger: Ledger | None = None) -> StudyOutcome
 
 
 def encoding_of(study: StudyFile) -> dict[str, Any]:
-    """How a table becomes features, and what decisions are called in a log: what a model must know
-    to decide about new people. A log then fits the study that the model came from.
+    """What a model must know to decide about new people: how a table becomes features, and the
+    names of columns in a log, so the log fits the study that the model came from.
     """
     columns = study.columns
     return {
@@ -134,7 +134,7 @@ def encoding_of(study: StudyFile) -> dict[str, Any]:
 
 
 def provenance_of(study: StudyFile, rows: StudyData) -> Provenance:
-    """What a certificate says of where its rows come from."""
+    """What a certificate says about the source of its rows."""
     return Provenance(
         title=study.title,
         issued=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -176,13 +176,13 @@ def write_results(
 
 
 def check_free(folder: Path, *, overwrite: bool) -> None:
-    """Refuse a folder that results must not go to, before anything is spent on them."""
+    """Raise before a fit if results must not go to a folder."""
     if not folder.exists():
         return
     known = {MODEL, REJECTED, CERTIFICATE, REPORT}
     if not folder.is_dir() or {each.name for each in folder.iterdir()} - known:
         raise InputError(
-            f"'{folder}' exists, and holds more than results of elfair.",
+            f"'{folder}' exists, and holds other files than results of elfair.",
             hint="name another folder with --output.",
         )
     if not overwrite:
@@ -206,11 +206,11 @@ class Opening:
     Parameters
     ----------
     rows : tuple of str
-        For each impact, a digest of what became of the people, whatever their order and features.
+        For each impact, a digest of the outcomes of all people, whatever their order and features.
     test : str
         A digest of what was tested, and with which models.
     passed : bool
-        What came of it.
+        Whether a model was released.
     time : str
         When, in UTC.
     """
@@ -247,14 +247,11 @@ class Ledger:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def earlier(self, certificate: Certificate, data: LoggedData) -> int:
-        """How many other tests of these rows there were: the same one again is not another."""
-        return _others(self._entries(), _of_rows(data), _of_test(certificate))
-
     def enter(self, certificate: Certificate, data: LoggedData) -> int:
-        """Write down that a test was made, and say how many others there were before.
+        """Write down a test, and return how many others of these rows there were before.
 
-        Of two tests at the same time one comes first, and the other one counts it.
+        The same test again is not another one.
+        If two tests run at the same time, one comes first, and the other counts it.
         """
         now = datetime.now(UTC).isoformat(timespec="seconds")
         entry = Opening(_of_rows(data), _of_test(certificate), certificate.passed, now)
@@ -270,7 +267,7 @@ class Ledger:
             raise InputError(
                 f"the list of tests '{self._path.name}' could not be written: {error.strerror}. "
                 "No result is shown, since it could not be counted.",
-                hint="may you write beside the study file, and is there space on the disk?",
+                hint="check write permission in the folder of the study file, and free disk space.",
             ) from None
 
     def _entries(self) -> list[Opening]:
@@ -322,8 +319,9 @@ def _is_whole(line: str) -> bool:
 
 
 def _of_rows(data: LoggedData) -> tuple[str, ...]:
-    """What became of people, in any order, by impact: features, groups, other impacts and splits
-    may change from test to test, and the rows are the same. Without impacts, people and labels.
+    """A digest of decisions and outcomes in any order, for each impact: features, groups, other
+    impacts and splits may change between tests of the same rows. Without impacts, of features and
+    labels.
     """
     continuous = data.decision_index is None
     label = data.label if continuous else data.label_index

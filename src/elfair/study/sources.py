@@ -72,7 +72,7 @@ def read_table(
     source : str or Path
         A file (.csv, .tsv, .parquet, .arrow, .feather), or the address of a database.
     query : str, optional
-        What to ask a database.
+        The query, if the source is a database.
     columns : sequence of str, optional
         The columns that are needed; all of them unless given.
     folder : Path, optional
@@ -103,16 +103,16 @@ def read_table(
 
 
 def check_query(source: str | Path, query: str | None, of_study: str | None = None) -> None:
-    """Raise where a database comes without a query, or a file with one.
+    """Raise if a database comes without a query, or a file with one.
 
     Parameters
     ----------
     source : str or Path
         A file, or the address of a database.
     query : str or None
-        What to ask.
+        The query.
     of_study : str, optional
-        What the study asks its own source; it is shown, for a person to agree to.
+        The query of the study for its own source; it is shown for you to decide on.
 
     Examples
     --------
@@ -130,28 +130,28 @@ def check_query(source: str | Path, query: str | None, of_study: str | None = No
         if of_study is None:
             hint = 'for example: query = "select * from loans where year = 2024"'
         else:
-            needs += f" That of the study is:\n{without_secrets(of_study)}"
-            hint = "read it; if it may be asked, give it as the query."
+            needs += f" The query of the study is:\n{without_secrets(of_study)}"
+            hint = "read it; if you agree to run it, give it as the query."
         raise InputError(needs, hint=hint)
     if not is_address(source) and query is not None:
         raise InputError(
             f"{str(source)!r} is a file, which takes no query.",
-            hint=f'DuckDB can ask files: source = "duckdb://", query = "select ... from '
+            hint=f'DuckDB can query files: source = "duckdb://", query = "select ... from '
             f"'{source}'\".",
         )
 
 
 def nearest_file(path: Path, beside: Iterable[Path], otherwise: str) -> str:
-    """The text of a hint: the file of nearly that name, or else another piece of advice.
+    """The text of a hint: the file with almost that name, or else another piece of advice.
 
-    Endings are not compared: of short names they would be half.
+    Endings are not compared: they would be half of a short name.
 
     Parameters
     ----------
     path : Path
-        What is not there.
+        The file that does not exist.
     beside : iterable of Path
-        What is.
+        Files that do.
     otherwise : str
         The other piece of advice.
 
@@ -168,7 +168,7 @@ def nearest_file(path: Path, beside: Iterable[Path], otherwise: str) -> str:
 
 
 def _file(path: Path, name: str) -> Path:
-    """The path of a file that is there, and of a kind that can be read."""
+    """The path of a file that exists, and is of a kind that can be read."""
     try:
         if path.is_dir():
             raise InputError(
@@ -186,13 +186,29 @@ def _file(path: Path, name: str) -> Path:
             )
     except OSError as error:
         raise unreadable(name, error) from None
-    if path.suffix.lower() not in FORMATS:
-        raise InputError(
-            f"{name!r} must be one of {', '.join(FORMATS)}. Got {path.suffix or 'no ending'!r} "
-            "instead.",
-            hint="save the table as CSV or Parquet.",
-        )
+    check_format(path)
     return path
+
+
+def check_format(source: str | Path) -> None:
+    """Raise for a file that is not of a kind that can be read or written.
+
+    Parameters
+    ----------
+    source : str or Path
+        A file, or the address of a database.
+
+    Examples
+    --------
+    >>> check_format("loans.csv")
+    """
+    ending = Path(source).suffix
+    if not is_address(source) and ending.lower() not in FORMATS:
+        raise InputError(
+            f"the file of a table must end with one of {', '.join(FORMATS)}. Got "
+            f"{Path(source).name!r} instead.",
+            hint="use CSV or Parquet.",
+        )
 
 
 def _read_file(path: Path, columns: Sequence[str] | None, name: str) -> tuple[Any, str]:
@@ -203,7 +219,7 @@ def _read_file(path: Path, columns: Sequence[str] | None, name: str) -> tuple[An
     try:
         digest = file_digest(path)
         if not path.stat().st_size:
-            raise DataError(f"{name} is empty.", hint="was it written to the end?")
+            raise DataError(f"{name} is empty.", hint="check that it was written completely.")
         return _read(opener(path, name), columns, name), digest
     except (pa.ArrowException, OSError) as error:
         if getattr(error, "errno", None) is not None:
@@ -211,8 +227,8 @@ def _read_file(path: Path, columns: Sequence[str] | None, name: str) -> tuple[An
         kind = path.suffix.lower().removeprefix(".")
         first = str(error).splitlines()[0]
         raise DataError(
-            f"{name} is no readable {kind} file: {first}",
-            hint="was it written to the end, and does its ending say what it is?",
+            f"{name} is not a readable {kind} file: {first}",
+            hint="check that it was written completely, and that its ending is right.",
         ) from None
 
 
@@ -250,7 +266,7 @@ def _arrow(path: Path, name: str) -> Opened:
 
 def _read(opened: Opened, columns: Sequence[str] | None, name: str) -> Any:
     every, read = opened
-    names = [each for each in every if each]  # what has no name cannot be asked for
+    names = [each for each in every if each]  # a column without a name cannot be named
     twice = [each for each, count in Counter(names).items() if count > 1]
     if twice:
         raise DataError(
@@ -359,7 +375,7 @@ class DelimitedText:
             self._check_encoding()
             self._check_lines()
             raise DataError(
-                f"{self._name} cannot be read: {error}.", hint="is it a CSV file?"
+                f"{self._name} cannot be read: {error}.", hint="check that it is a CSV file."
             ) from None
         if self._content.count(b'"') % 2:
             self._check_lines()  # a quote that nothing closes swallows all lines after it

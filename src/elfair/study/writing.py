@@ -1,4 +1,4 @@
-"""Tables out: whole files, and a log of decisions that only grows."""
+"""Write tables: whole files, and a log of decisions that only grows."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from elfair.estimators.base import ELFEstimator
 from elfair.records.files import append_whole, appending, write_whole
 from elfair.study.data import class_text
 from elfair.study.encoding import TableEncoding
-from elfair.study.sources import FORMATS
+from elfair.study.sources import check_format
 
-#: What `decide` adds to the columns that it is given.
+#: The columns that `decide` adds.
 DECISION, PROPENSITY, TIME, MODEL = "decision", "propensity", "decided_at", "model"
 SPREAD = "behavior_spread"
 
@@ -113,11 +113,11 @@ def append_decisions(table: Any, log: str | Path, *, row_id: str | None = None) 
     table : pyarrow.Table
         From `decisions`.
     log : str or Path
-        A CSV file, which is made where there is none. With the impact, once it is seen, it is the
+        A CSV file; it is made if it does not exist. With the impact, once it is measured, it is the
         table of the next round.
     row_id : str, optional
-        The column that tells people apart. Nobody is then decided about twice, as would happen
-        where a command is repeated by mistake.
+        The column that identifies people. No person is then decided about twice, even if you repeat
+        a command by mistake.
     """
     log = Path(log)
     if log.exists() and not log.is_file():
@@ -163,7 +163,7 @@ def append_decisions(table: Any, log: str | Path, *, row_id: str | None = None) 
 
 
 def _check_new(people: list[Any], place: int, file: Any, log: Path) -> None:
-    """Refuse people who are there twice, or in the log; ``file`` is past its first line."""
+    """Refuse people who occur twice, or are in the log; ``file`` is past its first line."""
     lines = csv.reader(io.TextIOWrapper(io.BytesIO(file.read()), encoding="utf-8", newline=""))
     known = {line[place] for line in lines if len(line) > place}
     for person in map(str, people):
@@ -171,7 +171,7 @@ def _check_new(people: list[Any], place: int, file: Any, log: Path) -> None:
             raise DataError(
                 f"'{person}' is in the log '{log}' already, or in the table twice: a decision "
                 "about each person is drawn once.",
-                hint="take out those who were decided about, or name another log.",
+                hint="remove the people who were decided about, or name another log.",
             )
         known.add(person)
 
@@ -203,25 +203,22 @@ def _content(table: Any, path: Path) -> bytes:
     """A table as the bytes of a file."""
     import pyarrow as pa
 
+    check_format(path)
     sink = pa.BufferOutputStream()
-    if path.suffix in (".csv", ".tsv"):
+    ending = path.suffix.lower()
+    if ending in (".csv", ".tsv"):
         from pyarrow import csv as arrow
 
-        delimiter = "\t" if path.suffix == ".tsv" else ","
+        delimiter = "\t" if ending == ".tsv" else ","
         arrow.write_csv(table, sink, arrow.WriteOptions(delimiter=delimiter))
-    elif path.suffix == ".parquet":
+    elif ending == ".parquet":
         from pyarrow import parquet
 
         parquet.write_table(table, sink)
-    elif path.suffix in (".arrow", ".feather"):
+    else:
         from pyarrow import feather
 
         feather.write_feather(table, sink, compression="uncompressed")
-    else:
-        raise InputError(
-            f"a table's file must end with one of {', '.join(FORMATS)}. Got '{path}'.",
-            hint="name the format by the end of the name.",
-        )
     content: bytes = sink.getvalue().to_pybytes()
     return content
 
