@@ -116,7 +116,7 @@ def python_built() -> Any:
 
 MAKERS: dict[str, Callable[[], Any]] = {
     "linear": on_care,
-    "line of models": lambda: on_care(constraints=FosterCare().constraints),
+    "ladder": lambda: on_care(constraints=FosterCare().constraints),
     "no constraints": lambda: on_care(constraints=()),
     "exploring": lambda: on_care(exploration=0.2),
     "exploring scorer": lambda: on_care(scorer=GaussianNB(), exploration=0.2),

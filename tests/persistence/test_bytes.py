@@ -44,7 +44,7 @@ def test_another_process_writes_the_same_bytes():
     assert len(set(done.stdout.split())) == 6
 
 
-@pytest.mark.parametrize("kind", ["line of models", "forest", "boosting", "second round"])
+@pytest.mark.parametrize("kind", ["ladder", "forest", "boosting", "second round"])
 def test_saving_twice_writes_the_same_bytes(kind, made):
     one, two = (hashlib.sha256(to_bytes(made(kind))).hexdigest() for _ in range(2))
     assert one == two

@@ -20,7 +20,7 @@ from elfair.persistence.contents import members_of, pack
 from elfair.persistence.model_file import from_bytes, to_bytes
 
 ESTIMATORS = {"classifier": ELFClassifier, "regressor": ELFRegressor}
-KINDS = ["line of models", "second round", "pipeline", "regressor folds", "no solution"]
+KINDS = ["ladder", "second round", "pipeline", "regressor folds", "no solution"]
 
 
 def refused(data: bytes, what: object = "this file") -> str:
@@ -75,7 +75,7 @@ def test_every_byte_of_the_frame_counts(made):
         refused(bytes(changed), f"another byte at {place}")
 
 
-@pytest.mark.parametrize("kind", ["line of models", "pipeline"])
+@pytest.mark.parametrize("kind", ["ladder", "pipeline"])
 def test_a_file_cut_short_or_lengthened_is_refused(kind, made):
     data, rng = to_bytes(made(kind)), random.Random(0)
     for length in [0, 1, 4, 22, len(data) - 1, *(rng.randrange(len(data)) for _ in range(30))]:
@@ -124,7 +124,7 @@ def test_a_part_that_model_json_does_not_list_is_refused(made):
     assert "policies/0/scale.npy" in refused(pack(members))
 
 
-def test_whoever_rewrites_a_model_gives_it_another_digest(made, rewritten):
+def test_a_rewritten_model_has_another_digest(made, rewritten):
     """A file can be made anew; it cannot be made anew with the digest that a certificate names."""
     before = made("linear").fitted_.models[0]
     data = to_bytes(made("linear"))

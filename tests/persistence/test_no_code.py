@@ -64,7 +64,7 @@ def test_an_object_of_a_strange_type_is_not_built(attack, made, rewritten, mark,
         elfair.load(path)
     assert "evil_of_tests" not in sys.modules
     assert not mark.exists()
-    # It would have: whoever says that the type is trusted gets what it does.
+    # It would have run: trusting a type means running what it does.
     with pytest.raises(InputError):
         elfair.load(path, trusted=["evil_of_tests.Evil"])
     assert mark.exists()

@@ -51,7 +51,7 @@ def test_the_same_decisions(kind, made, needs, people, tmp_path):
         assert (drawn.propensity == wanted.propensity).all()
 
 
-def test_the_whole_line_up_is_kept(kind, made, needs, tmp_path):
+def test_the_whole_ladder_is_kept(kind, made, needs, tmp_path):
     before, path = made(kind).fitted_, tmp_path / "model.elfair"
     made(kind).save(path)
     after = elfair.load(path, **needs(kind)).fitted_
@@ -70,8 +70,8 @@ def test_the_whole_line_up_is_kept(kind, made, needs, tmp_path):
 
 
 def test_the_kinds_are_what_they_are_meant_to_be(made):
-    assert len(made("line of models").fitted_.ladder) == 20
-    assert made("line of models").certificate_.search.place > 1
+    assert len(made("ladder").fitted_.ladder) == 20
+    assert made("ladder").certificate_.search.place > 1
     assert len(made("crossfit").fitted_.models) == 3
     assert not made("no solution").solution_found_
     assert made("mixed")._behavior_model is not None

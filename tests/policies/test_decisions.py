@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from elfair.policies.base import draw
+from elfair.policies.models import draw
 
 CLASSES = np.array(["a", "b", "c"], dtype=object)
 
@@ -17,7 +17,7 @@ class Largest(np.random.RandomState):
 
 
 def test_a_decision_of_probability_zero_is_never_drawn():
-    # These sum to a little less than 1, so that the largest number would fall behind all of them.
+    # These sum to a little less than 1: the largest number would fall behind all of them.
     table = np.array([[0.7, 0.3 - 2e-16, 0.0], [0.1, 0.2, 0.7], [1.0, 0.0, 0.0]])
     assert table[0].sum() < 1
     drawn = draw(table, CLASSES, Largest())

@@ -54,7 +54,7 @@ def test_free_numbers_are_integrals_of_the_density(place, spread):
 def test_pull_back_against_finite_differences(decided, place):
     policy, inputs, coefficients, _ = make(decided=decided, seed=1)
     theta = theta_of(coefficients, place)
-    # Three functions at once, so that their gradients must not mix.
+    # Three functions at once: their gradients must not mix.
     weights = np.random.default_rng(2).normal(size=(3, 3 + len(THRESHOLDS), N))
     gradients = policy.pull_back(theta, inputs, policy.free(theta, inputs), weights)
     step = 1e-6

@@ -102,7 +102,7 @@ def test_blind_decisions_are_among_those_with_support(n_classes):
 @pytest.mark.parametrize(("n_classes", "kind"), CASES)
 def test_pull_back_against_finite_differences(n_classes, kind, exploration):
     policy, inputs, theta, *_ = make(n_classes, kind, seed=1, exploration=exploration)
-    # Three functions at once, so that their gradients must not mix.
+    # Three functions at once: their gradients must not mix.
     weights = np.random.default_rng(2).normal(size=(3, n_classes - 1, N))
     gradients = policy.pull_back(theta, inputs, policy.free(theta, inputs), weights)
     step = 1e-6

@@ -84,7 +84,7 @@ def test_the_scorer_is_never_fitted_to_a_held_out_row(split, search):
     fitted = [seen for what, seen in LOG if what == "fit"]
     assert len(fitted) == FOLDS + 1
     assert not any(seen & held_out for seen in fitted)
-    # The last one is let out, and knows all candidate rows.
+    # The last one is released, and knows all candidate rows.
     assert fitted[-1] == names(candidate)
     assert clf.fitted_.models[0].policy.scorer.known_.keys() == names(candidate)
     # The search asks about candidate rows; the test, once, about all held-out rows.

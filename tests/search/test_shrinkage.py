@@ -73,11 +73,11 @@ def test_a_right_model_brings_the_mean_nearer_to_the_truth():
         weighted = claim.parts[0].rows.values(free)
         errors.append((mean.rows.values(free).mean() - g, weighted.mean() - g))
         claimed.append(mean.share)
-    believed, plain = np.sqrt(np.mean(np.square(errors), axis=0))
-    assert believed < 0.75 * plain
+    shrunk, plain = np.sqrt(np.mean(np.square(errors), axis=0))
+    assert shrunk < 0.75 * plain
     # And it says by how much: the share is one of variances.
-    assert np.mean(claimed) == pytest.approx((believed / plain) ** 2, rel=0.6)
-    assert abs(np.mean(errors, axis=0)[0]) < 4 * believed / np.sqrt(80)
+    assert np.mean(claimed) == pytest.approx((shrunk / plain) ** 2, rel=0.6)
+    assert abs(np.mean(errors, axis=0)[0]) < 4 * shrunk / np.sqrt(80)
 
 
 def test_a_wrong_model_is_not_trusted():

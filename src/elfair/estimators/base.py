@@ -22,8 +22,7 @@ from elfair.estimators.fit import MakeTask, Request, fit_model
 from elfair.estimators.parameters import Owner, check_parameters
 from elfair.fairness_test.issue import warn_reader
 from elfair.persistence import save as save_file
-from elfair.policies.base import Decisions, seeded
-from elfair.policies.models import Fitted
+from elfair.policies.models import Decisions, Fitted, seeded
 from elfair.report import Report
 from elfair.statistics.plan import Claim
 from elfair.types import Array, Floats

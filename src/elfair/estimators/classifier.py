@@ -18,8 +18,7 @@ from elfair.errors import DataError
 from elfair.estimators.base import ELFEstimator, weighted_average
 from elfair.estimators.fit import Request
 from elfair.language import Expression
-from elfair.policies.base import Decisions, draw
-from elfair.policies.models import Fitted
+from elfair.policies.models import Decisions, Fitted, draw
 from elfair.policies.softmax import EXPLORATION
 from elfair.search.classification import Classification, family_of
 from elfair.search.goals import goal_of

@@ -17,9 +17,8 @@ from elfair.errors import BoundError, DataError
 from elfair.estimators.base import ELFEstimator, weighted_average
 from elfair.estimators.fit import Request
 from elfair.language import Decision, Expression, SquaredError
-from elfair.policies.base import Decisions, seeded
 from elfair.policies.gaussian import normal_density
-from elfair.policies.models import Fitted
+from elfair.policies.models import Decisions, Fitted, seeded
 from elfair.search.regression import task_of
 from elfair.statistics import impact_of
 from elfair.statistics.decisions import thresholds_of

@@ -81,6 +81,20 @@ def members_of(data: bytes) -> dict[str, bytes]:
         raise damaged(f"it is not a whole zip file ({error}).") from None
 
 
+def text_of(data: bytes, what: str) -> str:
+    """The text of a member.
+
+    Examples
+    --------
+    >>> text_of(b"{}", "model.json")
+    '{}'
+    """
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise damaged(f"{what} is not text ({error}).") from None
+
+
 def check_written(data: bytes, members: Mapping[str, bytes]) -> None:
     """Raise unless these bytes are exactly how the members are written.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from elfair.errors import InputError
-from elfair.persistence.contents import damaged
+from elfair.persistence.contents import text_of
 from elfair.records.json import from_json, to_json
 
 FORMAT = "elfair.model/1"
@@ -139,19 +139,9 @@ class ModelDocument:
     @classmethod
     def from_bytes(cls, data: bytes) -> ModelDocument:
         """The record; other versions are refused."""
-        try:
-            text = data.decode()
-        except UnicodeDecodeError as error:
-            raise damaged(f"model.json is not text ({error}).") from None
+        text = text_of(data, "model.json")
         _check_format(text)
         return from_json(text, cls)
-
-
-def not_a_model() -> InputError:
-    """The error for a file of another kind."""
-    return InputError(
-        "it is not an elfair model.", hint="only files that save() wrote can be loaded."
-    )
 
 
 def _check_format(text: str) -> None:
@@ -168,4 +158,6 @@ def _check_format(text: str) -> None:
             f"it has the format {said!r}; this version of elfair reads {FORMAT!r}.",
             hint="pip install --upgrade elfair.",
         )
-    raise not_a_model()
+    raise InputError(
+        "it is not an elfair model.", hint="only files that save() wrote can be loaded."
+    )

@@ -24,15 +24,10 @@ from elfair.persistence.contents import (
     encode,
     members_of,
     pack,
+    text_of,
     to_npy,
 )
-from elfair.persistence.document import (
-    FORMAT,
-    BehaviorKind,
-    MemberRecord,
-    ModelDocument,
-    not_a_model,
-)
+from elfair.persistence.document import FORMAT, BehaviorKind, MemberRecord, ModelDocument
 from elfair.persistence.objects import from_skops, to_skops
 from elfair.persistence.policies import (
     Members,
@@ -197,9 +192,7 @@ def from_bytes(
             hint="save it with probabilities instead of a behaviour model.",
         )
     members = members_of(data)
-    if "model.json" not in members:
-        raise not_a_model()
-    document = ModelDocument.from_bytes(members["model.json"])
+    document = ModelDocument.from_bytes(members.get("model.json", b"null"))
     check_written(data, members)
     if document.to_bytes() != members.pop("model.json"):
         raise damaged("model.json is not written as elfair writes it.")
@@ -269,19 +262,13 @@ def _fitted(document: ModelDocument, members: Mapping[str, bytes], reading: Read
             "what was read is not what was saved: the digests of its models differ.",
             hint="install the versions of scikit-learn and skops that it was saved with.",
         )
-    certificate = Certificate.from_json(_text(member(members, "certificate.json")))
+    written = text_of(member(members, "certificate.json"), "its certificate")
+    certificate = Certificate.from_json(written)
     released = tuple(ladder[place - 1] for place in document.released)
     known = [document.digests[place - 1] for place in document.released]
     if certificate.digests.model != mixture_digest(known):
         raise damaged(f"its certificate is about another model, {certificate.digests.model}.")
     return Fitted(released, shares, ladder, certificate, tuned)
-
-
-def _text(data: bytes) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise damaged(f"its certificate is not text ({error}).") from None
 
 
 def _behavior(

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from elfair.data import LoggedData
+from elfair.policies.models import standardisation
 from elfair.types import Floats
 
 #: What statistics need to know of such a policy on each row, in this order: the density at the
@@ -65,9 +66,8 @@ class GaussianPolicy:
         cls, X: Floats, y: Floats, *, smallest: float, largest: float
     ) -> GaussianPolicy:
         """A policy whose features and mean are standardised by the given (candidate) rows."""
-        scale = X.std(axis=0)
         level, unit = float(y.mean()), (float(y.std()) or 1.0) / FINENESS
-        return cls(X.mean(axis=0), np.where(scale > 0, scale, 1.0), level, unit, smallest, largest)
+        return cls(*standardisation(X), level, unit, smallest, largest)
 
     @property
     def n_parameters(self) -> int:
@@ -128,23 +128,7 @@ class GaussianPolicy:
     def pull_back(
         self, theta: Floats, inputs: GaussianInputs, free: Floats, gradients: Floats
     ) -> Floats:
-        """Derivatives by theta, from derivatives by the free numbers.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (n_parameters,)
-            Parameters of one model.
-        inputs : GaussianInputs
-            From `logged`.
-        free : ndarray of shape (channels, n)
-            From `free`, for this theta.
-        gradients : ndarray of shape (j, channels, n)
-            The derivatives of j functions by the free numbers.
-
-        Returns
-        -------
-        ndarray of shape (j, n_parameters)
-        """
+        """Derivatives by theta, from derivatives by the free numbers; see `Policy`."""
         mean, spread = free[MEAN], self.spread(theta)
         by_mean, by_spread = np.zeros_like(free), np.zeros_like(free)
         if inputs.decision is not None:

@@ -1,17 +1,75 @@
-"""Models: policies with their parameters, how a digest names them, and what a fit keeps."""
+"""Policies, models and decisions.
+
+A policy is a family of stochastic models, a model is a policy with its parameters, and decisions
+are drawn from a model's probabilities.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from elfair.certificate import Certificate
 from elfair.data import LoggedData
 from elfair.data.digests import content_digest
-from elfair.types import Floats
+from elfair.errors import InputError
+from elfair.types import Array, Floats
+
+
+class Policy(Protocol):
+    """A family of stochastic models pi_theta.
+
+    Statistics need only its *free* numbers on each logged row: every row of every statistic is
+    affine in them. For a classifier these are the probabilities of all classes but the first.
+    """
+
+    #: The name of the family in digests and in model files.
+    digest_tag: ClassVar[str]
+
+    @property
+    def n_parameters(self) -> int:
+        """The length of theta."""
+
+    @property
+    def box(self) -> tuple[Floats, Floats]:
+        """The lowest and highest value of each parameter."""
+
+    def logged(self, data: LoggedData) -> Any:
+        """Logged rows in the form that the policy works on, prepared once for many thetas."""
+
+    def free(self, theta: Floats, inputs: Any) -> Floats:
+        """The free numbers, of shape (..., channels, n); leading axes of theta are policies."""
+
+    def pull_back(self, theta: Floats, inputs: Any, free: Floats, gradients: Floats) -> Floats:
+        """Derivatives of j functions by theta, of shape (j, n_parameters).
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_parameters,)
+            Parameters of one model.
+        inputs
+            From `logged`.
+        free : ndarray of shape (channels, n)
+            From `free`, for this theta.
+        gradients : ndarray of shape (j, channels, n)
+            The derivatives of the functions by the free numbers.
+        """
+
+
+def standardisation(X: Floats) -> tuple[Floats, Floats]:
+    """The mean and the standard deviation of each column; 1 for a column that does not vary.
+
+    Examples
+    --------
+    >>> standardisation(np.array([[0.0, 5.0], [2.0, 5.0]]))
+    (array([1., 5.]), array([1., 1.]))
+    """
+    scale = X.std(axis=0)
+    return X.mean(axis=0), np.where(scale > 0, scale, 1.0)
 
 
 @dataclass(frozen=True)
@@ -36,12 +94,12 @@ class Model:
         return free
 
     def digest(self) -> str:
-        """The SHA-256 of all that its probabilities depend on, in 64 hexadecimal digits."""
+        """The SHA-256 of everything its probabilities depend on, in 64 hexadecimal digits."""
         return digests([self])[0]
 
 
 def digests(models: Sequence[Model]) -> tuple[str, ...]:
-    """The digest of each of some models; what they share is read once.
+    """The digest of each model; a policy that several of them share is read once.
 
     Examples
     --------
@@ -91,9 +149,9 @@ class Fitted:
         Parameters
         ----------
         features : ndarray of shape (n, d)
-            The people to be decided about.
+            The people to decide about.
         behavior : ndarray of shape (n, classes), optional
-            What the behaviour model says of them, where it is kept.
+            The behaviour model's probabilities for them, if the policy is mixed with it.
         """
         every = [
             share * model.policy.probabilities(model.theta, features, behavior)
@@ -102,6 +160,65 @@ class Fitted:
         return np.asarray(sum(every))
 
 
-def mixture_digest(line: Sequence[str]) -> str:
-    """Of models one of which is picked at random: of their digests; of a single model, its own."""
-    return line[0] if len(line) == 1 else content_digest(("mixture", *line))
+def mixture_digest(parts: Sequence[str]) -> str:
+    """The digest of a mixture, from those of its models; a single model keeps its own."""
+    return parts[0] if len(parts) == 1 else content_digest(("mixture", *parts))
+
+
+class Decisions(NamedTuple):
+    """Decisions and the probabilities with which they were taken. Log both.
+
+    Parameters
+    ----------
+    decision : ndarray of shape (n,)
+        The decision about each person.
+    propensity : ndarray of shape (n,)
+        Its probability.
+    """
+
+    decision: Array
+    propensity: Floats
+
+
+def draw(probabilities: Floats, classes: Array, random_state: Any = None) -> Decisions:
+    """Draw one decision for each row.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n, classes)
+        The probability of every decision.
+    classes : ndarray
+        The decisions.
+    random_state : int, RandomState or None, default None
+        None draws fresh entropy.
+
+    Examples
+    --------
+    >>> draw(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array(["no", "yes"]))
+    Decisions(decision=array(['yes', 'no'], dtype='<U3'), propensity=array([1., 1.]))
+    """
+    rng = np.random.default_rng() if random_state is None else seeded(random_state)
+    drawn = rng.uniform(size=(len(probabilities), 1))
+    ends = probabilities.cumsum(axis=1)
+    ends /= ends[:, -1:]  # a last class of probability 0 now starts at exactly 1: never drawn
+    chosen = (drawn >= ends[:, :-1]).sum(axis=1)
+    return Decisions(classes[chosen], probabilities[np.arange(len(chosen)), chosen])
+
+
+def seeded(random_state: Any) -> np.random.RandomState:
+    """The generator that scikit-learn would use.
+
+    Examples
+    --------
+    >>> int(seeded(0).randint(100))
+    44
+    """
+    try:
+        state: np.random.RandomState = check_random_state(random_state)
+    except ValueError:
+        raise InputError(
+            "random_state must be a whole number of at least 0, a numpy RandomState or None. Got "
+            f"{random_state!r} instead.",
+            hint="an integer makes a draw repeatable; None does not.",
+        ) from None
+    return state

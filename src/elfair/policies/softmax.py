@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from elfair.data import LoggedData
+from elfair.policies.models import standardisation
 from elfair.types import Floats
 
 #: Parameters stay in this box. Beyond it, a softmax of standardised features is a step function.
@@ -65,8 +66,7 @@ class SoftmaxPolicy:
     @classmethod
     def standardised(cls, X: Floats, n_classes: int, *, mixed: bool = False) -> SoftmaxPolicy:
         """A policy whose features are standardised by the given (candidate) rows."""
-        scale = X.std(axis=0)
-        return cls(n_classes, X.mean(axis=0), np.where(scale > 0, scale, 1.0), mixed)
+        return cls(n_classes, *standardisation(X), mixed)
 
     @property
     def n_parameters(self) -> int:
@@ -134,23 +134,7 @@ class SoftmaxPolicy:
     def pull_back(
         self, theta: Floats, inputs: PolicyInputs, free: Floats, gradients: Floats
     ) -> Floats:
-        """Derivatives by theta, from derivatives by the free probabilities.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (n_parameters,)
-            Parameters of one model.
-        inputs : PolicyInputs
-            From `inputs`.
-        free : ndarray of shape (n_classes - 1, n)
-            From `free`, for this theta.
-        gradients : ndarray of shape (j, n_classes - 1, n)
-            The derivatives of j functions by the free probabilities.
-
-        Returns
-        -------
-        ndarray of shape (j, n_parameters)
-        """
+        """Derivatives by theta, from derivatives by the free probabilities; see `Policy`."""
         result = np.empty((len(gradients), self.n_parameters))
         exploring, share = free, 1 - self.exploration
         if inputs.behavior is not None:

@@ -26,7 +26,7 @@ from elfair.policies.softmax import EXPLORATION
 from elfair.policies.torch_module import TorchPolicy
 from elfair.search.goals import Goal, Loss, require_label
 from elfair.search.gradient import fit_log_loss
-from elfair.search.problem import Method
+from elfair.search.problem import Method, Plain
 from elfair.search.steps import fit_by_steps
 from elfair.types import Floats, Index
 
@@ -56,20 +56,8 @@ class Family(Protocol):
 
 
 @dataclass(frozen=True)
-class LinearFamily:
+class LinearFamily(Plain):
     """Softmax policies that are linear in the features."""
-
-    def method(self, asked: Method) -> Method:
-        """The one that the user asked for."""
-        return asked
-
-    def assumptions(self) -> tuple[Assumption, ...]:
-        """None: everything is learnt from candidate rows."""
-        return ()
-
-    def rows(self, data: LoggedData) -> LoggedData:
-        """The rows as they are."""
-        return data
 
     def policy(self, data: LoggedData) -> SoftmaxPolicy:
         """A linear policy, mixed with the behaviour model if that is known."""
@@ -225,7 +213,7 @@ def _name(scorer: Any) -> str:
 
 
 @dataclass(frozen=True)
-class ModuleFamily:
+class ModuleFamily(Plain):
     """The policies that a torch module can be trained to.
 
     Parameters
@@ -253,10 +241,6 @@ class ModuleFamily:
         """The weights from which training starts must not come from the held-out rows."""
         evidence = f"training of {_name(self.module)} started from the weights it had"
         return (scorer_assumption(evidence),)
-
-    def rows(self, data: LoggedData) -> LoggedData:
-        """The rows as they are."""
-        return data
 
     def policy(self, data: LoggedData) -> TorchPolicy:
         """A copy of the module, mixed with the behaviour model if that is known."""

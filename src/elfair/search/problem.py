@@ -68,6 +68,22 @@ class Task(Protocol):
         """Models like those between the best one and one that meets the constraints."""
 
 
+class Plain:
+    """What most families have in common: all is learnt from candidate rows, taken as they are."""
+
+    def method(self, asked: Method) -> Method:
+        """The method that the user asked for."""
+        return asked
+
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """None."""
+        return ()
+
+    def rows(self, data: LoggedData) -> LoggedData:
+        """The rows as they are."""
+        return data
+
+
 @dataclass(frozen=True)
 class Candidate:
     """A model that a search considers.

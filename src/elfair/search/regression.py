@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from elfair.certificate import Assumption
 from elfair.data import LoggedData
 from elfair.errors import DataError
 from elfair.language import Expression, Mean, SquaredError, impacts_used, mse, point_at
@@ -20,7 +19,7 @@ from elfair.policies import GaussianPolicy
 from elfair.policies.gaussian import FINENESS, LARGEST_PARAMETER, MEAN, SQUARE, GaussianInputs
 from elfair.search.goals import Loss, Maximise, require_label
 from elfair.search.objective import averages, read_objective
-from elfair.search.problem import Method
+from elfair.search.problem import Plain
 from elfair.types import Floats
 
 #: If a linear model predicts labels exactly, decisions get this share of the labels' own spread.
@@ -76,7 +75,7 @@ class SquaredLoss:
 
 
 @dataclass(frozen=True)
-class Regression:
+class Regression(Plain):
     """The task of deciding close to the label, with a Gaussian policy.
 
     Parameters
@@ -89,18 +88,6 @@ class Regression:
 
     objective: str
     spread: tuple[float, float]
-
-    def method(self, asked: Method) -> Method:
-        """The one that the user asked for."""
-        return asked
-
-    def assumptions(self) -> tuple[Assumption, ...]:
-        """None: everything is learnt from candidate rows."""
-        return ()
-
-    def rows(self, data: LoggedData) -> LoggedData:
-        """The rows as they are."""
-        return data
 
     @property
     def needs_label(self) -> bool:

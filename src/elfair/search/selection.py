@@ -13,7 +13,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from time import monotonic
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -321,11 +320,6 @@ class SearchProgress:
     def __enter__(self) -> SearchProgress:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._status is not None:
             self._status.stop()
