@@ -7,6 +7,7 @@ import dataclasses
 import io
 import json
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -327,7 +328,7 @@ def test_a_finished_study_is_not_called_unfinished():
 
 def test_only_so_many_missing_cells_are_named():
     alphas = [round(0.1 * k, 1) for k in range(11)]
-    study = PLANNED.model_copy(update={"settings": {"alpha": alphas}, "methods": ("elfair",)})
+    study = replace(PLANNED, settings={"alpha": alphas}, methods=("elfair",))
     records = [record for n in study.seeds for record in planned("elfair", n, 0.5)]
     [warning] = summarize(study, records, LABELS).warnings
     assert warning.count("ELF at") == MOST_NAMED
