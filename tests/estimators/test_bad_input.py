@@ -240,7 +240,7 @@ def test_features_in_a_mapping_are_refused_by_name():
 def test_a_seed_that_is_none(random_state):
     with pytest.raises(InputError, match="random_state must be a whole number of at least 0"):
         fit(ELFClassifier(NO_WORSE, random_state=random_state))
-    with pytest.raises(InputError, match="random_state must be a whole number from 0 on"):
+    with pytest.raises(InputError, match="random_state must be a whole number of at least 0"):
         ELFClassifier().fit(X, Y).predict(X, random_state=random_state)
 
 
