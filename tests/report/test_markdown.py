@@ -15,7 +15,7 @@ from elfair.report.blocks import (
     Document,
     Paragraph,
     Section,
-    TableBlock,
+    Table,
     Verbatim,
 )
 from elfair.report.rendering import markdown
@@ -107,7 +107,7 @@ def document(*blocks):
         (Paragraph("-1.5 of 2.0"), "-1.5 of 2.0"),
         (Verbatim("a\n```\nb\n"), "````\na\n```\nb\n````"),
         (
-            TableBlock("t", ("x", "y"), ((Code("a | b"), "1|2"),)),
+            Table("t", ("x", "y"), ((Code("a | b"), "1|2"),)),
             "*t*\n\n| x | y |\n| --- | ---: |\n| `a \\| b` | 1\\|2 |",
         ),
         (Alarm("Stop", (Bullets(("a", "b")),)), "> **Stop**\n\n> - a\n> - b"),

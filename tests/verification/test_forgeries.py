@@ -11,8 +11,9 @@ from pathlib import Path
 
 from elfair import verify
 from elfair.bounds import get_bound
-from elfair.certificate import Certificate, Histogram
+from elfair.certificate import Certificate
 from elfair.certificate.assumptions import BEHAVIOR_MODEL
+from elfair.certificate.pictures import Histogram
 from elfair.verification.arithmetic import upper_of
 
 DOCS = Path(__file__).parents[2] / "docs" / "verification.md"

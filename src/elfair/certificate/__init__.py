@@ -8,17 +8,6 @@ from elfair.certificate.assumptions import (
     opened_once,
     violation,
 )
-from elfair.certificate.pictures import (
-    DecisionPicture,
-    Fate,
-    GroupPicture,
-    Histogram,
-    ImpactPicture,
-    Interval,
-    ModelPicture,
-    SeriesPicture,
-    TradeOff,
-)
 from elfair.certificate.record import Certificate, SearchRecord, SplitKind
 from elfair.certificate.results import (
     NOT_STATED,

@@ -26,12 +26,12 @@ from elfair.certificate import (
     SearchRecord,
     SplitKind,
     TermsRecord,
-    TradeOff,
     Version,
     WarningRecord,
     violation,
 )
 from elfair.certificate.assumptions import BEHAVIOR_MODEL
+from elfair.certificate.pictures import TradeOff
 from elfair.data import LoggedData
 from elfair.data.columns import is_missing
 from elfair.data.digests import columns_digest

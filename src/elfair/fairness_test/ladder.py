@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from elfair.certificate import Fate, ModelPicture, TradeOff
+from elfair.certificate.pictures import Fate, ModelPicture, TradeOff
 from elfair.data import LoggedData
 from elfair.data.split import SealedHalf
 from elfair.fairness_test.diagnostics import FEW_ROWS

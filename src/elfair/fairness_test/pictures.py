@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from elfair.certificate import (
+from elfair.certificate.pictures import (
     DecisionPicture,
     GroupPicture,
     Histogram,

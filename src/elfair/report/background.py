@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from elfair.certificate import NOT_STATED, Certificate, SearchRecord
 from elfair.certificate.statement import HOW_TO_VERIFY
 from elfair.records.text import count, exact, number, plural, rate
-from elfair.report import charts
-from elfair.report.blocks import (
-    Block,
-    Code,
-    Definitions,
-    Folded,
-    Line,
-    Paragraph,
-    Section,
-    TableBlock,
-    Verbatim,
-    prose,
-)
-from elfair.report.by_group import folded
+from elfair.report import blocks, charts
+from elfair.report.blocks import Block, Code, Line, Paragraph, Table, prose
+from elfair.report.by_group import folded, not_all_drawn
 from elfair.report.charts import MOST_DRAWN
 
 
-def data(certificate: Certificate) -> Section:
+def data(certificate: Certificate) -> Iterator[Block]:
     """Which rows, which columns, and who was left out."""
     of, roles = certificate.provenance, certificate.roles
-    rows = TableBlock(
+    yield Paragraph(prose("splits")[certificate.split])
+    yield Table(
         "Rows",
         ("what", "how many"),
         (
@@ -35,7 +27,11 @@ def data(certificate: Certificate) -> Section:
             ("held-out rows, for the test", count(certificate.n_held_out)),
         ),
     )
-    columns = TableBlock.of_facts(
+    if of.left_out:
+        yield _left_out(certificate)
+    else:
+        yield Paragraph("Nobody was left out.")
+    yield Table.of_facts(
         "Which column is what",
         [
             ("features, which the model sees", _names(roles.features)),
@@ -48,25 +44,14 @@ def data(certificate: Certificate) -> Section:
         ],
         ("role", "columns"),
     )
-    divided = Paragraph(prose("splits")[certificate.split])
-    return Section("data", "Data", (divided, rows, _left_out(certificate), columns))
 
 
-def _left_out(certificate: Certificate) -> Block:
-    left_out = certificate.provenance.left_out
-    if not left_out:
-        return Paragraph("Nobody was left out.")
-    rows = [
-        row
-        for each in left_out
-        for row in (
-            (each.reason, "all of them", count(each.n)),
-            *((each.reason, by.group, count(by.n)) for by in each.groups),
-        )
-    ]
-    return TableBlock(
-        "People left out, and why", ("reason", "group", "how many"), tuple(rows), words=2
-    )
+def _left_out(certificate: Certificate) -> Table:
+    rows: list[tuple[str, str, str]] = []
+    for each in certificate.provenance.left_out:
+        rows.append((each.reason, "all of them", count(each.n)))
+        rows += [(each.reason, by.group, count(by.n)) for by in each.groups]
+    return Table("People left out, and why", ("reason", "group", "how many"), tuple(rows), words=2)
 
 
 def _names(names: tuple[str, ...]) -> Line:
@@ -76,27 +61,27 @@ def _names(names: tuple[str, ...]) -> Line:
     return tuple(parts[1:]) or "none"
 
 
-def search(certificate: Certificate) -> Section:
+def search(certificate: Certificate) -> Iterator[Block]:
     """How the tested model was found."""
     found = certificate.search
-    blocks: list[Block] = [Paragraph(_search(found, bool(certificate.constraints)))]
-    if found is not None:
-        facts: list[tuple[Line, Line]] = [
-            ("search", found.method),
-            ("objective (maximised)", found.objective),
-            ("loss on candidate rows (minimised)", number(found.loss)),
-            ("models evaluated", count(found.evaluations)),
-            ("forecast chance that the first model passes", rate(found.predicted_pass)),
-            ("met the margin that was asked for", "yes" if found.meets_target else "no"),
+    yield Paragraph(_search(found, bool(certificate.constraints)))
+    if found is None:
+        return
+    facts: list[tuple[Line, Line]] = [
+        ("search", found.method),
+        ("objective (maximised)", found.objective),
+        ("loss on candidate rows (minimised)", number(found.loss)),
+        ("models evaluated", count(found.evaluations)),
+        ("forecast chance that the first model passes", rate(found.predicted_pass)),
+        ("met the margin that was asked for", "yes" if found.meets_target else "no"),
+    ]
+    if found.models == 1 and certificate.constraints:
+        facts += [
+            ("models on the ladder", count(found.on_ladder)),
+            ("models tested", count(found.tested)),
+            ("place of the model in this report", count(found.place)),
         ]
-        if found.models == 1 and certificate.constraints:
-            facts += [
-                ("models on the ladder", count(found.on_ladder)),
-                ("models tested", count(found.tested)),
-                ("place of the model in this report", count(found.place)),
-            ]
-        blocks.append(TableBlock.of_facts("The search", facts))
-    return Section("search", "How the model was found", tuple(blocks))
+    yield Table.of_facts("The search", facts)
 
 
 def _search(found: SearchRecord | None, tested: bool) -> str:
@@ -121,81 +106,71 @@ def _search(found: SearchRecord | None, tested: bool) -> str:
     )
 
 
-def trade_off(certificate: Certificate) -> Section | None:
+def trade_off(certificate: Certificate) -> Iterator[Block]:
     """The objective beside the impact, along the ladder."""
     of, found = certificate.trade_off, certificate.search
     if of is None or found is None or not of.models:
-        return None
-    blocks: list[Block] = []
+        return
     series = of.series[:MOST_DRAWN]
-    if len(of.series) > MOST_DRAWN:
-        said = f"The first {MOST_DRAWN} of {len(of.series)} are shown; the certificate has all."
-        blocks.append(Paragraph(said))
+    yield from not_all_drawn(len(of.series), "the certificate", "impacts")
     if len(of.models) == 1:
-        blocks.append(Paragraph("The ladder has one model, so there is none to compare it with."))
+        yield Paragraph("The ladder has one model, so there is none to compare it with.")
     elif series:
-        blocks.append(charts.ladder(series, of.models, found.objective))
-    table = TableBlock(
-        "The models of the ladder, on candidate rows",
-        ("place", "fate", "loss", *(f"{each.impact}, {each.condition}" for each in series)),
-        (
-            *(
-                (str(m.place), m.fate, number(m.loss), *map(number, m.impacts[: len(series)]))
-                for m in of.models
+        yield charts.ladder(of, found.objective)
+    yield folded(
+        Table(
+            "The models of the ladder, on candidate rows",
+            ("place", "fate", "loss", *(f"{each.impact}, {each.condition}" for each in series)),
+            (
+                *(
+                    (str(m.place), m.fate, number(m.loss), *map(number, m.impacts[: len(series)]))
+                    for m in of.models
+                ),
+                ("old model", "", "", *(number(each.logged) for each in series)),
             ),
-            ("old model", "", "", *(number(each.logged) for each in series)),
-        ),
-        words=2,
+            words=2,
+        )
     )
-    return Section("trade-off", "Objective and impact along the ladder", (*blocks, folded(table)))
 
 
-def glossary(_: Certificate) -> Section:
+def glossary(_: Certificate) -> Iterator[Block]:
     """Terms and what they mean."""
-    return Section("glossary", "Glossary", (Definitions(tuple(prose("glossary").items())),))
+    yield blocks.Definitions(tuple(prose("glossary").items()))
 
 
-def reproduction(certificate: Certificate) -> Section:
+def reproduction(certificate: Certificate) -> Iterator[Block]:
     """Digests, versions, settings, and how to check everything."""
     of, digests = certificate.provenance, certificate.digests
-    blocks: list[Block] = [
-        Paragraph(
-            "Anyone with the certificate, the table and the model can check all of this: the "
-            "digests, the arithmetic from the stored moments, and the whole computation. A check "
-            "that could not be made is reported as skipped, never as passed."
-        ),
-        Verbatim(HOW_TO_VERIFY),
-        TableBlock.of_facts("Settings", _settings(certificate), ("setting", "value")),
-        TableBlock.of_facts(
-            "Source",
-            [
-                ("source", of.source),
-                ("SHA-256 of the file", Code(of.source_digest) if of.source_digest else NOT_STATED),
-                ("written", of.issued),
-            ],
-        ),
-        TableBlock.of_facts(
-            "Digests (SHA-256)",
-            [
-                ("all rows", Code(digests.data)),
-                ("candidate rows", Code(digests.candidate)),
-                ("held-out rows", Code(digests.held_out)),
-                ("the split", Code(digests.split)),
-                ("the model", Code(digests.model)),
-                ("the ladder", Code(digests.ladder)),
-            ],
-            ("of", "digest"),
-        ),
-        TableBlock.of_facts(
-            "Versions",
-            [(each.name, each.version) for each in certificate.versions],
-            ("program", "version"),
-        ),
-    ]
+    yield Paragraph(
+        "Anyone with the certificate, the table and the model can check all of this: the digests, "
+        "the arithmetic from the stored moments, and the whole computation. A check that could not "
+        "be made is reported as skipped, never as passed."
+    )
+    yield blocks.Verbatim(HOW_TO_VERIFY)
+    yield Table.of_facts("Settings", _settings(certificate), ("setting", "value"))
+    source = Code(of.source_digest) if of.source_digest else NOT_STATED
+    yield Table.of_facts(
+        "Source",
+        [("source", of.source), ("SHA-256 of the file", source), ("written", of.issued)],
+    )
+    yield Table.of_facts(
+        "Digests (SHA-256)",
+        [
+            ("all rows", Code(digests.data)),
+            ("candidate rows", Code(digests.candidate)),
+            ("held-out rows", Code(digests.held_out)),
+            ("the split", Code(digests.split)),
+            ("the model", Code(digests.model)),
+            ("the ladder", Code(digests.ladder)),
+        ],
+        ("of", "digest"),
+    )
+    versions = [(each.name, each.version) for each in certificate.versions]
+    yield Table.of_facts("Versions", versions, ("program", "version"))
     if of.study:
         again = ("Save this as ", Code("study.toml"), " and run ", Code("elfair fit study.toml"))
-        blocks.append(Folded("The study file", (Paragraph((*again, ".")), Verbatim(of.study))))
-    return Section("verify", "How to reproduce and verify", tuple(blocks))
+        study = (Paragraph((*again, ".")), blocks.Verbatim(of.study))
+        yield blocks.Folded("The study file", study)
 
 
 def _settings(certificate: Certificate) -> list[tuple[Line, Line]]:

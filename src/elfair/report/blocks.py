@@ -113,7 +113,7 @@ class Verbatim:
 
 
 @dataclass(frozen=True)
-class TableBlock:
+class Table:
     """Rows under headings; the first cell of each row names the row.
 
     Parameters
@@ -142,12 +142,12 @@ class TableBlock:
         columns: Mapping[str, Callable[[Item], Line]],
         *,
         words: int = 1,
-    ) -> TableBlock:
+    ) -> Table:
         """A table of named items: each column has a heading, and what it shows of an item.
 
         Examples
         --------
-        >>> table = TableBlock.of("Sizes", "group", [("A", 3), ("B", 4)], {"rows": str})
+        >>> table = Table.of("Sizes", "group", [("A", 3), ("B", 4)], {"rows": str})
         >>> table.headings, table.rows
         (('group', 'rows'), (('A', '3'), ('B', '4')))
         """
@@ -160,25 +160,13 @@ class TableBlock:
         caption: str,
         facts: Iterable[tuple[Line, Line]],
         headings: tuple[str, str] = ("what", "value"),
-    ) -> TableBlock:
+    ) -> Table:
         """A table of names and values."""
         return cls(caption, headings, tuple(facts), words=2)
 
 
-@dataclass(frozen=True)
-class LegendEntry:
-    """What a mark in a chart means.
-
-    Parameters
-    ----------
-    mark : Svg
-        The mark.
-    meaning : str
-        In words.
-    """
-
-    mark: Svg
-    meaning: str
+#: Each mark of a chart, and what it means.
+Legend = tuple[tuple[Svg, str], ...]
 
 
 @dataclass(frozen=True)
@@ -215,14 +203,14 @@ class RowChart:
         The rows.
     axis : Svg
         The scale below them.
-    legend : tuple of LegendEntry
-        What the marks mean.
+    legend : tuple of (Svg, str)
+        Each mark, and what it means.
     """
 
     caption: str
     rows: tuple[ChartRow, ...]
     axis: Svg
-    legend: tuple[LegendEntry, ...]
+    legend: Legend
 
 
 @dataclass(frozen=True)
@@ -235,45 +223,13 @@ class SmallCharts:
         What they show, and how to read them.
     charts : tuple of (Line, Svg)
         The name and the drawing of each.
-    legend : tuple of LegendEntry
-        What the marks mean.
+    legend : tuple of (Svg, str)
+        Each mark, and what it means.
     """
 
     caption: str
     charts: tuple[tuple[Line, Svg], ...]
-    legend: tuple[LegendEntry, ...] = ()
-
-
-@dataclass(frozen=True)
-class Alarm:
-    """Something that a reader must not overlook.
-
-    Parameters
-    ----------
-    title : str
-        In a sentence.
-    blocks : tuple of Block
-        The details.
-    """
-
-    title: str
-    blocks: tuple[Block, ...]
-
-
-@dataclass(frozen=True)
-class Folded:
-    """Details that a reader can unfold; paper shows them unfolded.
-
-    Parameters
-    ----------
-    title : str
-        What it is.
-    blocks : tuple of Block
-        What it holds.
-    """
-
-    title: str
-    blocks: tuple[Block, ...]
+    legend: Legend = ()
 
 
 @dataclass(frozen=True)
@@ -292,18 +248,15 @@ class Subsection:
     blocks: tuple[Block, ...]
 
 
-Block = (
-    Paragraph
-    | Bullets
-    | Definitions
-    | Verbatim
-    | TableBlock
-    | RowChart
-    | SmallCharts
-    | Alarm
-    | Folded
-    | Subsection
-)
+class Alarm(Subsection):
+    """Something that a reader must not overlook."""
+
+
+class Folded(Subsection):
+    """Details that a reader can unfold; paper shows them unfolded."""
+
+
+Block = Paragraph | Bullets | Definitions | Verbatim | Table | RowChart | SmallCharts | Subsection
 
 
 @dataclass(frozen=True)

@@ -5,39 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from math import isfinite, isinf, isnan
 
-from elfair.certificate import (
-    ConstraintResult,
-    DecisionPicture,
-    Fate,
-    GroupPicture,
-    ImpactPicture,
-    Interval,
-    ModelPicture,
-    SeriesPicture,
-)
+from elfair.certificate import ConstraintResult, pictures
 from elfair.certificate.explanation import numbered, pass_or_fail
 from elfair.records.text import number, plural, rate
-from elfair.report.blocks import ChartRow, Code, LegendEntry, RowChart, SmallCharts, group_name
-from elfair.report.svg import (
-    CROSS,
-    DIAMOND,
-    Scale,
-    Svg,
-    around,
-    bars,
-    dot,
-    drawing,
-    element,
-    joined,
-    label,
-    legend_mark,
-    mark,
-    off_scale,
-    ruler,
-    stroke,
-    styled,
-    whisker,
-)
+from elfair.report import svg
+from elfair.report.blocks import ChartRow, Code, Legend, RowChart, SmallCharts, group_name
+from elfair.report.svg import Scale, Svg
 
 #: More groups than this are not drawn; the tables have all of them.
 MOST_DRAWN = 12
@@ -46,10 +19,6 @@ SHARED_SCALE = 30.0
 HEIGHT, MIDDLE = 36.0, "50%"
 #: How far above and below the middle of a row the two models are.
 OLD, NEW = -7.0, 7.0
-OLD_AND_NEW = (
-    LegendEntry(legend_mark(styled("old", dot("50%", 8))), "old model (as logged)"),
-    LegendEntry(legend_mark(styled("new", dot("50%", 8))), "new model (as tested)"),
-)
 IN_TABLE = "The numbers are in the table below."
 
 
@@ -88,16 +57,26 @@ def statements(results: Sequence[ConstraintResult]) -> RowChart:
     )
 
 
-def _legend(results: Sequence[ConstraintResult]) -> Iterator[LegendEntry]:
+def _legend(results: Sequence[ConstraintResult]) -> Iterator[tuple[Svg, str]]:
     if any(result.passed for result in results):
-        yield LegendEntry(legend_mark(styled("pass", dot("50%", 8))), "estimate of g, passed")
+        yield _meaning("pass", svg.dot("50%", 8), "estimate of g, passed")
     if not all(result.passed for result in results):
-        failed = legend_mark(styled("fail", mark(DIAMOND, "50%", 8)))
-        yield LegendEntry(failed, "estimate of g, FAILED")
-    line = legend_mark(styled("bound", whisker("0%", "85%", 8)))
-    yield LegendEntry(line, "up to the upper bound on g")
-    shade = legend_mark(element("rect", y=2, width=16, height=12, class_="holds"))
-    yield LegendEntry(shade, "g ≤ 0: the statement holds")
+        yield _meaning("fail", svg.mark(svg.DIAMOND, "50%", 8), "estimate of g, FAILED")
+    yield _meaning("bound", svg.whisker("0%", "85%", 8), "up to the upper bound on g")
+    shade = svg.element("rect", y=2, width=16, height=12, class_="holds")
+    yield svg.legend_mark(shade), "g ≤ 0: the statement holds"
+
+
+def _meaning(kind: str, drawn: Svg, words: str) -> tuple[Svg, str]:
+    """An entry of a legend."""
+    return svg.legend_mark(svg.styled(kind, drawn)), words
+
+
+#: The legend of a chart that compares the two models.
+OLD_AND_NEW: Legend = (
+    _meaning("old", svg.dot("50%", 8), "old model (as logged)"),
+    _meaning("new", svg.dot("50%", 8), "new model (as tested)"),
+)
 
 
 def _statement(result: ConstraintResult, unit: float, scale: Scale) -> Svg:
@@ -106,36 +85,36 @@ def _statement(result: ConstraintResult, unit: float, scale: Scale) -> Svg:
     point = scale.at(estimate if known else 0.0)
     drawn = []
     if isnan(upper):
-        drawn.append(label("no bound", "100%", "end"))
+        drawn.append(svg.label("no bound", "100%", "end"))
     elif isinf(upper):
-        drawn.append(element("line", x1=point, x2=scale.at(upper)))
-        drawn.append(off_scale(upper, "bound infinite" if upper > 0 else "minus infinite"))
+        drawn.append(svg.element("line", x1=point, x2=scale.at(upper)))
+        drawn.append(svg.off_scale(upper, "bound infinite" if upper > 0 else "minus infinite"))
     else:
-        drawn.append(whisker(point, scale.at(upper)))
+        drawn.append(svg.whisker(point, scale.at(upper)))
     if not known:
-        drawn.append(label("no estimate", "0%", "start"))
+        drawn.append(svg.label("no estimate", "0%", "start"))
     elif isfinite(estimate):
-        drawn.append(dot(point) if result.passed else mark(DIAMOND, point))
-    return drawing(
+        drawn.append(svg.dot(point) if result.passed else svg.mark(svg.DIAMOND, point))
+    return svg.drawing(
         HEIGHT,
         f"estimate {number(result.estimate)}, bound {number(result.upper)}: {pass_or_fail(result)}",
-        element("rect", width=zero, height="100%", class_="holds"),
-        element("line", x1=zero, x2=zero, y2="100%", class_="zero"),
-        around(MIDDLE, *drawn, kind="pass" if result.passed else "fail"),
+        svg.element("rect", width=zero, height="100%", class_="holds"),
+        svg.element("line", x1=zero, x2=zero, y2="100%", class_="zero"),
+        svg.around(MIDDLE, *drawn, kind="pass" if result.passed else "fail"),
     )
 
 
-def impacts(pictures: Sequence[tuple[str, ImpactPicture]]) -> RowChart:
+def impacts(groups: Sequence[tuple[str, pictures.ImpactPicture]]) -> RowChart:
     """An impact in several groups, under the old and the new model.
 
     Parameters
     ----------
-    pictures : sequence of (str, ImpactPicture)
+    groups : sequence of (str, ImpactPicture)
         Each group and its picture, all of the same impact.
     """
     scale = Scale.over(
         end
-        for _, each in pictures
+        for _, each in groups
         for of in (each.logged, each.new)
         for end in (of.estimate, of.low, of.high)
     )
@@ -151,24 +130,24 @@ def impacts(pictures: Sequence[tuple[str, ImpactPicture]]) -> RowChart:
                 _interval(each.logged, scale, OLD, "old"),
                 _interval(each.new, scale, NEW, "new"),
             )
-            for group, each in pictures
+            for group, each in groups
         ),
         scale.axis(),
         OLD_AND_NEW,
     )
 
 
-def decisions(pictures: Sequence[tuple[str, DecisionPicture]], *, share: bool) -> RowChart:
+def decisions(groups: Sequence[tuple[str, pictures.DecisionPicture]], *, share: bool) -> RowChart:
     """How often several groups get a decision, from the old and the new model.
 
     Parameters
     ----------
-    pictures : sequence of (str, DecisionPicture)
+    groups : sequence of (str, DecisionPicture)
         Each group and its picture, all of the same decision.
     share : bool
         Whether it is a share of people; a mean of numbers otherwise.
     """
-    ends = (value for _, each in pictures for value in (each.logged, each.new))
+    ends = (value for _, each in groups for value in (each.logged, each.new))
     scale = Scale(0.0, 1.0) if share else Scale.over(ends)
     shown: Callable[[float], str] = rate if share else number
     what = "How often each model takes this decision" if share else "Each model's mean decision"
@@ -182,7 +161,7 @@ def decisions(pictures: Sequence[tuple[str, DecisionPicture]], *, share: bool) -
                 scale.grid(),
                 _change(scale.at(each.logged), scale.at(each.new)),
             )
-            for group, each in pictures
+            for group, each in groups
         ),
         scale.axis(shown=shown),
         OLD_AND_NEW,
@@ -192,30 +171,32 @@ def decisions(pictures: Sequence[tuple[str, DecisionPicture]], *, share: bool) -
 def _old_and_new(
     group: str, title: str, numbers: tuple[str, str], grid: Svg, *drawn: Svg
 ) -> ChartRow:
-    picture = drawing(HEIGHT, title, grid, around(MIDDLE, *drawn))
+    picture = svg.drawing(HEIGHT, title, grid, svg.around(MIDDLE, *drawn))
     return ChartRow(group_name(group), picture, (("old", numbers[0]), ("new", numbers[1])))
 
 
 def _change(old: str, new: str) -> Svg:
-    return joined(
-        element("line", x1=old, x2=new, y1=OLD, y2=NEW, class_="link"),
-        styled("old", dot(old, OLD)),
-        styled("new", dot(new, NEW)),
+    return svg.joined(
+        svg.element("line", x1=old, x2=new, y1=OLD, y2=NEW, class_="link"),
+        svg.styled("old", svg.dot(old, OLD)),
+        svg.styled("new", svg.dot(new, NEW)),
     )
 
 
-def _words(of: Interval) -> str:
+def _words(of: pictures.Interval) -> str:
     return f"{number(of.estimate)} [{number(of.low)}, {number(of.high)}]"
 
 
-def _interval(of: Interval, scale: Scale, y: float, kind: str) -> Svg:
+def _interval(of: pictures.Interval, scale: Scale, y: float, kind: str) -> Svg:
     if isnan(of.estimate):
-        return label("no estimate", "0%", "start")
+        return svg.label("no estimate", "0%", "start")
     low, high = scale.at(of.low), scale.at(of.high)
-    return styled(kind, stroke(low, y), whisker(low, high, y), dot(scale.at(of.estimate), y))
+    return svg.styled(
+        kind, svg.stroke(low, y), svg.whisker(low, high, y), svg.dot(scale.at(of.estimate), y)
+    )
 
 
-def weights(groups: Sequence[GroupPicture], bins: range) -> SmallCharts:
+def weights(groups: Sequence[pictures.GroupPicture], bins: range) -> SmallCharts:
     """Histograms of importance weights.
 
     Parameters
@@ -234,7 +215,7 @@ def weights(groups: Sequence[GroupPicture], bins: range) -> SmallCharts:
     )
 
 
-def _weights(group: GroupPicture, bins: range) -> Svg:
+def _weights(group: pictures.GroupPicture, bins: range) -> Svg:
     assert group.weights is not None
     edges = group.weights.edges[bins.start : bins.stop + 1]
     middle = edges.index(1.0)
@@ -245,19 +226,19 @@ def _weights(group: GroupPicture, bins: range) -> Svg:
         for k, edge in enumerate(edges)
         if k == 0 or (k - middle) % every == 0
     ]
-    return drawing(
+    return svg.drawing(
         128,
         f"Importance weights of {group.condition}, {plural(group.n, 'row')}.",
-        bars(group.weights.counts[bins.start : bins.stop], 8, 96, "new"),
+        svg.bars(group.weights.counts[bins.start : bins.stop], 8, 96, "new"),
         # Over the bars, on a ground of its own: the bars are highest at 1.
-        element("line", x1=one, x2=one, y1=0, y2=104, class_="ground"),
-        element("line", x1=one, x2=one, y1=0, y2=104, class_="zero"),
-        ruler(104, labels),
+        svg.element("line", x1=one, x2=one, y1=0, y2=104, class_="ground"),
+        svg.element("line", x1=one, x2=one, y1=0, y2=104, class_="zero"),
+        svg.ruler(104, labels),
         description=IN_TABLE,
     )
 
 
-def overlap(groups: Sequence[GroupPicture]) -> SmallCharts:
+def overlap(groups: Sequence[pictures.GroupPicture]) -> SmallCharts:
     """Histograms of the probability of the logged decision, the old model's above the new one's.
 
     Parameters
@@ -271,8 +252,8 @@ def overlap(groups: Sequence[GroupPicture]) -> SmallCharts:
         "decisions that the old one hardly ever took, the log says little about it.",
         tuple((group_name(group.condition), _overlap(group)) for group in groups),
         tuple(
-            LegendEntry(
-                legend_mark(element("rect", x=2, y=2, width=12, height=12, class_=which)),
+            (
+                svg.legend_mark(svg.element("rect", x=2, y=2, width=12, height=12, class_=which)),
                 f"{which} model",
             )
             for which in ("old", "new")
@@ -280,18 +261,18 @@ def overlap(groups: Sequence[GroupPicture]) -> SmallCharts:
     )
 
 
-def _overlap(group: GroupPicture) -> Svg:
+def _overlap(group: pictures.GroupPicture) -> Svg:
     assert group.propensities is not None
     assert group.probabilities is not None
-    return drawing(
+    return svg.drawing(
         150,
         f"Probability of the logged decision, {group.condition}, {plural(group.n, 'row')}.",
-        bars(group.propensities.counts, 4, 60, "old"),
-        bars(group.probabilities.counts, 66, 60, "new", hanging=True),
-        label("old", "0%", "start", 12),
-        label("new", "0%", "start", 124),
-        ruler(65, [], 0),
-        ruler(126, [(edge, f"{edge:g}") for edge in (0.0, 0.25, 0.5, 0.75, 1.0)], 0),
+        svg.bars(group.propensities.counts, 4, 60, "old"),
+        svg.bars(group.probabilities.counts, 66, 60, "new", hanging=True),
+        svg.label("old", "0%", "start", 12),
+        svg.label("new", "0%", "start", 124),
+        svg.ruler(65, [], 0),
+        svg.ruler(126, [(edge, f"{edge:g}") for edge in (0.0, 0.25, 0.5, 0.75, 1.0)], 0),
         description=IN_TABLE,
     )
 
@@ -310,7 +291,7 @@ def edge_words(edge: float) -> str:
 
 
 #: How each fate of a model is drawn, and what it means.
-FATES: dict[Fate, tuple[str, str]] = {
+FATES: dict[pictures.Fate, tuple[str, str]] = {
     "released": ("new", "released"),
     "passed": ("new", "passed, but a less cautious model was released"),
     "failed": ("fail cross", "failed"),
@@ -319,62 +300,51 @@ FATES: dict[Fate, tuple[str, str]] = {
 _TOP, _DEEP = 10.0, 130.0
 
 
-def ladder(
-    series: Sequence[SeriesPicture], models: Sequence[ModelPicture], objective: str
-) -> SmallCharts:
+def ladder(of: pictures.TradeOff, objective: str) -> SmallCharts:
     """The models of the ladder: each impact over the loss.
 
     Parameters
     ----------
-    series : sequence of SeriesPicture
-        The impacts; a chart for each.
-    models : sequence of ModelPicture
-        The models, from most to least cautious.
+    of : TradeOff
+        The models, and the impacts; a chart for each impact.
     objective : str
         What the search maximises.
     """
-    fates = [fate for fate in FATES if any(model.fate == fate for model in models)]
-    across = Scale.over((model.loss for model in models), before=0.16)
+    fates = [fate for fate in FATES if any(model.fate == fate for model in of.models)]
+    across = Scale.over((model.loss for model in of.models), before=0.16)
     return SmallCharts(
         "Up: the mean impact. Across: the loss, which the search minimises (objective: "
         f"{objective}). Both are estimated on candidate rows, before the test.",
         tuple(
-            (
-                (Code(each.impact), ", ", group_name(each.condition)),
-                _series(each, [model.impacts[k] for model in models], models, across),
-            )
-            for k, each in enumerate(series)
+            ((Code(each.impact), ", ", group_name(each.condition)), _series(k, of, across))
+            for k, each in enumerate(of.series[:MOST_DRAWN])
         ),
-        tuple(
-            LegendEntry(legend_mark(styled(FATES[fate][0], _model(fate, "50%", 8))), FATES[fate][1])
-            for fate in fates
-        ),
+        tuple(_meaning(FATES[fate][0], _model(fate, "50%", 8), FATES[fate][1]) for fate in fates),
     )
 
 
-def _series(
-    series: SeriesPicture, means: Sequence[float], models: Sequence[ModelPicture], across: Scale
-) -> Svg:
+def _series(k: int, of: pictures.TradeOff, across: Scale) -> Svg:
+    series, means = of.series[k], [model.impacts[k] for model in of.models]
     up = Scale.over([series.logged, *means])
     heights = [(_height(tick, up), number(tick)) for tick in up.ticks(4)]
     old = _height(series.logged, up)
     ticks = [(across.share(tick), number(tick)) for tick in across.ticks(4)]
-    return drawing(
+    return svg.drawing(
         172,
-        f"{series.impact}, {series.condition}, of {plural(len(models), 'model')} over their loss.",
-        styled("grid", *(element("line", x2="100%", y1=y, y2=y) for y, _ in heights)),
-        *(label(words, "0%", "start", y - 3) for y, words in heights),
-        element("line", x2="100%", y1=old, y2=old, class_="reference"),
-        label("old model", "100%", "end", old - 4),
+        f"{series.impact}, {series.condition}, of {plural(len(means), 'model')} over their loss.",
+        svg.styled("grid", *(svg.element("line", x2="100%", y1=y, y2=y) for y, _ in heights)),
+        *(svg.label(words, "0%", "start", y - 3) for y, words in heights),
+        svg.element("line", x2="100%", y1=old, y2=old, class_="reference"),
+        svg.label("old model", "100%", "end", old - 4),
         *(
-            styled(
+            svg.styled(
                 FATES[model.fate][0], _model(model.fate, across.at(model.loss), _height(mean, up))
             )
-            for model, mean in zip(models, means, strict=True)
+            for model, mean in zip(of.models, means, strict=True)
             if isfinite(mean) and isfinite(model.loss)
         ),
         # Clear of the labels of heights.
-        ruler(_TOP + _DEEP + 8, [(share, words) for share, words in ticks if share > 0.1]),
+        svg.ruler(_TOP + _DEEP + 8, [(share, words) for share, words in ticks if share > 0.1]),
         description=IN_TABLE,
     )
 
@@ -383,7 +353,7 @@ def _height(value: float, up: Scale) -> float:
     return _TOP + (1 - up.share(value)) * _DEEP
 
 
-def _model(fate: Fate, x: str, y: float) -> Svg:
+def _model(fate: pictures.Fate, x: str, y: float) -> Svg:
     if fate == "released":
-        return joined(element("circle", cx=x, cy=y, r=7.5, class_="ring"), dot(x, y))
-    return mark(CROSS, x, y) if fate == "failed" else dot(x, y)
+        return svg.joined(svg.element("circle", cx=x, cy=y, r=7.5, class_="ring"), svg.dot(x, y))
+    return svg.mark(svg.CROSS, x, y) if fate == "failed" else svg.dot(x, y)

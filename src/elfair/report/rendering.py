@@ -10,24 +10,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from elfair.report.blocks import (
-    Alarm,
-    Block,
-    Bullets,
-    Code,
-    Definitions,
-    Document,
-    Folded,
-    Inline,
-    Line,
-    Paragraph,
-    RowChart,
-    SmallCharts,
-    Subsection,
-    TableBlock,
-    Verbatim,
-    inlines,
-)
+from elfair.report import blocks
+from elfair.report.blocks import Block, Code, Document, Inline, Line, inlines
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -99,35 +83,36 @@ def markdown(document: Document) -> str:
     return "\n\n".join(filter(None, pieces)) + "\n"
 
 
-def _blocks(blocks: tuple[Block, ...]) -> list[str]:
-    return [piece for block in blocks for piece in _block(block)]
+def _blocks(shown: tuple[Block, ...]) -> list[str]:
+    return [piece for block in shown for piece in _block(block)]
 
 
 def _block(block: Block) -> list[str]:
     match block:
-        case Paragraph():
+        case blocks.Paragraph():
             return [_paragraph(block.line)]
-        case Bullets():
+        case blocks.Bullets():
             return ["\n".join(f"- {_line(item)}" for item in block.items)]
-        case Definitions():
+        case blocks.Definitions():
             return ["\n".join(f"- **{_line(term)}**: {_line(what)}" for term, what in block.items)]
-        case Verbatim():
+        case blocks.Verbatim():
             return [_fenced(block.text)]
-        case TableBlock():
+        case blocks.Table():
             return [f"*{_text(block.caption)}*", _table(block)]
-        case Alarm():
-            return [f"> **{_text(block.title)}**", *(f"> {p}" for p in _quoted(block))]
-        case Folded():
+        case blocks.Alarm():
+            pieces = [f"**{_line(block.title)}**", *_blocks(block.blocks)]
+            return ["> " + piece.replace("\n", "\n> ") for piece in pieces]
+        case blocks.Folded():
             return _blocks(block.blocks)
-        case Subsection():
+        case blocks.Subsection():
             return [f"### {_line(block.title)}", *_blocks(block.blocks)]
-        case RowChart() if any(row.verdict for row in block.rows):
+        case blocks.RowChart() if any(row.verdict for row in block.rows):
             return [_verdicts(block)]
-        case RowChart() | SmallCharts():
+        case blocks.RowChart() | blocks.SmallCharts():
             return []
 
 
-def _verdicts(chart: RowChart) -> str:
+def _verdicts(chart: blocks.RowChart) -> str:
     """The numbers of a chart in words."""
     return "\n".join(
         f"- {_line(row.name)}: {_text(', '.join(map(' '.join, row.numbers)))}, "
@@ -136,11 +121,7 @@ def _verdicts(chart: RowChart) -> str:
     )
 
 
-def _quoted(block: Alarm) -> list[str]:
-    return [piece.replace("\n", "\n> ") for piece in _blocks(block.blocks)]
-
-
-def _table(table: TableBlock) -> str:
+def _table(table: blocks.Table) -> str:
     rule = ["---" if k < table.words else "---:" for k in range(len(table.headings))]
     rows = [[_text(heading) for heading in table.headings], rule]
     rows += [[_cell(cell) for cell in row] for row in table.rows]

@@ -2,89 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import isinf
 
-from elfair.certificate import Certificate, GroupRecord
-from elfair.certificate.advice import (
-    MORE_FROM_THE_SAME_ROWS,
-    WHAT_NOT_TO_DO,
-    Advice,
-    advise,
-    advise_on_all,
-)
+from elfair.certificate import Certificate, GroupRecord, advice
 from elfair.certificate.assumptions import SHOWN_STATUS
 from elfair.certificate.explanation import numbered, pass_or_fail, seen
 from elfair.records.text import count, exact, number, plural, raised, sentence
-from elfair.report import charts
-from elfair.report.blocks import (
-    Block,
-    Bullets,
-    Code,
-    Definitions,
-    Folded,
-    Paragraph,
-    Section,
-    Subsection,
-    TableBlock,
-    group_name,
-    prose,
-)
-from elfair.report.opening import RESTS_ON
+from elfair.report import blocks, charts
+from elfair.report.blocks import Block, Bullets, Code, Paragraph, Subsection, Table, group_name
 
 #: This many failed statements get advice of their own, the worst first.
 MOST_ADVISED = 10
 
 
-def at_a_glance(certificate: Certificate) -> Section | None:
+def at_a_glance(certificate: Certificate) -> Iterator[Block]:
     """Every statement in one chart."""
-    if not certificate.constraints:
-        return None
-    chart = charts.statements(certificate.constraints)
-    return Section("statements", "Every statement at a glance", (chart,))
+    if certificate.constraints:
+        yield charts.statements(certificate.constraints)
 
 
-def what_next(certificate: Certificate) -> Section | None:
+def what_next(certificate: Certificate) -> Iterator[Block]:
     """After "no solution found"."""
     failed = certificate.failed
     if certificate.passed or not failed:
-        return None
-    blocks = _advice(advise_on_all(certificate))
+        return
+    yield from _advice(advice.advise_on_all(certificate))
     for result in failed[:MOST_ADVISED]:
         said = Paragraph(f"{seen(result)}.")
-        blocks.append(Subsection(Code(result.statement), (said, *_advice(advise(result)))))
+        yield Subsection(Code(result.statement), (said, *_advice(advice.advise(result))))
     if more := failed[MOST_ADVISED:]:
         told = f"And {plural(len(more), 'more statement')} failed, by less: see the table below."
-        blocks.append(Paragraph(told))
+        yield Paragraph(told)
     same_rows = (
         Paragraph("Choose these before you look at the next rows:"),
-        Bullets(MORE_FROM_THE_SAME_ROWS),
-        Paragraph(WHAT_NOT_TO_DO),
+        Bullets(advice.MORE_FROM_THE_SAME_ROWS),
+        Paragraph(advice.WHAT_NOT_TO_DO),
     )
-    blocks.append(Subsection("More from the same number of rows", same_rows))
-    return Section("next", "What to do next", tuple(blocks))
+    yield Subsection("More from the same number of rows", same_rows)
 
 
-def _advice(found: Sequence[Advice]) -> list[Block]:
-    return [
-        Definitions(
+def _advice(found: Sequence[advice.Advice]) -> Iterator[Block]:
+    for each in found:
+        yield blocks.Definitions(
             (
                 ("What it says", sentence(each.seen)),
                 ("Likely cause", sentence(each.cause)),
                 ("What to do", sentence(each.steps)),
             )
         )
-        for each in found
-    ]
 
 
-def statements(certificate: Certificate) -> Section | None:
+def statements(certificate: Certificate) -> Iterator[Block]:
     """Everything that is known about each statement."""
     if not certificate.constraints:
-        return None
+        return
     results = numbered(certificate.constraints)
     kinds = " or ".join(dict.fromkeys(result.kind for _, result in results))
-    tests = TableBlock.of(
+    yield Table.of(
         "The tests, the worst first; estimate, bound and spread are on the scale of g; bounds are "
         f"{kinds}",
         "number",
@@ -101,31 +76,26 @@ def statements(certificate: Certificate) -> Section | None:
         },
         words=3,
     )
-    blocks: list[Block] = [tests, _weights(certificate), _chosen(certificate)]
-    if parts := [(name, r) for name, r in results if r.statement != r.constraint]:
-        blocks.append(
-            TableBlock(
-                "Statements that are part of a constraint",
-                ("statement", "constraint"),
-                tuple((name, Code(result.constraint)) for name, result in parts),
-                words=2,
-            )
-        )
+    yield _weights(certificate)
+    yield _chosen(certificate)
+    parts = [(name, Code(r.constraint)) for name, r in results if r.statement != r.constraint]
+    if parts:
+        title = "Statements that are part of a constraint"
+        yield Table.of_facts(title, parts, ("statement", "constraint"))
     warned: dict[str, list[str]] = {}
     for name, result in results:
         for warning in result.warnings:
             warned.setdefault(warning.text, []).append(name)
     if warned:
         said = tuple(f"{', '.join(names)}: {text}." for text, names in warned.items())
-        blocks.append(Subsection("Warnings", (Bullets(said),)))
-    return Section("table", "The statements in numbers", tuple(blocks))
+        yield Subsection("Warnings", (Bullets(said),))
 
 
 def _rows_needed(rows: int | None) -> str:
     return "none is enough" if rows is None else f"about {raised(rows):,}"
 
 
-def _weights(certificate: Certificate) -> TableBlock:
+def _weights(certificate: Certificate) -> Table:
     """Statements about the same people share a row."""
     by_group: dict[GroupRecord, list[str]] = {}
     for name, result in numbered(certificate.constraints):
@@ -135,7 +105,7 @@ def _weights(certificate: Certificate) -> TableBlock:
     def shown(value: float | None) -> str:
         return "" if value is None else number(value)
 
-    return TableBlock.of(
+    return Table.of(
         "Rows and importance weights by condition",
         "condition",
         [(group_name(group.condition), group) for group in by_group],
@@ -151,9 +121,9 @@ def _weights(certificate: Certificate) -> TableBlock:
     )
 
 
-def _chosen(certificate: Certificate) -> TableBlock:
+def _chosen(certificate: Certificate) -> Table:
     claims = certificate.terms.claims
-    return TableBlock(
+    return Table(
         "Who chose tolerance and delta, and why",
         ("constraint", "delta", "chosen by", "why"),
         tuple(
@@ -163,12 +133,12 @@ def _chosen(certificate: Certificate) -> TableBlock:
     )
 
 
-def moments(certificate: Certificate) -> Section | None:
+def moments(certificate: Certificate) -> Iterator[Block]:
     """What an auditor computes the bounds from again."""
     if not certificate.constraints:
-        return None
+        return
     tails = [(name, t) for name, result in numbered(certificate.constraints) for t in result.tails]
-    bounds = TableBlock.of(
+    bounds = Table.of(
         "Bounded forms; all digits are shown",
         "statement",
         tails,
@@ -181,7 +151,7 @@ def moments(certificate: Certificate) -> Section | None:
         },
         words=2,
     )
-    parts = TableBlock.of(
+    parts = Table.of(
         "Moments of the held-out rows of each form; all digits are shown",
         "statement",
         [(name, part) for name, tail in tails for part in tail.parts],
@@ -204,20 +174,23 @@ def moments(certificate: Certificate) -> Section | None:
             " Some people are in two parts at once, so the standard error is not that of the parts "
             f"alone: {', '.join(shared)}."
         )
-    return Section("moments", "Moments", (Paragraph(said), Folded("The moments", (bounds, parts))))
+    yield Paragraph(said)
+    yield blocks.Folded("The moments", (bounds, parts))
 
 
 def _end(value: float) -> str:
     return "none" if isinf(value) else exact(value)
 
 
-def assumptions(certificate: Certificate) -> Section | None:
+def assumptions(certificate: Certificate) -> Iterator[Block]:
     """What the promise rests on, violated assumptions first."""
     if not certificate.assumptions:
-        return None
+        return
+    statuses, words = blocks.prose("statuses"), blocks.prose("assumptions")
+    yield blocks.Definitions(tuple((SHOWN_STATUS[each], statuses[each]) for each in SHOWN_STATUS))
     order = list(reversed(SHOWN_STATUS))
     listed = sorted(certificate.assumptions, key=lambda each: order.index(each.status))
-    table = TableBlock.of(
+    yield Table.of(
         "What the stated confidence rests on",
         "assumption",
         [(each.name, each) for each in listed],
@@ -225,16 +198,9 @@ def assumptions(certificate: Certificate) -> Section | None:
             "status": lambda each: (
                 "VIOLATED" if each.status == "violated" else SHOWN_STATUS[each.status]
             ),
-            "in plain words": lambda each: prose("assumptions")[each.code],
+            "in plain words": lambda each: words[each.code],
             "as it is stated": lambda each: each.statement,
             "what was seen": lambda each: each.evidence,
         },
         words=5,
     )
-    statuses = tuple((SHOWN_STATUS[status], prose("statuses")[status]) for status in SHOWN_STATUS)
-    return Section("assumptions", RESTS_ON, (Definitions(statuses), table))
-
-
-def promise(certificate: Certificate) -> Section:
-    """The promise about all statements together."""
-    return Section("promise", "The promise in full", (Paragraph(certificate.joint_statement),))

@@ -8,8 +8,9 @@ from itertools import zip_longest
 from math import inf, isfinite
 
 from elfair.bounds import get_bound
-from elfair.certificate import Assumption, GroupPicture, SearchRecord, TradeOff
+from elfair.certificate import Assumption, SearchRecord
 from elfair.certificate.assumptions import BEHAVIOR_MODEL, left_out_alike, violation
+from elfair.certificate.pictures import GroupPicture, TradeOff
 from elfair.data.costs import COST
 from elfair.fairness_test.assumptions import Facts, list_assumptions
 from elfair.fairness_test.diagnostics import group_warnings
