@@ -109,7 +109,7 @@ def planned(bound):
     known = {"impact_range": None, "propensity_floor": None, "center": "mean"}
     if bound != "ttest":
         known = {"impact_range": (-1.0, 1.0), "propensity_floor": 0.5, "center": "range"}
-    estimation = declared_estimation(others, bound=bound, estimator="paired", **known)
+    estimation = declared_estimation(others, {"bound": bound, "estimator": "paired", **known})
     claims = read_constraints(NO_WORSE, DELTAS)
     return Plan.make(claims, get_bound(bound), Baselines(estimation, others), others), others
 

@@ -179,7 +179,7 @@ def test_without_labels_the_policy_is_scaled_by_decisions():
 
 def test_what_is_missing():
     task = task_of("E[impact] - mse", SPREAD)
-    with pytest.raises(DataError, match="needs labels; y was not given"):
+    with pytest.raises(DataError, match="needs labels"):
         task.check(rows(task, y=None))
     task = task_of("E[decision]", SPREAD)
     with pytest.raises(DataError, match="neither y nor decision was given"):

@@ -9,12 +9,12 @@ import elfair
 from elfair import LoggedData
 from elfair.errors import DataError
 from elfair.policies import SoftmaxPolicy
-from elfair.search import Selection, Target, tuning
+from elfair.search import Selection, Target, selection
 from elfair.search.classification import Classification
 from elfair.search.goals import Maximise, PredictLabel, goal_of
 from elfair.search.objective import averages
+from elfair.search.selection import tune
 from elfair.search.shrinkage import DOUBTED_ROWS, shrunk_rows
-from elfair.search.tuning import tune
 from elfair.statistics import Baselines, Estimation, mean_part
 
 TARGET = Target(power=0.95)
@@ -205,9 +205,9 @@ def test_a_constraint_is_kept_in_mind(outreach, method):
 def test_tuning_judges_by_the_objective_in_shares_of_its_range(outreach, monkeypatch):
     """A search that goes the wrong way is told from one that goes the right way, in any unit."""
     worths = []
-    judge = tuning._delivered
+    judge = selection._delivered
     monkeypatch.setattr(
-        tuning, "_delivered", lambda *given: worths.append(judge(*given)) or worths[-1]
+        selection, "_delivered", lambda *given: worths.append(judge(*given)) or worths[-1]
     )
 
     def make(parameters, rows):

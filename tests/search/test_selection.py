@@ -187,8 +187,8 @@ def test_log_loss_as_the_objective(candidate_rows, make_plan):
     assert found.meets_target
 
 
-def test_what_cannot_be_searched(candidate_rows, make_plan):
+def test_what_cannot_be_searched(candidate_rows):
     data = candidate_rows(50, 9)
     unlabelled = LoggedData(data.features, decision=data.decision, propensity=data.propensity)
     with pytest.raises(DataError, match="needs labels"):
-        DEFAULT.run(unlabelled, make_plan(unlabelled, "PR <= 1"), 10)
+        DEFAULT.task.check(unlabelled)

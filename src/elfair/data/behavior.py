@@ -62,11 +62,7 @@ def read_behavior(
             f"behavior must be a fitted model. Got {behavior!r}, which has no classes_.",
             hint="fit it first, or pass its probabilities.",
         )
-    columns = named_columns(behavior, "behavior", default="behavior")
-    names = [str(name) for name in classes]
-    if set(names) == set(columns):
-        columns = {name: columns[name] for name in names}
-    table = np.column_stack([as_floats(column, "behavior") for column in columns.values()])
+    table = probability_columns(behavior, "behavior", classes)
     if table.shape != (n, classes.size):
         raise DataError(
             f"behavior must have shape ({n}, {classes.size}): a probability for each row and each "
@@ -74,7 +70,7 @@ def read_behavior(
             hint="pass the behaviour model itself, or the output of its predict_proba in the order "
             "of the sorted classes.",
         )
-    probabilities = _distributions(table)
+    probabilities = distributions(table, "behavior")
     unsupported = (probabilities <= 0).any(axis=1)
     if unsupported.any():
         raise DataError(
@@ -117,7 +113,7 @@ def behavior_probabilities(model: FittedClassifier, X: Any, classes: Array) -> F
             f"{known.size} classes. Got shape {said.shape}.",
             hint="pass the probabilities themselves as behavior.",
         )
-    said = _distributions(said)
+    said = distributions(said, "behavior")
     places = positions(known, classes)
     stray = (places < 0) & (said > 0).any(axis=0)
     if stray.any():
@@ -227,12 +223,23 @@ def text_or_numbers(value: object, classes: Array) -> str | None:
     return None
 
 
-def _distributions(table: Floats) -> Floats:
-    """Rows of probabilities, scaled to sum to 1 exactly."""
+def probability_columns(values: Any, name: str, classes: Array) -> Floats:
+    """A table of probabilities. The columns of a data frame that are called like the classes are
+    taken by name.
+    """
+    columns = named_columns(values, name, default=name)
+    names = [str(each) for each in classes]
+    if set(names) == set(columns):
+        columns = {each: columns[each] for each in names}
+    return np.column_stack([as_floats(column, name) for column in columns.values()])
+
+
+def distributions(table: Floats, name: str) -> Floats:
+    """Rows of probabilities, scaled to sum to 1 exactly; raise if they are none."""
     wrong = ~((table >= 0).all(axis=1) & np.isfinite(table).all(axis=1))
     if wrong.any():
         raise DataError(
-            "behavior must hold probabilities. Got negative, missing or infinite values in "
+            f"{name} must hold probabilities. Got negative, missing or infinite values in "
             f"{counted(np.asarray(wrong))}.",
             hint="each row is a distribution over the classes.",
         )
@@ -240,7 +247,7 @@ def _distributions(table: Floats) -> Floats:
     if (np.abs(total - 1) > TOLERANCE).any():
         row = int(np.argmax(np.abs(total - 1)))
         raise DataError(
-            f"each row of behavior must sum to 1. Row {row} sums to {total[row, 0]:.6g}.",
+            f"each row of {name} must sum to 1. Row {row} sums to {total[row, 0]:.6g}.",
             hint="pass probabilities, not scores.",
         )
     return np.asarray(table / total)

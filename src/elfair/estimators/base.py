@@ -10,21 +10,25 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from elfair.certificate import Certificate, Provenance
 from elfair.data import LoggedData
 from elfair.data.columns import as_floats, check_length, check_order, distinct, one_column
 from elfair.data.costs import read_cost
+from elfair.data.features import read_features
 from elfair.errors import DataError, FeatureTypeError, InputError, NoSolutionFoundError
-from elfair.estimators.fit import MakeTask, Request, fit_model
+from elfair.estimators.fit import Request, fit_model
 from elfair.estimators.parameters import Owner, check_parameters
 from elfair.fairness_test.issue import warn_reader
 from elfair.persistence import save as save_file
 from elfair.policies.models import Decisions, Fitted, seeded
 from elfair.report import Report
-from elfair.statistics.plan import Claim
+from elfair.search import Task
+from elfair.statistics.plan import Claim, read_constraints
 from elfair.types import Array, Floats
 
 #: Parameters that a table takes as well, and how it reads them.
@@ -44,11 +48,19 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
     #: The table of logged decisions that it learns from.
     _table: ClassVar[type[LoggedData]] = LoggedData
 
-    @abstractmethod
-    def _read(self, X: Any, y: Any, logged: Mapping[str, Any]) -> LoggedData:
-        """The rows, from the columns that ``fit`` was given."""
+    def _set(self, arguments: dict[str, Any]) -> None:
+        """Keep the arguments of ``__init__``, its ``locals()``, each under its own name."""
+        del arguments["self"]
+        self.__dict__.update(arguments)
 
+    @staticmethod
     @abstractmethod
+    def _task(parameters: Mapping[str, Any], seed: int) -> Task:
+        """What the search is for."""
+
+    def _check_parameters(self) -> None:
+        check_parameters(self._owner, self.get_params(deep=False))
+
     def request(self, data: LoggedData) -> Request:
         """What ``fit`` does with these rows; raise where it would refuse them.
 
@@ -57,22 +69,19 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         data : LoggedData
             All rows, as ``fit`` reads them. (For a regressor, a ContinuousData.)
         """
+        self._check_parameters()
+        parameters, seed = self.get_params(deep=False), self._seed()
+        task = self._task(parameters, seed)
+        task.check(data)
+        claims = read_constraints(self.constraints, self.delta, data)
+        thresholds = self._thresholds(claims, task, data)
+        return Request(claims, parameters, seed, self._task, thresholds)
 
-    def _check_parameters(self) -> None:
-        check_parameters(self._owner, self.get_params(deep=False))
-
-    def _request(
-        self, claims: tuple[Claim, ...], task: MakeTask, thresholds: tuple[float, ...] = ()
-    ) -> Request:
-        return Request(claims, self.get_params(deep=False), self._seed(), task, thresholds)
-
-    def _require_label(self, y: Any, needed: bool) -> None:
-        if needed and y is None:
-            raise DataError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: "
-                f"objective='{self.objective}' needs labels.",
-                hint="pass the labels, or an objective that needs none, such as 'E[impact]'.",
-            )
+    def _thresholds(
+        self, claims: tuple[Claim, ...], task: Any, data: LoggedData
+    ) -> tuple[float, ...]:
+        """The thresholds for numeric decisions; raise if the bound does not fit the claims."""
+        return ()
 
     def _keep(self, fitted: Fitted, classes: Array, behavior_model: Any) -> None:
         """Keep what was learnt, by a fit or from a file."""
@@ -87,11 +96,13 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         left_out = {*self.get_params(deep=False), "certificate_"}
         return {name: value for name, value in vars(self).items() if name not in left_out}
 
-    def _fit(self, X: Any, y: Any, logged: Mapping[str, Any]) -> Self:
+    def _fit(self, arguments: dict[str, Any]) -> Self:
+        """Fit to what ``fit`` was given, as its ``locals()`` hold it."""
         self._forget()  # also what came with a model that was loaded
         try:
             self._check_parameters()
-            data = self._table_of(X, y, logged)
+            del arguments["self"]
+            data = self._table_of(**arguments)
             fitted = fit_model(data, self.request(data))
             self._keep(fitted, data.classes, data.behavior_model)
             warn_reader(self.certificate_, level=3)
@@ -100,11 +111,14 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
             raise
         return self
 
-    def _table_of(self, X: Any, y: Any, logged: Mapping[str, Any]) -> LoggedData:
+    def _table_of(self, X: Any, y: Any, **logged: Any) -> LoggedData:
         """The table of logged decisions: as it was given, or made of columns."""
         if not isinstance(X, LoggedData):
             check_order(X=X, y=y)
-            return self._read(X, y, logged)
+            self._check_columns(X, reset=True)
+            labels = None if y is None else self._labels(y)
+            known = {name: getattr(self, name) for name in _OF_TABLE if hasattr(self, name)}
+            return self._table(X, labels, **known, **logged)
         more = [name for name, value in {"y": y, **logged}.items() if value is not None]
         if more:
             raise InputError(
@@ -139,6 +153,20 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
                     f"the estimator has {name}={wanted}, the data {getattr(data, name)}.",
                     hint=f"pass {name}= to {self._table.__name__} as well.",
                 )
+        if data.label is not None:
+            self._labels(data.label)
+
+    def _labels(self, y: Any) -> Array:
+        """Labels as scikit-learn wants them seen: one column, of the right kind."""
+        try:
+            labels = np.asarray(column_or_1d(y, warn=True))
+            # Of what is missing or mixed the table knows more to say.
+            if is_classifier(self) and labels.dtype.kind in "biuf" and np.isfinite(labels).all():
+                check_classification_targets(labels)
+        except (TypeError, ValueError) as error:
+            hint = "y is one column: of classes for a classifier, of numbers for a regressor."
+            raise DataError(str(error), hint=hint) from None
+        return labels
 
     def explain(self, *, details: bool = False) -> str:
         """The result for people: the verdict, what failed, and what to do about it.
@@ -216,6 +244,13 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n,)
         """
         return self.decide(X, random_state=random_state).decision
+
+    def _features(self, X: Any) -> Floats:
+        """The features of people to decide about, like those that it was fitted to."""
+        self._require_solution()
+        features, _ = read_features(X)
+        self._check_columns(X, reset=False)
+        return features
 
     def _check_columns(self, X: Any, *, reset: bool) -> None:
         """Remember the number and names of the features, or hold others against them."""

@@ -11,8 +11,7 @@ import numpy as np
 from elfair.bounds import Bound, get_bound
 from elfair.certificate import Certificate
 from elfair.data import LoggedData
-from elfair.data.behavior import TOLERANCE
-from elfair.data.columns import as_floats, named_columns
+from elfair.data.behavior import distributions, probability_columns
 from elfair.data.split import Split
 from elfair.errors import DataError, InputError
 from elfair.estimators.parameters import check_parameters
@@ -87,22 +86,8 @@ def certify(
     >>> certify(always, data, "E[impact] >= E_logged[impact]").passed
     True
     """
-    check_parameters(
-        "certify",
-        {
-            "constraints": constraints,
-            "delta": delta,
-            "bound": bound,
-            "estimator": estimator,
-            "impact_range": impact_range,
-            "propensity_floor": propensity_floor,
-            "center": center,
-            "outcome_model": outcome_model,
-            "classes": classes,
-            "nuisance_fraction": nuisance_fraction,
-            "random_state": random_state,
-        },
-    )
+    parameters = locals()
+    check_parameters("certify", parameters)
     claims = read_constraints(constraints, delta, data)
     if not claims:
         raise InputError(
@@ -110,15 +95,7 @@ def certify(
             hint="pass constraint text, such as \"E[impact | race == 'A'] >= 0\".",
         )
     model = GivenModel.read(probabilities, data, classes)
-    estimation = declared_estimation(
-        data,
-        bound=bound,
-        estimator=estimator,
-        center=center,
-        impact_range=impact_range,
-        propensity_floor=propensity_floor,
-        outcome_model=outcome_model,
-    )
+    estimation = declared_estimation(data, parameters)
     learns = any(
         estimation.learns_from(impact)
         for claim in claims
@@ -180,7 +157,40 @@ class GivenModel:
         cls, probabilities: Any, data: LoggedData, classes: Sequence[Any] | None = None
     ) -> GivenModel:
         """Check a model's probabilities; see `certify`."""
-        return cls(free_probabilities(probabilities, data, classes))
+        if not isinstance(data, LoggedData):
+            raise InputError(
+                f"data must be a LoggedData. Got {type(data).__name__} instead.",
+                hint="LoggedData(X, y, decision=..., propensity=..., impact=...) makes one.",
+            )
+        if data.classes.size < 2:
+            raise DataError(
+                "a model decides between two or more classes. Got "
+                f"{data.classes.size} in the data.",
+                hint="pass decision= to LoggedData, or classes= if some class never occurs.",
+            )
+        by_name = data.classes if classes is None else data.classes[:0]
+        table = probability_columns(probabilities, "probabilities", by_name)
+        if table.shape[1] == 1 and data.classes.size == 2:
+            table = np.column_stack([1 - table, table])
+        names = [str(name) for name in data.classes]
+        if table.shape != (data.n, len(names)):
+            raise DataError(
+                f"probabilities must be of shape ({data.n}, {len(names)}). Got {table.shape}.",
+                hint="pass a line for each row of data and a column for each class: "
+                f"{', '.join(names)}.",
+            )
+        distributions(table, "probabilities")
+        if classes is not None:
+            table = table[:, _order(classes, names)]
+        behavior = data.behavior
+        if behavior is not None and ((table > 0) & (behavior <= 0)).any():
+            rows = ((table > 0) & (behavior <= 0)).any(axis=1).sum()
+            raise DataError(
+                f"the model can take a decision that the behaviour model could not, in {rows} of "
+                f"{data.n} rows: its impact there cannot be identified.",
+                hint="give those decisions probability 0.",
+            )
+        return cls(np.ascontiguousarray(table[:, 1:].T))
 
     @property
     def possible(self) -> Booleans:
@@ -202,60 +212,12 @@ class GivenModel:
         return Model(self, NO_PARAMETERS).digest()
 
 
-def free_probabilities(
-    probabilities: Any, data: LoggedData, classes: Sequence[Any] | None
-) -> Floats:
-    """Check a model's probabilities and bring them into the form that rows take."""
-    if not isinstance(data, LoggedData):
-        raise InputError(
-            f"data must be a LoggedData. Got {type(data).__name__} instead.",
-            hint="LoggedData(X, y, decision=..., propensity=..., impact=...) makes one.",
-        )
-    if data.classes.size < 2:
+def _order(classes: Sequence[Any], names: Sequence[str]) -> list[int]:
+    """The columns of classes that are given in another order."""
+    named = [str(name) for name in classes]
+    if sorted(named) != sorted(names):
         raise DataError(
-            f"a model decides between two or more classes. Got {data.classes.size} in the data.",
-            hint="pass decision= to LoggedData, or classes= where some class never occurs.",
+            f"classes={list(classes)!r} does not name the classes of the data: {', '.join(names)}.",
+            hint="name each class once, in the order of the columns.",
         )
-    columns = named_columns(probabilities, "probabilities", default="probabilities")
-    names = [str(name) for name in data.classes]
-    if classes is None and set(names) == set(columns):
-        columns = {name: columns[name] for name in names}
-    table = np.column_stack([as_floats(column, "probabilities") for column in columns.values()])
-    if table.shape[1] == 1 and data.classes.size == 2:
-        table = np.column_stack([1 - table, table])
-    if table.shape != (data.n, data.classes.size):
-        raise DataError(
-            f"probabilities must be of shape ({data.n}, {data.classes.size}). Got {table.shape}.",
-            hint=f"one line for each row of data, one column for each class: {', '.join(names)}.",
-        )
-    outside = ~((table >= 0) & (table <= 1 + TOLERANCE))
-    if outside.any():
-        raise DataError(
-            f"probabilities must be between 0 and 1. Got {table[outside][0]:g} in row "
-            f"{np.flatnonzero(outside.any(axis=1))[0]}.",
-            hint="pass predict_proba of a stochastic model.",
-        )
-    total = table.sum(axis=1)
-    row = int(np.argmax(np.abs(total - 1)))
-    if abs(total[row] - 1) > TOLERANCE:
-        raise DataError(
-            f"each row of probabilities must sum to 1. Row {row} sums to {total[row]:.6g}.",
-            hint="pass predict_proba of a stochastic model.",
-        )
-    if classes is not None:
-        named = [str(name) for name in classes]
-        if sorted(named) != sorted(names):
-            raise DataError(
-                f"classes={list(classes)!r} does not name the classes of the data: "
-                f"{', '.join(names)}.",
-                hint="name each class once, in the order of the columns.",
-            )
-        table = table[:, [named.index(name) for name in names]]
-    if data.behavior is not None and ((table > 0) & (data.behavior <= 0)).any():
-        rows = ((table > 0) & (data.behavior <= 0)).any(axis=1).sum()
-        raise DataError(
-            f"the model can take a decision that the behaviour model could not, in {rows} of "
-            f"{data.n} rows: its impact there cannot be identified.",
-            hint="give those decisions probability 0.",
-        )
-    return np.ascontiguousarray(table[:, 1:].T)
+    return [named.index(name) for name in names]

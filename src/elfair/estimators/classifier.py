@@ -7,22 +7,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 
-from elfair.data import LoggedData
 from elfair.data.behavior import behavior_probabilities
 from elfair.data.columns import check_length, one_column, positions
-from elfair.data.features import read_features
-from elfair.errors import DataError
 from elfair.estimators.base import ELFEstimator, weighted_average
-from elfair.estimators.fit import Request
 from elfair.language import Expression
 from elfair.policies.models import Decisions, Fitted, draw
 from elfair.policies.softmax import EXPLORATION
 from elfair.search.classification import Classification, family_of
 from elfair.search.goals import goal_of
-from elfair.statistics.plan import Constraint, read_constraints
+from elfair.statistics.plan import Constraint
 from elfair.types import Array, Floats
 
 
@@ -168,30 +162,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         candidate_tuning: Mapping[str, Sequence[Any]] | None = None,
         random_state: Any = 0,
     ) -> None:
-        self.constraints = constraints
-        self.delta = delta
-        self.objective = objective
-        self.estimator = estimator
-        self.bound = bound
-        self.search = search
-        self.power = power
-        self.inflation = inflation
-        self.xi = xi
-        self.scorer = scorer
-        self.candidates = candidates
-        self.exploration = exploration
-        self.candidate_fraction = candidate_fraction
-        self.split = split
-        self.folds = folds
-        self.impact_range = impact_range
-        self.propensity_floor = propensity_floor
-        self.center = center
-        self.outcome_model = outcome_model
-        self.classes = classes
-        self.positive = positive
-        self.cost = cost
-        self.candidate_tuning = candidate_tuning
-        self.random_state = random_state
+        self._set(locals())
 
     @classmethod
     def paper(
@@ -249,49 +220,12 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         ELFClassifier
             Fitted, also when no solution was found: that is a result.
         """
-        logged = {
-            "sensitive_features": sensitive_features,
-            "decision": decision,
-            "propensity": propensity,
-            "behavior": behavior,
-            "impact": impact,
-            "row_id": row_id,
-        }
-        return self._fit(X, y, logged)
+        return self._fit(locals())
 
-    def _read(self, X: Any, y: Any, logged: Mapping[str, Any]) -> LoggedData:
-        self._require_label(y, goal_of(self.objective).needs_label)
-        self._check_columns(X, reset=True)
-        labels = None if y is None else _labels(y)
-        return LoggedData(
-            X, labels, classes=self.classes, positive=self.positive, cost=self.cost, **logged
-        )
-
-    def check_table(self, data: Any) -> None:
-        """See `ELFEstimator.check_table`."""
-        super().check_table(data)
-        if data.label is not None:
-            _labels(data.label)
-
-    def request(self, data: LoggedData) -> Request:
-        """See `ELFEstimator.request`."""
-        self._check_parameters()
-        claims, goal = read_constraints(self.constraints, self.delta, data), goal_of(self.objective)
-        self._require_label(data.label, goal.needs_label)
-        if data.classes.size == 0:
-            raise DataError(
-                "there are no decisions to choose from: neither y nor decision was given.",
-                hint="pass decision=, the decision that was taken.",
-            )
-        if data.classes.size == 1:
-            source = "y" if data.label is not None else "decision"
-            source = "classes" if self.classes is not None else source
-            raise DataError(
-                f"{source} holds only one class: {data.classes[0]!r}; at least two are needed.",
-                hint="a classifier has nothing to decide here.",
-            )
-        goal.check_decisions(data)
-        return self._request(claims, _task)
+    @staticmethod
+    def _task(parameters: Mapping[str, Any], seed: int) -> Classification:
+        goal, family = goal_of(parameters["objective"]), family_of(parameters["scorer"], seed)
+        return Classification(goal, family, float(parameters["exploration"]))
 
     def _keep(self, fitted: Fitted, classes: Array, behavior_model: Any) -> None:
         super()._keep(fitted, classes, behavior_model)
@@ -309,9 +243,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         -------
         ndarray of shape (n, classes)
         """
-        self._require_solution()
-        features, _ = read_features(X)
-        self._check_columns(X, reset=False)
+        features = self._features(X)
         behavior = None
         if self._behavior_model is not None:
             behavior = behavior_probabilities(self._behavior_model, X, self.classes_)
@@ -355,21 +287,3 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         index = positions(label, self.classes_)
         hit = np.where(index < 0, 0.0, probabilities[np.arange(len(index)), index])
         return weighted_average(hit, sample_weight)
-
-
-def _task(parameters: Mapping[str, Any], seed: int) -> Classification:
-    """What the search is for, by the classifier's parameters."""
-    goal, family = goal_of(parameters["objective"]), family_of(parameters["scorer"], seed)
-    return Classification(goal, family, float(parameters["exploration"]))
-
-
-def _labels(y: Any) -> Array:
-    """Labels as scikit-learn wants them seen: one column, of classes and not of measurements."""
-    try:
-        labels = np.asarray(column_or_1d(y, warn=True))
-        # Of what is missing or mixed LoggedData knows more to say.
-        if labels.dtype.kind in "biuf" and np.isfinite(labels).all():
-            check_classification_targets(labels)
-    except (TypeError, ValueError) as error:
-        raise DataError(str(error), hint="y holds classes; measurements go to impact=.") from None
-    return labels

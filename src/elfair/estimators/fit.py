@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from elfair.fairness_test.test import FairnessTest
 from elfair.language import holds
 from elfair.policies.models import Fitted
 from elfair.search import Found, SearchProgress, Selection, Target, Task
-from elfair.search.tuning import tune
+from elfair.search.selection import tune
 from elfair.statistics import Baselines, require_rows
 from elfair.statistics.estimators import declared_estimation
 from elfair.statistics.plan import Claim, Plan, conditions_of
@@ -43,7 +43,9 @@ def fit_model(data: LoggedData, request: Request) -> Fitted:
     _check_sizes(request.claims, split)
     tuned = _tuned(request, split)
     request = request.with_parameters(tuned)
-    searched = [_search(request, split, rows) for rows in _candidates(split)]
+    # Where nothing is tested, all rows are for the search.
+    candidates = [fold.candidate for fold in split.folds] or [split.everyone]
+    searched = [_search(request, split, rows) for rows in candidates]
     plans, ladders, searches = zip(*searched, strict=True)
     test = FairnessTest(
         split,
@@ -56,21 +58,8 @@ def fit_model(data: LoggedData, request: Request) -> Fitted:
     return _fitted(test, test.run(), tuned)
 
 
-class _Searched(NamedTuple):
-    """What a search on some candidate rows found, and for which plan."""
-
-    plan: Plan
-    ladder: Ladder
-    found: Found
-
-
-def _candidates(split: Split) -> list[LoggedData]:
-    """The rows of each search; all rows where nothing is tested."""
-    return [fold.candidate for fold in split.folds] or [split.everyone]
-
-
-def _search(request: Request, split: Split, rows: LoggedData) -> _Searched:
-    """Find the models to test, on some candidate rows."""
+def _search(request: Request, split: Split, rows: LoggedData) -> tuple[Plan, Ladder, Found]:
+    """Find the models to test, on some candidate rows, and the plan that they were found for."""
     selection = request.selection()
     seen = selection.task.rows(rows)
     plan = request.plan(seen, split.everyone)
@@ -84,7 +73,7 @@ def _search(request: Request, split: Split, rows: LoggedData) -> _Searched:
         n_test, n_error, count = round(split.everyone.n / SHARED_ROWS**2), split.everyone.n, 1
     with SearchProgress("looking for a model") as progress:
         found = selection.run(seen, plan, n_test, models=count, n_error=n_error, progress=progress)
-    return _Searched(plan, Ladder(found.policy, found.ladder, seen), found)
+    return plan, Ladder(found.policy, found.ladder, seen), found
 
 
 def _tuned(request: Request, split: Split) -> dict[str, Any]:
@@ -237,14 +226,6 @@ class Request:
             All rows, which declarations are held against.
         """
         parameters = self.parameters
-        estimation = declared_estimation(
-            everyone,
-            bound=parameters["bound"],
-            estimator=parameters["estimator"],
-            center=parameters["center"],
-            impact_range=parameters["impact_range"],
-            propensity_floor=parameters.get("propensity_floor"),  # the classifier's alone
-            outcome_model=parameters.get("outcome_model"),
-        )
+        estimation = declared_estimation(everyone, parameters)
         bound = get_bound(parameters["bound"])
         return Plan.make(self.claims, bound, Baselines(estimation, candidate), everyone)

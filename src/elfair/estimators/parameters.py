@@ -23,7 +23,7 @@ from elfair.language.fairness import Recipe
 from elfair.policies.softmax import EXPLORATION
 from elfair.records.allowed import Allowed, is_number, number, one_of, whole
 from elfair.records.reading import REQUIRED, Key
-from elfair.search.tuning import TUNABLE
+from elfair.search.selection import TUNABLE
 
 #: Whose parameter it is.
 Owner: TypeAlias = Literal["classifier", "regressor", "certify"]

@@ -7,22 +7,19 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils import column_or_1d
 
-from elfair.bounds import Bound, get_bound
+from elfair.bounds import get_bound
 from elfair.data import ContinuousData, LoggedData
 from elfair.data.columns import as_floats, check_length, one_column
-from elfair.data.features import read_features
-from elfair.errors import BoundError, DataError
+from elfair.errors import BoundError
 from elfair.estimators.base import ELFEstimator, weighted_average
-from elfair.estimators.fit import Request
 from elfair.language import Decision, Expression, SquaredError
 from elfair.policies.gaussian import normal_density
 from elfair.policies.models import Decisions, Fitted, seeded
-from elfair.search.regression import task_of
+from elfair.search.regression import Regression, task_of
 from elfair.statistics import impact_of
 from elfair.statistics.decisions import thresholds_of
-from elfair.statistics.plan import Claim, Constraint, read_constraints
+from elfair.statistics.plan import Claim, Constraint
 from elfair.types import Array, Floats
 
 
@@ -122,24 +119,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         candidate_tuning: Mapping[str, Sequence[Any]] | None = None,
         random_state: Any = 0,
     ) -> None:
-        self.constraints = constraints
-        self.delta = delta
-        self.objective = objective
-        self.estimator = estimator
-        self.bound = bound
-        self.search = search
-        self.spread = spread
-        self.power = power
-        self.inflation = inflation
-        self.xi = xi
-        self.candidates = candidates
-        self.candidate_fraction = candidate_fraction
-        self.split = split
-        self.folds = folds
-        self.impact_range = impact_range
-        self.center = center
-        self.candidate_tuning = candidate_tuning
-        self.random_state = random_state
+        self._set(locals())
 
     def fit(
         self,
@@ -176,34 +156,20 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         ELFRegressor
             Fitted, also when no solution was found: that is a result.
         """
-        logged = {
-            "sensitive_features": sensitive_features,
-            "decision": decision,
-            "propensity": propensity,
-            "behavior_spread": behavior_spread,
-            "impact": impact,
-            "row_id": row_id,
-        }
-        return self._fit(X, y, logged)
+        return self._fit(locals())
 
     _table = ContinuousData
 
-    def _read(self, X: Any, y: Any, logged: Mapping[str, Any]) -> LoggedData:
-        self._require_label(y, task_of(self.objective, self.spread).needs_label)
-        self._check_columns(X, reset=True)
-        return ContinuousData(X, None if y is None else _measurements(y), **logged)
+    @staticmethod
+    def _task(parameters: Mapping[str, Any], seed: int) -> Regression:
+        return task_of(parameters["objective"], parameters["spread"])
 
-    def request(self, data: LoggedData) -> Request:
-        """See `ELFEstimator.request`."""
-        self._check_parameters()
-        task = task_of(self.objective, self.spread)
-        self._require_label(data.label, task.needs_label)
-        claims = read_constraints(self.constraints, self.delta, data)
-        means = [mean for claim in claims for mean in claim.means]
-        thresholds = thresholds_of([*means, *task.means])
-        task.check(data)
+    def _thresholds(
+        self, claims: tuple[Claim, ...], task: Any, data: LoggedData
+    ) -> tuple[float, ...]:
         self._check_bound(claims, data)
-        return self._request(claims, lambda *_: task, thresholds)
+        means = [mean for claim in claims for mean in claim.means]
+        return thresholds_of([*means, *task.means])
 
     def _keep(self, fitted: Fitted, classes: Array, behavior_model: Any) -> None:
         super()._keep(fitted, classes, behavior_model)
@@ -217,29 +183,19 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         for claim in claims:
             text, means = claim.conjunct.text, claim.means
             new = [mean for mean in means if not mean.logged and impact_of(mean, data) is not None]
-            if new or claim.statistics:
-                self._check_weighted(bound, text)
+            if (new or claim.statistics) and bound.needs_low and bound.needs_high:
+                raise BoundError(
+                    f"bound='{bound.name}' needs the largest importance weight, which is not known "
+                    f"where decisions are numbers: '{text}' is weighted by densities.",
+                    hint="use bound='betting' with estimator='paired' and a declared impact_range, "
+                    "or bound='ttest'.",
+                )
             if any(isinstance(mean.of, Decision | SquaredError) for mean in means):
                 raise BoundError(
                     f"bound='{bound.name}' needs a known range; '{text}' speaks of the decision or "
                     "of its error, which have none.",
                     hint="use bound='ttest', or ask for P[decision >= t | ...].",
                 )
-
-    def _check_weighted(self, bound: Bound, text: str) -> None:
-        if bound.needs_low and bound.needs_high:
-            raise BoundError(
-                f"bound='{bound.name}' needs the largest importance weight, which is not known "
-                f"where decisions are numbers: '{text}' is weighted by densities.",
-                hint="use bound='betting' with estimator='paired' and a declared impact_range, or "
-                "bound='ttest'.",
-            )
-        if self.estimator == "dr":
-            raise BoundError(
-                f"bound='{bound.name}' needs rows with one known end; doubly robust rows are "
-                "unbounded on both sides.",
-                hint="use estimator='paired' and a declared impact_range, or bound='ttest'.",
-            )
 
     def predict_distribution(self, X: Any) -> tuple[Floats, Floats]:
         """The mean and the standard deviation of the certified policy's decision.
@@ -314,16 +270,6 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
 
     def _components(self, X: Any) -> tuple[Floats, Floats]:
         """Of each model that may be picked, the means, of shape (models, n), and the spread."""
-        self._require_solution()
-        features, _ = read_features(X)
-        self._check_columns(X, reset=False)
+        features = self._features(X)
         moments = [model.policy.moments(model.theta, features) for model in self.fitted_.models]
         return np.array([mean for mean, _ in moments]), np.array([spread for _, spread in moments])
-
-
-def _measurements(y: Any) -> Any:
-    """Labels as scikit-learn wants them seen: one column."""
-    try:
-        return column_or_1d(y, warn=True)
-    except (TypeError, ValueError) as error:
-        raise DataError(str(error), hint="y is one column of numbers.") from None

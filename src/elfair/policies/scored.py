@@ -11,6 +11,7 @@ import numpy as np
 from elfair.data import LoggedData
 from elfair.data.columns import one_column, positions
 from elfair.errors import InputError, listed
+from elfair.policies.models import standardisation
 from elfair.policies.softmax import PolicyInputs, SoftmaxPolicy
 from elfair.types import Array, Floats
 
@@ -102,15 +103,9 @@ class ScoredPolicy(SoftmaxPolicy):
         cls, scorer: Any, X: Floats, scores: Floats, classes: Any, *, mixed: bool = False
     ) -> ScoredPolicy:
         """A policy over a scorer, standardised by the given (candidate) rows and their scores."""
-        plain = SoftmaxPolicy.standardised(np.column_stack([X, scores]), len(classes))
-        return cls(
-            plain.n_classes,
-            plain.center,
-            plain.scale,
-            mixed,
-            scorer=scorer,
-            classes=np.asarray(classes),
-        )
+        center, scale = standardisation(np.column_stack([X, scores]))
+        known = np.asarray(classes)
+        return cls(known.size, center, scale, mixed, scorer=scorer, classes=known)
 
     def logged(self, data: LoggedData) -> PolicyInputs:
         """Logged rows; those that the scorer was fitted to carry out-of-fold scores instead."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from elfair.data import LoggedData
 from elfair.policies.models import standardisation
-from elfair.types import Floats
+from elfair.types import Booleans, Floats
 
 #: Parameters stay in this box. Beyond it, a softmax of standardised features is a step function.
 LARGEST_PARAMETER = 50.0
@@ -204,10 +204,10 @@ class PolicyInputs:
 
     design: Floats
     behavior: Floats | None
-    support: NDArray[np.bool_] | None = field(init=False)
 
-    def __post_init__(self) -> None:
-        support = None
-        if self.behavior is not None and not (positive := self.behavior > 0).all():
-            support = positive
-        object.__setattr__(self, "support", support)
+    @cached_property
+    def support(self) -> Booleans | None:
+        """The decisions that the behaviour model could take; None if it could take all of them."""
+        if self.behavior is None or (self.behavior > 0).all():
+            return None
+        return self.behavior > 0

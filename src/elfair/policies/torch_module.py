@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from elfair.errors import InputError, MissingPackageError
+from elfair.policies.models import standardisation
 from elfair.policies.softmax import PolicyInputs, SoftmaxPolicy
 from elfair.types import Floats
 
@@ -81,10 +82,9 @@ class TorchPolicy(SoftmaxPolicy):
     @classmethod
     def over(cls, module: Any, X: Floats, n_classes: int, *, mixed: bool = False) -> TorchPolicy:
         """A policy with a copy of a module, standardised by the given (candidate) rows."""
-        plain = SoftmaxPolicy.standardised(X, n_classes)
         _check_parameters(module)
         own = copy.deepcopy(module).eval()  # without dropout: a policy is a function
-        policy = cls(n_classes, plain.center, plain.scale, mixed, module=own)
+        policy = cls(n_classes, *standardisation(X), mixed, module=own)
         policy._try(X[:TRIED_ROWS])
         return policy
 

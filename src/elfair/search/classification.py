@@ -321,9 +321,21 @@ class Classification:
         return self.family.rows(data)
 
     def check(self, data: LoggedData) -> None:
-        """Raise if the goal needs labels that are missing."""
+        """Raise if labels are needed and missing, or if there is nothing to choose from."""
         if self.goal.needs_label:
             require_label(self.objective, data.label)
+        if data.classes.size == 0:
+            raise DataError(
+                "there are no decisions to choose from: neither y nor decision was given.",
+                hint="pass decision=, the decision that was taken.",
+            )
+        if data.classes.size == 1:
+            source = "y" if data.label is not None else "decision"
+            raise DataError(
+                f"{source} holds only one class: {data.classes[0]!r}; at least two are needed.",
+                hint="a classifier has nothing to decide here.",
+            )
+        self.goal.check_decisions(data)
 
     def policy(self, data: LoggedData) -> SoftmaxPolicy:
         """The family's policy, with the exploration that the user asked for."""

@@ -56,7 +56,8 @@ def require_label(objective: str, label: object) -> None:
     """Raise if an objective needs labels that are missing."""
     if label is None:
         raise DataError(
-            f"objective='{objective}' needs labels; y was not given.",
+            "the search requires y to be passed, but the target y is None: "
+            f"objective='{objective}' needs labels.",
             hint="pass the labels, or an objective that needs none, such as 'E[impact]'.",
         )
 

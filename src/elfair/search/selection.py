@@ -8,7 +8,7 @@ out to have room, the later models use it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -28,7 +28,7 @@ from elfair.search.shrinkage import shrunk_means
 from elfair.search.steps import steps_search
 from elfair.statistics.beyond_the_mean import settle
 from elfair.statistics.plan import Plan
-from elfair.types import Floats
+from elfair.types import Booleans, Floats
 
 #: The gradient search explores on at most this many rows, and finishes on all of them.
 EXPLORED_ROWS = 5_000
@@ -40,6 +40,12 @@ ROUGHER = 1e-4
 ROUNDS = 3
 #: Seconds of silence before any progress is shown.
 PATIENCE = 2.0
+#: What can be tuned: everything that acts on candidate rows alone.
+TUNABLE = (
+    "power", "inflation", "xi", "search", "estimator", "center", "outcome_model", "scorer"
+)  # fmt: skip
+#: Each combination is searched on all but one of these folds, and judged on that one.
+TUNING_FOLDS = 3
 
 
 @dataclass(frozen=True)
@@ -151,7 +157,6 @@ class Selection:
         progress : callable
             Called now and then.
         """
-        self.task.check(data)
         targets = [self.target, *self.target.less_cautious] if models > 1 else [self.target]
         view = _View(self, self.task.policy(data), data, plan, n_test, n_error, progress)
         return replace(self._found(view, targets), models=models)
@@ -284,6 +289,71 @@ class _View:
         requirements = requirements_of(compiled, self.selection.target, *ratios, **options)
         loss = self.selection.task.loss(self.data, model)
         return Problem(self.policy, self.inputs, loss, requirements, self.progress)
+
+
+def tune(
+    grid: Mapping[str, Sequence[Any]],
+    candidate: LoggedData,
+    n_test: int,
+    make: Callable[[Mapping[str, Any], LoggedData], tuple[Selection, Plan]],
+    seed: int,
+) -> dict[str, Any]:
+    """The parameters of the grid that do best on rows their search did not see.
+
+    Each combination is searched on all folds of the candidate rows but one, and judged on that one
+    by how much of the objective it is expected to deliver: the predicted probability that all tests
+    pass, times how far its loss is below the largest possible one.
+
+    Parameters
+    ----------
+    grid : mapping of str to sequence
+        The values to try for each parameter.
+    candidate : LoggedData
+        The candidate rows.
+    n_test : int
+        The number of test rows.
+    make : callable
+        Maps parameters and rows to a search and the plan of a test.
+    seed : int
+        Seed of the folds.
+
+    Returns
+    -------
+    dict
+        The best combination.
+    """
+    from sklearn.model_selection import ParameterGrid
+
+    folds = np.random.default_rng(seed).permutation(candidate.n) % TUNING_FOLDS
+
+    def worth(parameters: Mapping[str, Any]) -> float:
+        halves = [folds == fold for fold in range(TUNING_FOLDS)]
+        return float(
+            np.mean([_delivered(make, parameters, candidate, half, n_test) for half in halves])
+        )
+
+    best: dict[str, Any] = max(ParameterGrid(dict(grid)), key=worth)
+    return best
+
+
+def _delivered(
+    make: Callable[[Mapping[str, Any], LoggedData], tuple[Selection, Plan]],
+    parameters: Mapping[str, Any],
+    candidate: LoggedData,
+    unseen: Booleans,
+    n_test: int,
+) -> float:
+    seen, judged = (candidate.take(np.flatnonzero(rows)) for rows in (~unseen, unseen))
+    selection, plan = make(parameters, seen)
+    seen = selection.task.rows(seen)
+    found = selection.run(seen, plan, n_test)
+    policy, theta = found.policy, found.best.theta
+    plan = settle(plan, seen, policy.free(theta, policy.logged(seen)), n_test)
+    inputs = policy.logged(judged)
+    loss = selection.task.at(judged, policy.free(theta, inputs)).loss(judged)
+    requirements = requirements_of(plan.compile(judged), selection.target, n_test / judged.n)
+    view = Problem(policy, inputs, loss, requirements).look_at(theta)
+    return float(np.exp(view.log_pass)) * (loss.maximum - view.loss)
 
 
 class SearchProgress:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import ClassVar, NamedTuple, Protocol, TypeAlias
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -52,60 +52,11 @@ class Term(NamedTuple):
     by_slot: Floats
 
 
-class LoggedDecisions(Protocol):
-    """The logged decisions of some rows, and how other policies enter statistics about them.
+class Classes:
+    """Logged decisions that are classes, and how other policies enter statistics about them.
 
     A *table* holds an outcome model's predictions for each row: a function of the decision.
     """
-
-    needed: ClassVar[dict[str, str]]
-    outcome_model: ClassVar[Outcome]
-
-    @property
-    def slots(self) -> int:
-        """The number of slots."""
-
-    def term(self, mean: Mean) -> Term:
-        """What is averaged if the new model decides; the weights take care of impacts."""
-
-    def logged(self, mean: Mean) -> Floats:
-        """What is averaged, for the logged decision of each row."""
-
-    def add_weighted(self, by_slot: Floats, values: Floats) -> None:
-        """Add the importance weight of each row times a value."""
-
-    def add_predicted(self, by_slot: Floats, offset: Floats, table: Floats, factor: float) -> None:
-        """Add a factor times the expectation of a table under the new model."""
-
-    def centre(self, table: Floats) -> float:
-        """Subtract the average from a table, in place, and return it."""
-
-    def at_logged(self, table: Floats) -> Floats:
-        """The values of a table at the logged decisions."""
-
-    def under_behavior(self, table: Floats) -> Floats | None:
-        """The expectation of a table under the behaviour model; None if it is not fully known."""
-
-    def free(self, offset: Floats, by_slot: Floats) -> tuple[Floats, Floats]:
-        """Offset and slopes by the free numbers of a policy, from those by its slots."""
-
-    def weights(self, free: Floats) -> Floats:
-        """The importance weight of each row."""
-
-    def weight_variance(self, free: Floats, index: Index) -> float:
-        """The variance of a weight among some rows, if the propensities are correct."""
-
-    def compared(self, free: Floats, index: Index) -> list[tuple[str, float, float]]:
-        """For some rows: names of decisions, how often they were taken, and are under a policy."""
-
-
-def decisions_of(data: LoggedData) -> LoggedDecisions:
-    """The decisions of some rows, by their kind."""
-    return Numbers(data) if data.decision_kind == "numbers" else Classes(data)
-
-
-class Classes:
-    """Logged decisions that are classes."""
 
     needed: ClassVar[dict[str, str]] = {
         "decision": "the decision that was taken",
@@ -119,46 +70,50 @@ class Classes:
 
     @property
     def slots(self) -> int:
-        """One for each class."""
+        """The number of slots: one for each class."""
         return self._data.classes.size
 
     def term(self, mean: Mean) -> Term:
-        """The event, for each possible decision."""
+        """What is averaged if the new model decides (weights take care of impacts): the event, for
+        each possible decision.
+        """
         return Term(np.zeros(self._data.n), self._event(mean))
 
     def logged(self, mean: Mean) -> Floats:
-        """Where the event holds for the logged decision."""
+        """What is averaged, for the logged decision of each row: where the event holds."""
         by_class = self._event(mean)
         if uses_decision(mean.of) or asks_for_cost(mean, self._data):
             return np.asarray(by_class[self._taken])
         return np.asarray(by_class[0])
 
     def add_weighted(self, by_slot: Floats, values: Floats) -> None:
-        """In the slot of the logged class."""
+        """Add the weight of each row times a value, in the slot of the logged class."""
         by_slot[self._taken] += values / _known(self._data.propensity)
 
     def add_predicted(self, by_slot: Floats, offset: Floats, table: Floats, factor: float) -> None:
-        """A table has a row for each class."""
+        """Add a factor times the expectation of a table, which has a row for each class."""
         by_slot += factor * table
 
     def centre(self, table: Floats) -> float:
-        """The average over rows and classes."""
+        """Subtract the average over rows and classes from a table, in place, and return it."""
         k = float(table.mean())
         table -= k
         return k
 
     def at_logged(self, table: Floats) -> Floats:
-        """At the logged class."""
+        """The values of a table at the logged classes."""
         return np.asarray(table[self._taken])
 
     def under_behavior(self, table: Floats) -> Floats | None:
-        """Weighted by the behaviour model's probabilities."""
+        """The expectation of a table under the behaviour model; None if that is not known."""
         if self._data.behavior is None:
             return None
         return np.asarray(np.sum(self._data.behavior.T * table, axis=0))
 
     def free(self, offset: Floats, by_slot: Floats) -> tuple[Floats, Floats]:
-        """Probabilities sum to 1: those of all classes but the first are free."""
+        """Offset and slopes by the free numbers of a policy, from those by its slots. Probabilities
+        sum to 1: those of all classes but the first are free.
+        """
         return offset + by_slot[0], by_slot[1:] - by_slot[0]
 
     def weights(self, free: Floats) -> Floats:
@@ -167,7 +122,7 @@ class Classes:
         return np.asarray(every[self._taken] / _known(self._data.propensity))
 
     def weight_variance(self, free: Floats, index: Index) -> float:
-        """The variance of a weight if the propensities are correct.
+        """The variance of a weight among some rows, if the propensities are correct.
 
         If a rare decision happens not to occur among a few rows, all weights are too small and
         hardly vary; only what the behaviour model could have done distinguishes this from an error.
@@ -181,7 +136,7 @@ class Classes:
         return max(0.0, float(squares.sum(axis=0).mean()) - 1)
 
     def compared(self, free: Floats, index: Index) -> list[tuple[str, float, float]]:
-        """How often each class was decided, and is under the policy."""
+        """For some rows: each class, how often it was decided, and how often under a policy."""
         data, later = self._data, free[:, index].mean(axis=1)
         assert data.decision_index is not None
         new = [1 - float(later.sum()), *later.tolist()]
@@ -222,7 +177,7 @@ class Classes:
 
 
 class Numbers:
-    """Logged decisions that are numbers."""
+    """Logged decisions that are numbers; see `Classes`."""
 
     needed: ClassVar[dict[str, str]] = {
         "decision": "the decision that was taken",
@@ -261,7 +216,7 @@ class Numbers:
         return Term(met[0], by_slot)
 
     def logged(self, mean: Mean) -> Floats:
-        """The same for the logged decision."""
+        """What is averaged, for the logged decision of each row."""
         decision = _known(self._data.decision)
         return decision if isinstance(mean.of, Decision) else self._event(mean, decision)
 
@@ -319,6 +274,14 @@ class Numbers:
     def _event(self, mean: Mean, decision: Floats) -> Floats:
         assert isinstance(mean.of, Condition)
         return holds(mean.of, self._data, decision=decision).astype(np.float64)
+
+
+LoggedDecisions: TypeAlias = Classes | Numbers
+
+
+def decisions_of(data: LoggedData) -> LoggedDecisions:
+    """The decisions of some rows, by their kind."""
+    return Numbers(data) if data.decision_kind == "numbers" else Classes(data)
 
 
 def _known(column: Array | None) -> Floats:

@@ -82,24 +82,17 @@ class Estimation:
         return known and self.center != "mean"
 
 
-def declared_estimation(
-    data: LoggedData,
-    *,
-    bound: str,
-    estimator: Any,
-    center: Any,
-    impact_range: tuple[float, float] | Mapping[str, tuple[float, float]] | None,
-    propensity_floor: float | None = None,
-    outcome_model: Any = None,
-) -> Estimation:
-    """How impacts are estimated; raise if the data contradict a declaration."""
+def declared_estimation(data: LoggedData, parameters: Mapping[str, Any]) -> Estimation:
+    """How impacts are estimated, by the parameters of an estimator or of `certify`; raise if the
+    data contradict a declaration.
+    """
     return Estimation(
-        estimator,
-        center,
-        _ranges(data, impact_range),
-        _largest_weight(data, propensity_floor),
-        outcome_model,
-        get_bound(bound).kind == "finite-sample",
+        parameters["estimator"],
+        parameters["center"],
+        _ranges(data, parameters["impact_range"]),
+        _largest_weight(data, parameters.get("propensity_floor")),  # a regressor has none
+        parameters.get("outcome_model"),
+        get_bound(parameters["bound"]).kind == "finite-sample",
     )
 
 

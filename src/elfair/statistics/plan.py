@@ -364,8 +364,7 @@ class Tail:
             raise BoundError(
                 f"bound='{self.bound.name}' needs rows with one known end; doubly robust rows are "
                 "unbounded on both sides.",
-                hint="use estimator='paired', or bound='hoeffding' or 'bernstein' with a declared "
-                "impact_range and propensity_floor.",
+                hint="use estimator='paired' with a declared impact_range, or bound='ttest'.",
             )
         for part in self.parts:
             self.bound.check(Sample(np.zeros(2), part.rows.low, part.rows.high))

@@ -208,8 +208,8 @@ def _estimation(context: Context) -> Estimation:
         "propensity_floor": terms.propensity_floor,
     }
     check_parameters("certify", declared)  # no test was run with what no user could have declared
-    everyone, outcome_model = context.split.everyone, _outcome_model(context)
-    return declared_estimation(everyone, **declared, outcome_model=outcome_model)
+    declared["outcome_model"] = _outcome_model(context)
+    return declared_estimation(context.split.everyone, declared)
 
 
 def _outcome_model(context: Context) -> Any:

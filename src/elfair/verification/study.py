@@ -115,14 +115,7 @@ def _check_claims(context: Context, study: StudyFile) -> None:
 def _check_declared(context: Context, asked: Mapping[str, Any]) -> None:
     """Whether the study declares the same ranges of impacts and the same propensity floor."""
     terms = context.record.terms
-    declared = declared_estimation(
-        context.rows,
-        bound=asked["bound"],
-        estimator=asked["estimator"],
-        center=asked["center"],
-        impact_range=asked["impact_range"],
-        propensity_floor=asked.get("propensity_floor"),
-    )
+    declared = declared_estimation(context.rows, asked)
     ranges = {each.impact: (each.low, each.high) for each in terms.impact_ranges}
     agree("the declared ranges", ranges, declared.ranges)
     weight = declared.largest_weight
