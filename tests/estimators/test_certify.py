@@ -270,8 +270,8 @@ def test_a_rare_decision_that_never_came_is_not_taken_for_a_wrong_propensity():
         (np.full((400, 2), 0.6), "Row 0 sums to 1.2"),
         (np.full((400, 3), 1 / 3), r"shape \(400, 2\)\. Got \(400, 3\)"),
         (np.full((399, 2), 0.5), r"Got \(399, 2\)"),
-        (np.full(400, 1.2), "Got negative, missing or infinite values in 400 rows"),
-        (np.full(400, np.nan), "Got negative, missing or infinite values in 400 rows"),
+        (np.full(400, 1.2), "Got negative, missing or infinite values in 400 of 400 rows"),
+        (np.full(400, np.nan), "Got negative, missing or infinite values in 400 of"),
         (np.array(["a"] * 400), "must hold numbers"),
     ],
 )

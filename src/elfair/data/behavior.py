@@ -239,7 +239,7 @@ def distributions(table: Floats, name: str) -> Floats:
     wrong = ~((table >= 0).all(axis=1) & np.isfinite(table).all(axis=1))
     if wrong.any():
         raise DataError(
-            f"{name} must hold probabilities. Got negative, missing or infinite values in "
+            f"{name} must hold numbers from 0 to 1. Got negative, missing or infinite values in "
             f"{counted(np.asarray(wrong))}.",
             hint="each row is a distribution over the classes.",
         )
