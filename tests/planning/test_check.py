@@ -75,7 +75,7 @@ def test_groups_are_those_of_the_constraints_and_of_the_split(log):
     assert one.held_out == inside[sealed].sum()
     assert one.candidate == inside.sum() - inside[sealed].sum()
     assert one.share == pytest.approx(inside.mean())
-    assert one.decisions[1].share == pytest.approx(table["decision"][inside].mean())
+    assert one.decisions["1"] == pytest.approx(table["decision"][inside].mean())
     assert one.overlap.smallest == table["propensity"][inside].min()
     assert one.overlap.largest_weight == pytest.approx(1 / one.overlap.smallest)
     assert sum(one.overlap.counts) == inside.sum()
@@ -179,7 +179,8 @@ def test_numbers_are_checked():
     ("settings", "code", "about"),
     [
         ({"split": "crossfit"}, "crossfit_not_forecast", ""),
-        ({"candidate_tuning": {"power": [0.8, 0.95]}}, "tuning_not_forecast", ""),
+        ({"candidate_tuning": {"power": [0.8, 0.95]}}, "search_not_forecast", "candidate_tuning"),
+        ({"search": "cmaes"}, "search_not_forecast", "search='cmaes'"),
         ({"split": "stratified"}, "assumption_violated", "halves independent"),
         ({"estimator": "is"}, "assumption_violated", "tau is known"),
     ],

@@ -209,6 +209,14 @@ def test_cross_fitting_says_that_rows_were_seen():
     assert not any("LOOKED" in note for note in usual().notes)
 
 
+def test_a_search_that_the_forecast_replaces_is_named():
+    tuned = {"search": "cmaes", "candidate_tuning": {"power": [0.8, 0.95]}}
+    plan = plan_rows(classifier("accuracy >= 0.6", **tuned), logged(), fits=3)
+    note = "the forecast uses the default search instead of candidate_tuning and search='cmaes'"
+    assert note in plan.notes
+    assert not any("default search" in each for each in usual().notes)
+
+
 def test_propensities_that_do_not_fit_are_refused_as_fit_does():
     draw = POPULATION.sample(1_000, 1)
     wrong = {**draw.logged, "propensity": np.where(draw.decision == 1, 0.9, 0.1)}
@@ -246,8 +254,8 @@ def test_processes_change_nothing():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"share": 1}, "share must be a probability"),
-        ({"share": "most"}, "share must be a probability"),
+        ({"share": 1}, "share must be a number in \\(0, 1\\)"),
+        ({"share": "most"}, "share must be a number in \\(0, 1\\)"),
         ({"improvement": 0}, "improvement must be a number above 0"),
         ({"improvement": float("nan")}, "improvement must be a number above 0"),
         ({"fits": 2}, "fits must be a whole number"),

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
 from elfair._version import __version__
-from elfair.certificate import Assumption
+from elfair.certificate import Assumption, GroupRecord
 from elfair.data import LoggedData
 from elfair.data.digests import is_module
 from elfair.errors import ConstraintError, DataError, ElfairError
 from elfair.estimators.base import ELFEstimator
 from elfair.estimators.fit import Request
 from elfair.fairness_test.assumptions import facts_of_test, list_assumptions
+from elfair.fairness_test.evidence import NO_WEIGHTS
 from elfair.language import Condition
 from elfair.planning import findings
 from elfair.planning.check_report import SCHEMA, CheckReport
 from elfair.planning.codes import SEVERITIES, Finding
-from elfair.planning.forecast import Forecaster, Searched, StatementCheck, search_all
+from elfair.planning.forecast import Forecaster, StatementCheck
 from elfair.planning.visible import (
     GroupCheck,
     VisibleRows,
-    as_record,
     describe,
+    impact_conditions,
     require_plannable,
 )
 from elfair.search import SearchProgress
-from elfair.statistics import impact_of
 from elfair.statistics.plan import Claim, conditions_of, read_constraints
 from elfair.types import Floats
 
@@ -97,29 +96,30 @@ class _Check:
 
     def report(self, refused: list[Finding]) -> CheckReport:
         """Everything, starting with what ``fit`` would refuse."""
-        visible, searched = self.visible, None
-        conditions = list(dict.fromkeys([None, *conditions_of(self.claims)]))
+        visible, claims, forecaster = self.visible, self.request.claims, None
+        conditions = list(dict.fromkeys([None, *conditions_of(claims)]))
         groups = self._groups(conditions, [])
         found = [*refused]
-        if self.claims:
+        if claims:
             found += findings.of_sizes(conditions, groups, visible.everyone, self.request.crossfit)
         if not any(finding.severity == "error" for finding in found):
             try:
-                searched = self._searched()
+                forecaster = self._forecaster()
             except ElfairError as error:
                 found.append(findings.refusal(error))
-        if searched is not None and _is_weighted(searched):
-            groups = self._groups(conditions, searched.ends)
-        statements, chance = self._forecast(searched)
-        assumptions = self._assumptions(searched, groups)
+        if forecaster is not None and forecaster.weighted:
+            groups = self._groups(conditions, forecaster.ends)
+        statements, chance = self._forecast(forecaster)
+        assumptions = self._assumptions(forecaster, groups)
+        about = [each for claim in claims for each in impact_conditions(claim, visible.everyone)]
         found += [
             *findings.of_propensities(visible.everyone, groups),
             *findings.of_missing_impact(visible.everyone, self.left_out, conditions),
             *findings.of_columns(visible.everyone, visible.candidate),
-            *findings.of_people(visible.everyone, self._impact_conditions),
+            *findings.of_people(visible.everyone, about),
             *findings.of_statements(statements),
             *findings.of_assumptions(assumptions),
-            *self._settings(),
+            *findings.of_settings(self.request),
         ]
         return CheckReport(
             schema=SCHEMA,
@@ -128,7 +128,7 @@ class _Check:
             n_candidate=visible.candidate.n,
             n_held_out=visible.n_held_out,
             n_left_out=0 if self.left_out is None else self.left_out.n,
-            split=self.request.parameters["split"] if self.claims else "none",
+            split=self.request.parameters["split"] if claims else "none",
             seed=self.request.seed,
             groups=tuple(groups),
             statements=statements,
@@ -137,106 +137,65 @@ class _Check:
             assumptions=tuple(a for a in assumptions if a.status == "assumed"),
         )
 
-    @property
-    def claims(self) -> tuple[Claim, ...]:
-        """What must hold."""
-        return self.request.claims
-
     def _groups(self, conditions: list[Condition | None], models: list[Floats]) -> list[GroupCheck]:
         return [describe(given, self.visible, self.left_out, models) for given in conditions]
 
-    @property
-    def _impact_conditions(self) -> list[Condition | None]:
-        """The groups in statements about an impact under the new model."""
-        data = self.visible.everyone
-        means = [mean for claim in self.claims for mean in claim.means if not mean.logged]
-        found = [mean.given for mean in means if impact_of(mean, data) is not None]
-        return [*found, *(each.given for claim in self.claims for each in claim.statistics)]
-
-    def _searched(self) -> Searched | None:
+    def _forecaster(self) -> Forecaster | None:
         """The search on all candidate rows; None if check makes no forecast."""
         visible = self.visible
-        if not visible.candidate.n or not self.claims:
+        if not visible.candidate.n or not self.request.claims:
             return None
         if is_module(self.request.parameters.get("scorer")):
             _, plan = visible.prepare(visible.candidate, self.request)
             plan.compile(visible.candidate)  # say now what cannot be tested
             return None
-        return search_all(visible, self.request, visible.n_held_out)
+        return Forecaster.of(visible, self.request)
 
     def _forecast(
-        self, searched: Searched | None
+        self, forecaster: Forecaster | None
     ) -> tuple[tuple[StatementCheck, ...], float | None]:
         """What to expect of each statement, and the chance that a model is released."""
-        claims, seen, chance = self.claims, None, None
-        if searched is not None:
-            claims = searched.plan.claims
-            forecaster = Forecaster.of(self.visible, self.request, searched)
-            try:
-                with SearchProgress("making a forecast") as progress:
-                    trials = forecaster.today(progress)
-            except DataError:  # a group is too small to be divided once more
-                trials = []
-            if trials:
-                n = self.visible.everyone.n
-                chance = forecaster.curve([forecaster.scores(n, trials)]).chance(n)
-                seen = forecaster.statements(trials)
+        claims = self.request.claims if forecaster is None else forecaster.plan.claims
         statements = tuple(
             StatementCheck(
-                constraint=claim.conjunct.parent,
-                statement=claim.conjunct.text,
-                delta=claim.delta,
-                rows=self._rows(claim),
-                alone=None if seen is None else seen[j].alone,
-                together=None if seen is None else seen[j].together,
-                reach="no_forecast" if seen is None else seen[j].reach,
+                claim.conjunct.parent, claim.conjunct.text, claim.delta, self._rows(claim)
             )
-            for j, claim in enumerate(claims)
+            for claim in claims
         )
-        return statements, chance
+        if forecaster is None:
+            return statements, None
+        try:
+            with SearchProgress("making a forecast") as progress:
+                trials = forecaster.today(progress)
+        except DataError:  # a group is too small to be divided once more
+            return statements, None
+        n = self.visible.everyone.n
+        curve = forecaster.curve(n, trials)
+        return forecaster.statements(statements, trials, curve.by_statement(n)), curve.chance(n)
 
     def _rows(self, claim: Claim) -> int | None:
-        sizes = [self.visible.size(given).held_out for given in claim.conditions]
+        sizes = [self.visible.held_out(given) for given in claim.conditions]
         known = [size for size in sizes if size is not None]
         return min(known) if known and len(known) == len(sizes) else None
 
     def _assumptions(
-        self, searched: Searched | None, groups: list[GroupCheck]
+        self, forecaster: Forecaster | None, groups: list[GroupCheck]
     ) -> tuple[Assumption, ...]:
-        if searched is None:
+        if forecaster is None:
             return ()
+        records = [
+            group.weights[0]
+            if group.weights
+            else GroupRecord(group.condition, group.held_out or 0, *NO_WEIGHTS)
+            for group in groups
+        ]
         return list_assumptions(
             facts_of_test(
-                searched.plan,
-                [as_record(group) for group in groups],
+                forecaster.plan,
+                records,
                 self.visible.everyone,
                 split=self.request.parameters["split"],
                 openings=1,
-                of_models=searched.selection.task.assumptions(),
+                of_models=self.request.selection().task.assumptions(),
             )
         )
-
-    def _settings(self) -> Iterator[Finding]:
-        """What the settings keep out of the forecast."""
-        parameters = self.request.parameters
-        if not self.claims:
-            yield Finding.of("no_constraints", "there is no constraint")
-        elif self.request.crossfit:
-            yield Finding.of(
-                "crossfit_not_forecast", "every row is tested, so none may be used before the test"
-            )
-        elif is_module(parameters.get("scorer")):
-            yield Finding.of(
-                "module_not_forecast",
-                "it would have to be trained many times; rows and columns were checked",
-            )
-        elif parameters["candidate_tuning"]:
-            yield Finding.of(
-                "tuning_not_forecast", "the forecast is for the settings without tuning"
-            )
-
-
-def _is_weighted(searched: Searched) -> bool:
-    """Whether importance weights enter any statement."""
-    compiled = searched.plan.compile(searched.rows)
-    return any(part.weighted for claim in compiled for part in claim.parts)

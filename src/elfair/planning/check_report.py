@@ -12,7 +12,7 @@ from elfair.planning.forecast import SHOWN_REACH, StatementCheck, StatementForec
 from elfair.planning.visible import GroupCheck
 from elfair.records.json import from_json, to_json
 
-SCHEMA = "elfair.check/2"
+SCHEMA = "elfair.check/3"
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ def _group(group: GroupCheck) -> Iterator[str]:
         f"impact: {group.left_out:,}"
     )
     if group.decisions:
-        shares = ", ".join(f"{each.decision}: {each.share:.1%}" for each in group.decisions)
+        shares = ", ".join(f"{name}: {share:.1%}" for name, share in group.decisions.items())
         yield f"  decisions: {shares}"
     if group.overlap is not None:
         overlap = group.overlap
@@ -219,11 +219,11 @@ def _group(group: GroupCheck) -> Iterator[str]:
             f"{overlap.largest_weight:.4g}"
         )
         yield f"  rows by propensity: {_bins(overlap.edges, overlap.counts)}"
-    for weights in group.weights:
+    for model, of in zip(("first", "last"), group.weights, strict=False):
         yield (
-            f"  weights under the {weights.model} model: mean {weights.mean:.3f} +- "
-            f"{weights.mean_error:.3f}, largest {weights.largest:.3g}, effective sample size "
-            f"{weights.ess:,.0f}"
+            f"  weights under the {model} model: mean {of.mean_weight:.3f} +- "
+            f"{of.mean_weight_error:.3f}, largest {of.max_weight:.3g}, effective sample size "
+            f"{of.ess:,.0f}"
         )
 
 

@@ -18,7 +18,7 @@ FindingCode = Literal[
     "constant_impact", "constant_impact_in_group", "label_is_decision", "label_only_for_some",
     "repeated_rows", "identical_rows", "group_unknown", "people_not_covered", "no_bound",
     "too_few_rows", "out_of_reach", "assumption_violated", "no_constraints",
-    "crossfit_not_forecast", "module_not_forecast", "tuning_not_forecast",
+    "crossfit_not_forecast", "module_not_forecast", "search_not_forecast",
 ]  # fmt: skip
 
 _MERGE = "merge groups, check how the condition spells its values, or collect more of them."
@@ -154,10 +154,10 @@ TEXTS: dict[FindingCode, tuple[Severity, str, str]] = {
         "no forecast for a torch module",
         "check with scorer=None to see the forecast for a linear model.",
     ),
-    "tuning_not_forecast": (
+    "search_not_forecast": (
         "note",
-        "the forecast ignores candidate_tuning",
-        "fit tunes inside the candidate rows, and may do a little better.",
+        "the forecast uses the default search instead of {about}",
+        "fit does what you asked for; what it finds may be a little better or worse.",
     ),
 }
 

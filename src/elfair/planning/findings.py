@@ -12,13 +12,15 @@ from scipy.special import chdtrc
 from elfair.certificate import Assumption
 from elfair.data import LoggedData
 from elfair.data.columns import is_missing
+from elfair.data.digests import is_module
 from elfair.data.propensities import misfit
 from elfair.errors import ElfairError
+from elfair.estimators.fit import Request
 from elfair.fairness_test.diagnostics import FEW_ROWS
 from elfair.language import Condition, holds, uses_label
 from elfair.planning.codes import Finding, FindingCode
 from elfair.planning.forecast import StatementCheck
-from elfair.planning.visible import GroupCheck
+from elfair.planning.visible import GroupCheck, not_forecast
 from elfair.statistics import shown_values
 from elfair.types import Booleans, Floats
 
@@ -218,10 +220,10 @@ def of_propensities(data: LoggedData, groups: Sequence[GroupCheck]) -> Iterator[
             )
             yield Finding.of("tiny_propensities", evidence, about=about)
         for first in group.weights[:1]:
-            if group.held_out is not None and first.ess < FEW_ROWS <= group.held_out:
+            if first.ess is not None and first.ess < FEW_ROWS <= first.n:
                 evidence = (
-                    f"effective sample size {first.ess:.0f} of {group.held_out} held-out rows "
-                    "under the first model"
+                    f"effective sample size {first.ess:.0f} of {first.n} held-out rows under the "
+                    "first model"
                 )
                 yield Finding.of("few_effective_rows", evidence, about=about)
 
@@ -309,3 +311,22 @@ def of_assumptions(assumptions: Sequence[Assumption]) -> Iterator[Finding]:
         if assumption.status == "violated" and assumption.code != "propensities_fit":
             evidence = assumption.evidence
             yield Finding.of("assumption_violated", evidence, about=assumption.name)
+
+
+def of_settings(request: Request) -> Iterator[Finding]:
+    """What the settings keep out of the forecast."""
+    if not request.claims:
+        yield Finding.of("no_constraints", "there is no constraint")
+    elif request.crossfit:
+        yield Finding.of(
+            "crossfit_not_forecast", "every row is tested, so none may be used before the test"
+        )
+    elif is_module(request.parameters.get("scorer")):
+        yield Finding.of(
+            "module_not_forecast",
+            "it would have to be trained many times; rows and columns were checked",
+        )
+    elif replaced := not_forecast(request):
+        yield Finding.of(
+            "search_not_forecast", "it would take a search many times as long", about=replaced
+        )

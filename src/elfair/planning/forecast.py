@@ -58,7 +58,7 @@ from elfair.fairness_test.evidence import SHARED_ROWS, is_silent
 from elfair.planning.alone import MEAN, Bench
 from elfair.planning.curve import ChanceCurve, Scores
 from elfair.planning.visible import VisibleRows
-from elfair.search import Selection, Target
+from elfair.search import Target
 from elfair.search.prediction import requirements_of
 from elfair.search.shrinkage import shrunk_means
 from elfair.statistics.beyond_the_mean import settle
@@ -122,9 +122,9 @@ class StatementCheck:
     statement: str
     delta: float
     rows: int | None
-    alone: StatementForecast | None
-    together: StatementForecast | None
-    reach: Reach
+    alone: StatementForecast | None = None
+    together: StatementForecast | None = None
+    reach: Reach = "no_forecast"
 
 
 #: Models are found on all but one of these folds, and judged on that one.
@@ -211,22 +211,36 @@ class Forecaster:
     plan : Plan
         The test, with points and constants chosen on all candidate rows, so every trial is about
         the same statements.
+    ends : list of ndarray
+        The first and the last model of the ladder, on candidate rows.
     silent : tuple of bool
         For each statement, whether its rows do not vary, so the test has no bound for it.
+    weighted : bool
+        Whether importance weights enter any statement.
     """
 
     visible: VisibleRows
     request: Request
     plan: Plan
+    ends: list[Floats]
     silent: tuple[bool, ...]
+    weighted: bool
 
     @classmethod
-    def of(cls, visible: VisibleRows, request: Request, searched: Searched) -> Forecaster:
-        """Forecast the test that a search on all candidate rows would lead to."""
-        compiled = searched.plan.compile(visible.candidate)
+    def of(cls, visible: VisibleRows, request: Request) -> Forecaster:
+        """Search on all candidate rows, as ``fit`` would, to forecast the test that follows."""
+        selection, plan = visible.prepare(visible.candidate, request)
+        rows, n_test = selection.task.rows(visible.candidate), visible.n_held_out
+        found = selection.run(rows, plan, n_test, models=request.parameters["candidates"])
+        logged = found.policy.logged(rows)
+        ends = [found.ladder[0], *found.ladder[1:][-1:]]
+        free = [found.policy.free(theta, logged) for theta in ends]
+        plan = settle(plan, rows, free[0], n_test)
+        compiled = plan.compile(visible.candidate)
         silent = tuple(any(map(is_silent, claim.tails)) for claim in compiled)
+        weighted = any(part.weighted for claim in compiled for part in claim.parts)
         # A copy of the plan: what it has compiled does not travel between processes.
-        return cls(visible, request, replace(searched.plan), silent)
+        return cls(visible, request, replace(plan), free, silent, weighted)
 
     @property
     def n_test(self) -> float:
@@ -284,7 +298,7 @@ class Forecaster:
             progress()
         return JudgedSearch(together, met, lowest, likeliest)
 
-    def scores(self, rows: int, trials: Sequence[JudgedSearch | None]) -> Scores:
+    def _scores(self, rows: int, trials: Sequence[JudgedSearch | None]) -> Scores:
         """What some trials come to on average; a group that is too small counts as failed."""
         done, none = [trial for trial in trials if trial is not None], np.zeros(len(self.silent))
         if not done:
@@ -319,11 +333,15 @@ class Forecaster:
         """The variance of candidate rows' luck, in variances of the test at today's rows."""
         return self.n_test / int(self.visible.candidate.n)
 
-    def curve(self, sizes: Sequence[Scores]) -> ChanceCurve:
-        """The chance by the number of rows; the last of the sizes are today's rows."""
+    def curve(
+        self, rows: int, trials: Sequence[JudgedSearch | None], larger: Sequence[Scores] = ()
+    ) -> ChanceCurve:
+        """The chance by the number of rows, from trials at one number and what is known of larger
+        ones, up to today's.
+        """
         crossfit, factors = self.request.crossfit, self.request.selection().target.factors
         return ChanceCurve(
-            sizes,
+            [self._scores(rows, trials), *larger],
             luck=self._luck,
             noise=1 / SHARED_ROWS**2 if crossfit else 1.0,
             apart=not crossfit,
@@ -331,28 +349,27 @@ class Forecaster:
             seed=self.request.seed,
         )
 
-    def statements(self, trials: Sequence[JudgedSearch]) -> list[OfStatement]:
-        """What today's trials say about each statement."""
-        n = self.visible.everyone.n
-        today = self.scores(n, trials)
-        curve, found = self.curve([today]), []
-        chances = curve.by_statement(n)
-        for j, (claim, silent) in enumerate(zip(self.plan.claims, self.silent, strict=True)):
-            kinds = [
+    def statements(
+        self, known: Sequence[StatementCheck], trials: Sequence[JudgedSearch], chances: Floats
+    ) -> tuple[StatementCheck, ...]:
+        """Statements with their forecasts, from today's trials and each one's chance to pass."""
+        found = []
+        for j, (each, silent) in enumerate(zip(known, self.silent, strict=True)):
+            lowest, likeliest, together = (
                 self._of_kind([getattr(trial, kind)[j] for trial in trials], silent)
                 for kind in ("lowest", "likeliest", "together")
-            ]
-            together = replace(kinds[2], chance=float(chances[j]))
+            )
+            together = replace(together, chance=float(chances[j]))
             # Where several models are all but certain to pass, the lowest bound is the best.
             alone = max(
-                [*kinds[:2], together], key=lambda each: (round(each.chance, 2), -each.upper)
+                lowest, likeliest, together, key=lambda of: (round(of.chance, 2), -of.upper)
             )
             reach: Reach = "likely" if alone.chance >= LIKELY else "uncertain"
-            if alone.chance < claim.delta:  # a model that changes nothing passes as often
+            if alone.chance < each.delta:  # a model that changes nothing passes as often
                 never = isfinite(alone.upper) and self._never(j)
                 reach = "out_of_reach" if never else "too_few_rows"
-            found.append(OfStatement(alone, together, reach))
-        return found
+            found.append(replace(each, alone=alone, together=together, reach=reach))
+        return tuple(found)
 
     def _of_kind(self, judged: Sequence[Judged], silent: bool) -> StatementForecast:
         """The forecast for models of one kind, one of them picked at random."""
@@ -380,14 +397,6 @@ class Forecaster:
         return levels.mean > ERRORS * levels.error * by_candidates
 
 
-class OfStatement(NamedTuple):
-    """The forecast of one statement; see `StatementCheck`."""
-
-    alone: StatementForecast
-    together: StatementForecast
-    reach: Reach
-
-
 class _Judge:
     """Rows that had no part in a model, and what they say about the test of each statement."""
 
@@ -408,45 +417,3 @@ class _Judge:
             share = float(np.mean([each.share for each in means]))
             found.append(Judged(mean, upper, error, spread, share))
         return found
-
-
-class Searched(NamedTuple):
-    """The search on all candidate rows.
-
-    Parameters
-    ----------
-    selection : Selection
-        The search.
-    plan : Plan
-        The test, with points and constants chosen for the first model.
-    rows : LoggedData
-        The candidate rows, as the search sees them.
-    ends : list of ndarray
-        The first and the last model of the ladder, on these rows.
-    """
-
-    selection: Selection
-    plan: Plan
-    rows: LoggedData
-    ends: list[Floats]
-
-
-def search_all(visible: VisibleRows, request: Request, n_test: int) -> Searched:
-    """Search on all candidate rows, as ``fit`` would.
-
-    Parameters
-    ----------
-    visible : VisibleRows
-        The rows.
-    request : Request
-        What ``fit`` would be asked for.
-    n_test : int
-        How many rows the test will have.
-    """
-    selection, plan = visible.prepare(visible.candidate, request)
-    rows = selection.task.rows(visible.candidate)
-    found = selection.run(rows, plan, n_test, models=request.parameters["candidates"])
-    logged = found.policy.logged(rows)
-    ends = [found.ladder[0], *found.ladder[1:][-1:]]
-    free = [found.policy.free(theta, logged) for theta in ends]
-    return Searched(selection, settle(plan, rows, free[0], n_test), rows, free)

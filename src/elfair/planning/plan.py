@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil, isfinite
-from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -15,15 +14,21 @@ from elfair.data import LoggedData
 from elfair.data.propensities import misfit
 from elfair.errors import DataError, InputError
 from elfair.estimators.base import ELFEstimator
+from elfair.estimators.parameters import Parameter
 from elfair.fairness_test.diagnostics import FEW_ROWS
 from elfair.language import EVERYONE, holds, who
 from elfair.planning.curve import ChanceCurve
-from elfair.planning.forecast import Forecaster, search_all
+from elfair.planning.forecast import Forecaster
 from elfair.planning.row_plan import CurvePoint, RowPlan, Verdict
-from elfair.planning.visible import VisibleRows, require_plannable
+from elfair.planning.visible import (
+    VisibleRows,
+    impact_conditions,
+    not_forecast,
+    require_plannable,
+)
+from elfair.records.allowed import number, whole
 from elfair.records.text import floored, raised
 from elfair.search import SearchProgress
-from elfair.statistics import impact_of
 from elfair.statistics.plan import Claim, conditions_of
 
 #: The ends of intervals: 80 % lie between.
@@ -36,6 +41,19 @@ WIDE = 4.0
 STEP, FEWEST_SIZES, SMALLEST = 2.0, 3, 32
 #: So many rows of each condition should be tested at the smallest size.
 FEWEST_ROWS = 10
+#: What `plan_rows` takes in addition to estimator and data.
+OPTIONS = (
+    Parameter("share", number("(0, 1)"), {}, "the wanted probability of a solution", 0.9),
+    Parameter(
+        "improvement",
+        number("(0, inf)"),
+        {},
+        "how much better than the constraints ask, on the scale of the impact",
+        0.05,
+        optional=True,
+    ),
+    Parameter("fits", whole(3), {}, "how many models are searched for at each size", 10),
+)
 CROSSFIT = (
     "this plan LOOKED at impacts of rows that split='crossfit' would TEST: fit other rows, or they "
     "have been seen before their test, and the stated confidence does not hold"
@@ -98,7 +116,8 @@ def plan_rows(
     >>> list(plan.groups)
     ['T == 0', 'T == 1']
     """
-    _check_options(share, improvement, fits)
+    for option, value in zip(OPTIONS, (share, improvement, fits), strict=True):
+        option.check(value)
     require_plannable(estimator, data)
     request = estimator.request(data)
     data = data.with_thresholds(request.thresholds)
@@ -109,36 +128,37 @@ def plan_rows(
             hint="give the estimator constraints.",
         )
     request.check_crossfit()
-    fit = misfit(data) if any(_is_about_impact(each, data) for each in request.claims) else None
+    about_impact = [bool(impact_conditions(claim, data)) for claim in request.claims]
+    fit = misfit(data) if any(about_impact) else None
     if fit is not None and not fit.is_chance:
         raise fit.refusal
     if improvement is not None:
-        request = replace(request, claims=_improved(request.claims, data, float(improvement)))
+        claims = _improved(request.claims, about_impact, float(improvement))
+        request = replace(request, claims=claims)
     # Under cross-fitting every row is tested; a pilot is then what would be candidate rows else.
     halves = {"split": "random"} if request.crossfit else {}
     visible = VisibleRows.of(data, request.with_parameters(halves))
     shares = _shares(request.claims, visible)
     tested = 1.0 if request.crossfit else visible.n_held_out / data.n
     smallest = _smallest(shares, tested, data.n)
-    searched = search_all(visible, request, visible.n_held_out)
-    forecaster = Forecaster.of(visible, request, searched)
+    forecaster = Forecaster.of(visible, request)
     curve = _measure(forecaster, smallest, share, fits, n_jobs)
     answer = find_rows(curve, share)
     rows, notes = answer.rows, [CROSSFIT] if request.crossfit else []
     notes += notes_on(answer, curve, share)
+    if replaced := not_forecast(request):
+        notes.append(f"the forecast uses the default search instead of {replaced}")
     if rows is not None:
         few = [name for name, part in shares.items() if tested * part * rows < FEW_ROWS]
         notes += [f"fewer than {FEW_ROWS} rows with {name} would be tested" for name in few]
+    least = int(np.argmin(curve.by_statement(rows or data.n)))
     return RowPlan(
         share=float(share),
         improvement=None if improvement is None else float(improvement),
-        verdict=answer.verdict,
-        rows=rows,
-        low=answer.low,
-        high=answer.high,
+        **answer._asdict(),
         groups=_by_group(shares, rows),
         curve=points(curve, 2 * max(data.n, rows or 8 * data.n)),
-        binding=_binding(curve, forecaster, rows or data.n),
+        binding=forecaster.plan.claims[least].conjunct.text,
         pilot=data.n,
         looked_at=visible.candidate.n,
         notes=tuple(notes),
@@ -151,7 +171,7 @@ def _measure(
     """The chance at today's rows, and at fewer and fewer, until it is well below the share."""
     n, seed = forecaster.visible.everyone.n, forecaster.request.seed
     with SearchProgress("making a forecast") as progress:
-        curve = forecaster.curve([forecaster.scores(n, forecaster.today(progress, alone=False))])
+        curve = forecaster.curve(n, forecaster.today(progress, alone=False))
     with Parallel(n_jobs=n_jobs) as parallel:
         while curve.sizes[0].rows >= STEP * smallest and (
             len(curve.sizes) < FEWEST_SIZES or curve.chance(curve.sizes[0].rows) > share / 2
@@ -159,13 +179,8 @@ def _measure(
             rows = round(curve.sizes[0].rows / STEP)
             seeds = np.random.SeedSequence([seed, rows]).generate_state(fits).tolist()
             trials = parallel(delayed(forecaster.smaller)(rows / n, each) for each in seeds)
-            curve = forecaster.curve([forecaster.scores(rows, trials), *curve.sizes])
+            curve = forecaster.curve(rows, trials, curve.sizes)
     return curve
-
-
-def _binding(curve: ChanceCurve, forecaster: Forecaster, rows: int) -> str:
-    """The statement that is least likely to pass."""
-    return forecaster.plan.claims[int(np.argmin(curve.by_statement(rows)))].conjunct.text
 
 
 class Answer(NamedTuple):
@@ -263,51 +278,23 @@ def notes_on(answer: Answer, curve: ChanceCurve, share: float) -> list[str]:
     return notes
 
 
-def _check_options(share: Any, improvement: Any, fits: Any) -> None:
-    if not isinstance(share, Real) or not 0 < float(share) < 1:
-        raise InputError(
-            f"share must be a probability between 0 and 1. Got {share!r} instead.",
-            hint="0.9 asks for the rows that give a solution in 90 % of all cases.",
-        )
-    if improvement is not None and not (
-        isinstance(improvement, Real) and isfinite(improvement) and float(improvement) > 0
-    ):
-        raise InputError(
-            f"improvement must be a number above 0, on the scale of the impact, or None. "
-            f"Got {improvement!r} instead.",
-            hint="leave it out to plan for the constraints as they are.",
-        )
-    if not isinstance(fits, Integral) or fits < 3:
-        raise InputError(
-            f"fits must be a whole number of at least 3. Got {fits!r} instead.",
-            hint="10 is the default.",
-        )
-
-
-def _improved(claims: tuple[Claim, ...], data: LoggedData, by: float) -> tuple[Claim, ...]:
+def _improved(
+    claims: tuple[Claim, ...], about_impact: Sequence[bool], by: float
+) -> tuple[Claim, ...]:
     """The claims, those about impacts under the new model with this much to spare."""
-    about = [_is_about_impact(claim, data) for claim in claims]
-    if not any(about):
+    if not any(about_impact):
         raise InputError(
             "improvement is on the scale of an impact, and no constraint is about one.",
             hint="leave it out, or add a constraint such as E[impact] >= E_logged[impact].",
         )
-    return tuple(
-        _with_room(claim, by) if yes else claim for claim, yes in zip(claims, about, strict=True)
-    )
 
+    def ahead(claim: Claim) -> Claim:
+        form = claim.conjunct.form
+        form = replace(form, constant=form.constant + by)
+        return replace(claim, conjunct=replace(claim.conjunct, form=form))
 
-def _is_about_impact(claim: Claim, data: LoggedData) -> bool:
-    """Whether it is about an impact under the new model, which takes propensities to estimate."""
-    return bool(claim.statistics) or any(
-        not mean.logged and impact_of(mean, data) is not None for mean in claim.means
-    )
-
-
-def _with_room(claim: Claim, by: float) -> Claim:
-    form = claim.conjunct.form
-    raised = replace(form, constant=form.constant + by)
-    return replace(claim, conjunct=replace(claim.conjunct, form=raised))
+    pairs = zip(claims, about_impact, strict=True)
+    return tuple(ahead(claim) if about else claim for claim, about in pairs)
 
 
 def _shares(claims: Sequence[Claim], visible: VisibleRows) -> dict[str, float]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,11 @@ from elfair.errors import InputError
 from elfair.estimators.classifier import ELFClassifier
 from elfair.estimators.fit import Request
 from elfair.estimators.regressor import ELFRegressor
-from elfair.fairness_test.evidence import NO_WEIGHTS, weights_of
+from elfair.fairness_test.evidence import weights_of
 from elfair.language import Condition, holds, uses_label, who
 from elfair.search import Selection
-from elfair.statistics import logged_average
-from elfair.statistics.plan import Plan
+from elfair.statistics import impact_of, logged_average
+from elfair.statistics.plan import Claim, Plan
 from elfair.types import Booleans, Floats
 
 
@@ -63,22 +63,34 @@ def require_plannable(estimator: Any, data: Any) -> None:
         )
 
 
-class GroupSize(NamedTuple):
-    """How many candidate and held-out rows meet a condition.
+def not_forecast(request: Request) -> str:
+    """The settings that a forecast replaces by the default search; empty if there are none.
 
     Parameters
     ----------
-    candidate : int
-        Candidate rows.
-    held_out : int or None
-        Held-out rows; None if that is not known.
-    expected : bool
-        Whether ``held_out`` is estimated from candidate rows.
+    request : Request
+        What ``fit`` would be asked for.
     """
+    asked = {
+        "candidate_tuning": request.parameters["candidate_tuning"],
+        "search='cmaes'": request.parameters["search"] == "cmaes",
+    }
+    return " and ".join(name for name, given in asked.items() if given)
 
-    candidate: int
-    held_out: int | None
-    expected: bool
+
+def impact_conditions(claim: Claim, data: LoggedData) -> list[Condition | None]:
+    """The conditions under which a claim is about an impact under the new model.
+
+    Parameters
+    ----------
+    claim : Claim
+        The claim.
+    data : LoggedData
+        The rows, which name the impacts.
+    """
+    means = [mean for mean in claim.means if not mean.logged]
+    found = [mean.given for mean in means if impact_of(mean, data) is not None]
+    return [*found, *(each.given for each in claim.statistics)]
 
 
 @dataclass(frozen=True)
@@ -99,7 +111,7 @@ class VisibleRows:
     @classmethod
     def of(cls, data: LoggedData, request: Request) -> VisibleRows:
         """Hide what ``fit`` will hold out. If nothing is tested, all rows are candidate rows; under
-        cross-request, which tests every row, none is.
+        cross-fitting, which tests every row, none is.
         """
         seen = np.zeros(data.n, dtype=np.bool_)
         if not request.claims:
@@ -123,15 +135,15 @@ class VisibleRows:
         """The rows that are known to meet a condition or not."""
         return self.candidate if given is not None and uses_label(given) else self.everyone
 
-    def size(self, given: Condition | None) -> GroupSize:
-        """How many rows meet a condition."""
-        candidate = int(holds(given, self.candidate).sum())
-        known = self.deciding(given)
+    def held_out(self, given: Condition | None) -> int | None:
+        """How many held-out rows meet a condition.
+
+        If only their labels could tell, it is what candidate rows let you expect; None without any.
+        """
+        known, inside = self.deciding(given), int(holds(given, self.candidate).sum())
         if known is self.everyone:
-            return GroupSize(candidate, int(holds(given, known).sum()) - candidate, False)
-        if not self.candidate.n:
-            return GroupSize(0, None, False)
-        return GroupSize(candidate, round(candidate * self.n_held_out / self.candidate.n), True)
+            return int(holds(given, known).sum()) - inside
+        return round(inside * self.n_held_out / known.n) if known.n else None
 
     def prepare(self, rows: LoggedData, request: Request) -> tuple[Selection, Plan]:
         """The search on some candidate rows and its plan, as ``fit`` would make them."""
@@ -161,22 +173,6 @@ EDGES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
 @dataclass(frozen=True)
-class DecisionShare:
-    """How often a decision was taken.
-
-    Parameters
-    ----------
-    decision : str
-        The decision.
-    share : float
-        Its share of the rows.
-    """
-
-    decision: str
-    share: float
-
-
-@dataclass(frozen=True)
 class Overlap:
     """How probable the logged decisions were.
 
@@ -202,30 +198,6 @@ class Overlap:
 
 
 @dataclass(frozen=True)
-class WeightForecast:
-    """The importance weights of a group under a model that the search would test.
-
-    Parameters
-    ----------
-    model : {"first", "last"}
-        Its place on the ladder.
-    mean, mean_error : float
-        The mean weight on candidate rows, which is 1 if the propensities are right, and its
-        standard error.
-    largest : float
-        The largest weight of a candidate row.
-    ess : float
-        The effective sample size to expect on the held-out rows.
-    """
-
-    model: Literal["first", "last"]
-    mean: float
-    mean_error: float
-    largest: float
-    ess: float
-
-
-@dataclass(frozen=True)
 class GroupCheck:
     """The rows that meet one condition.
 
@@ -244,12 +216,13 @@ class GroupCheck:
         The share of all rows (of candidate rows, if the condition is about the label).
     left_out : int
         How many rows that meet it were left out because their impact is missing.
-    decisions : tuple of DecisionShare
-        What was decided about them; empty if decisions are numbers.
+    decisions : mapping of str to float
+        The share of each decision among them; empty if decisions are numbers.
     overlap : Overlap or None
         How probable these decisions were; None if there are no propensities, or densities instead.
-    weights : tuple of WeightForecast
-        Under the first and the last model of the ladder; empty if no weights enter.
+    weights : tuple of GroupRecord
+        Under the first and the last model of the ladder: the weights of candidate rows, and the
+        effective sample size to expect on the held-out rows. Empty if no weights enter.
     """
 
     condition: str
@@ -258,9 +231,9 @@ class GroupCheck:
     expected: bool
     share: float
     left_out: int
-    decisions: tuple[DecisionShare, ...]
+    decisions: Mapping[str, float]
     overlap: Overlap | None
-    weights: tuple[WeightForecast, ...]
+    weights: tuple[GroupRecord, ...]
 
 
 def describe(
@@ -282,51 +255,33 @@ def describe(
     models : sequence of ndarray of shape (channels, n)
         The first and the last model of the ladder, on candidate rows; empty if none is known.
     """
-    size, rows = visible.size(given), visible.deciding(given)
-    inside = np.flatnonzero(holds(given, rows))
+    rows, held_out, name = visible.deciding(given), visible.held_out(given), who(given)
+    inside, n_test = np.flatnonzero(holds(given, rows)), held_out or 0
     candidates = np.flatnonzero(holds(given, visible.candidate))
-    n_test = size.held_out or 0
+    if candidates.size < 2:
+        models = ()
+    weights = [weights_of(candidates, visible.candidate, free) for free in models]
     return GroupCheck(
-        condition=who(given),
-        candidate=size.candidate,
-        held_out=size.held_out,
-        expected=size.expected,
+        condition=name,
+        candidate=candidates.size,
+        held_out=held_out,
+        expected=rows is not visible.everyone and held_out is not None,
         share=inside.size / max(1, rows.n),
         left_out=0 if left_out is None else int(holds(given, left_out).sum()),
         decisions=_decisions(rows, inside),
         overlap=_overlap(rows, inside),
         weights=tuple(
-            WeightForecast(
-                model="first" if place == 0 else "last",
-                mean=seen.mean,
-                mean_error=seen.mean_error,
-                largest=seen.largest,
-                ess=seen.ess * n_test / candidates.size,
-            )
-            for place, free in enumerate(models)
-            if candidates.size > 1
-            for seen in [weights_of(candidates, visible.candidate, free)]
+            GroupRecord(name, n_test, ess * n_test / candidates.size, *others)
+            for ess, *others in weights
         ),
     )
 
 
-def as_record(group: GroupCheck) -> GroupRecord:
-    """The group as the assumptions of a certificate want it, under the first model."""
-    n = group.held_out or 0
-    if not group.weights:
-        return GroupRecord(group.condition, n, *NO_WEIGHTS)
-    first = group.weights[0]
-    return GroupRecord(group.condition, n, first.ess, first.mean, first.mean_error, first.largest)
-
-
-def _decisions(rows: LoggedData, inside: NDArray[np.intp]) -> tuple[DecisionShare, ...]:
+def _decisions(rows: LoggedData, inside: NDArray[np.intp]) -> dict[str, float]:
     if rows.decision_index is None or not inside.size:
-        return ()
-    taken = np.bincount(rows.decision_index[inside], minlength=rows.classes.size)
-    return tuple(
-        DecisionShare(str(name), float(count / inside.size))
-        for name, count in zip(rows.classes, taken, strict=True)
-    )
+        return {}
+    taken = np.bincount(rows.decision_index[inside], minlength=rows.classes.size) / inside.size
+    return dict(zip(map(str, rows.classes), taken.tolist(), strict=True))
 
 
 def _overlap(rows: LoggedData, inside: NDArray[np.intp]) -> Overlap | None:
