@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 from typing import get_args
 
 import numpy as np
 import pytest
 
 from elfair import ELFClassifier, LoggedData, check, col
-from elfair.planning.codes import SEVERITIES, TEXTS, FindingCode
+from elfair.planning.check_report import TEXTS, Severity
 from elfair.planning.findings import of_missing_impact
 from elfair.populations import FosterCare
 
@@ -254,7 +256,12 @@ def test_impacts_missing_at_random_are_seldom_said_not_to_be(log, people):
     assert alarms < 4
 
 
-def test_every_code_has_a_text_and_only_refusals_bring_their_own_hint():
-    assert set(TEXTS) == set(get_args(FindingCode))
-    assert [code for code, (*_, hint) in TEXTS.items() if not hint] == ["refused"]
-    assert {severity for severity, *_ in TEXTS.values()} == set(SEVERITIES)
+def test_every_code_is_found_and_only_refusals_bring_their_own_hint():
+    source = inspect.getsource(sys.modules[of_missing_impact.__module__])
+    codes = [code for texts in TEXTS.values() for code in texts]
+    assert len(set(codes)) == len(codes)
+    for code in codes:  # a reach is a code, too
+        assert f'"{code}"' in source, code
+    hints = {code: hint for texts in TEXTS.values() for code, (_, hint) in texts.items()}
+    assert [code for code, hint in hints.items() if not hint] == ["refused"]
+    assert set(TEXTS) == set(get_args(Severity))

@@ -16,8 +16,7 @@ from elfair.fairness_test.assumptions import facts_of_test, list_assumptions
 from elfair.fairness_test.evidence import NO_WEIGHTS
 from elfair.language import Condition
 from elfair.planning import findings
-from elfair.planning.check_report import SCHEMA, CheckReport
-from elfair.planning.codes import SEVERITIES, Finding
+from elfair.planning.check_report import SCHEMA, SEVERITIES, CheckReport, Finding
 from elfair.planning.forecast import Forecaster, StatementCheck
 from elfair.planning.visible import (
     GroupCheck,

@@ -1,18 +1,184 @@
-"""The record of a check, and the check as text. Nothing is computed here."""
+"""The record of a check, and the check as text. Nothing is computed here.
+
+A finding has a code for programs and a text for people.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from elfair.certificate import Assumption, SplitKind
-from elfair.planning.codes import SEVERITIES, Finding
+from elfair.data.propensities import MISFIT
 from elfair.planning.forecast import SHOWN_REACH, StatementCheck, StatementForecast
 from elfair.planning.visible import GroupCheck
 from elfair.records.json import from_json, to_json
 
 SCHEMA = "elfair.check/3"
+Severity = Literal["error", "warning", "note"]
+
+_MERGE = "merge groups, check how the condition spells its values, or collect more of them."
+#: What each finding says and what to do next, by how bad it is; the worst first.
+TEXTS: dict[Severity, dict[str, tuple[str, str]]] = {
+    "error": {
+        "refused": ("fit would refuse these data", ""),
+        "empty_group": ("no row meets {about}", "check how the condition spells its values."),
+        "group_too_small": ("group {about} is too small", _MERGE),
+        "propensities_misfit": (
+            "the propensities do not fit the decisions: no bound computed with them means anything",
+            MISFIT,
+        ),
+        "constant_impact": (
+            "impact '{about}' is the same for everyone",
+            "check that this is the right column: an impact that does not vary says nothing about"
+            " any model.",
+        ),
+    },
+    "warning": {
+        "small_group": ("group {about} is small", _MERGE),
+        "tiny_propensities": (
+            "group {about} got decisions that were almost impossible",
+            "log more exploration, or pass the fitted model as behavior, so the new model can "
+            "stay close to it.",
+        ),
+        "few_effective_rows": (
+            "a few people in group {about} would decide the result",
+            "log more exploration, or ask for a model closer to the behaviour model.",
+        ),
+        "impact_missing_unevenly": (
+            "whether the impact is missing depends on {about}",
+            "find out why: if people without an impact fared differently, the other rows say "
+            "nothing about them.",
+        ),
+        "leak": (
+            "feature '{about}' gives away what is known only later",
+            "is it known when a decision is taken? If not, leave it out.",
+        ),
+        "constant_impact_in_group": (
+            "an impact is the same for everyone with {about}",
+            "check that it was measured for them.",
+        ),
+        "label_is_decision": (
+            "the label is the decision",
+            "a label is the decision that would have been right; leave y out if it is not known.",
+        ),
+        "label_only_for_some": (
+            "the label is the same for everyone with decision '{about}'",
+            "if the label is known only for people with another decision, then accuracy and "
+            "everything else that uses labels is about those people alone.",
+        ),
+        "repeated_rows": (
+            "rows are repeated",
+            "bounds need one row for each person: pass row_id, which finds repeated people.",
+        ),
+        "no_bound": (
+            "no bound is possible for {about}",
+            "check that this is the right column and that it was measured; a finite-sample bound "
+            "does not need rows that vary.",
+        ),
+        "too_few_rows": (
+            "out of reach at this number of rows: {about}",
+            "plan tells how many rows it may take; or loosen it.",
+        ),
+        "out_of_reach": (
+            "out of reach at any number of rows: {about}",
+            "loosen it, or give the model more features or a scorer.",
+        ),
+        "assumption_violated": (
+            "assumption violated: {about}",
+            "the stated confidence does not hold without it.",
+        ),
+        "no_constraints": (
+            "nothing will be tested",
+            "name what must hold, such as \"E[impact | race == 'A'] >= 0\".",
+        ),
+    },
+    "note": {
+        "certain_decisions": (
+            "some decisions were certain",
+            "draw decisions at random wherever that is acceptable.",
+        ),
+        "impact_missing": (
+            "rows without impact were left out",
+            "this is harmless only if, in each group, they are missing for reasons unrelated to "
+            "the decision and its impact.",
+        ),
+        "constant_feature": ("feature '{about}' is the same in all rows", "leave it out."),
+        "sensitive_feature_seen": (
+            "the new model sees the sensitive feature '{about}'",
+            "leave it out of the features if decisions must not depend on it.",
+        ),
+        "identical_rows": (
+            "some people cannot be told apart",
+            "bounds need one row for each person: pass row_id, which finds repeated people.",
+        ),
+        "group_unknown": (
+            "'{about}' is missing for some people",
+            "give them a group of their own if they are to be protected.",
+        ),
+        "people_not_covered": (
+            "no statement about an impact covers some of the people",
+            "a group that is not named is not protected.",
+        ),
+        "crossfit_not_forecast": (
+            "no forecast with split='crossfit'",
+            "split='random' keeps candidate rows, which a forecast may use.",
+        ),
+        "module_not_forecast": (
+            "no forecast for a torch module",
+            "check with scorer=None to see the forecast for a linear model.",
+        ),
+        "search_not_forecast": (
+            "the forecast uses the default search instead of {about}",
+            "fit does what you asked for; what it finds may be a little better or worse.",
+        ),
+    },
+}
+#: The worst first.
+SEVERITIES = tuple(TEXTS)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something in the data or the settings that you should look at.
+
+    Parameters
+    ----------
+    code : str
+        Which finding, for programs.
+    severity : {"error", "warning", "note"}
+        An error makes the result worthless, or ``fit`` would refuse; a warning may.
+    about : str
+        The group, column or statement that it is about; empty if it is about none.
+    what : str
+        What is wrong, in a few words.
+    evidence : str
+        What the rows show.
+    hint : str
+        What to do next.
+
+    Examples
+    --------
+    >>> print(Finding.of("small_group", "12 held-out rows meet it", about="T == 1").what)
+    group T == 1 is small
+    """
+
+    code: str
+    severity: Severity
+    about: str
+    what: str
+    evidence: str
+    hint: str
+
+    @classmethod
+    def of(cls, code: str, evidence: str, *, about: str = "", hint: str | None = None) -> Finding:
+        """The finding of a code, in the words that belong to it."""
+        (severity,) = (each for each, texts in TEXTS.items() if code in texts)
+        what, usual = TEXTS[severity][code]
+        shown = what.replace("{about}", about)
+        return cls(code, severity, about, shown, evidence, usual if hint is None else hint)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from elfair.errors import ElfairError
 from elfair.estimators.fit import Request
 from elfair.fairness_test.diagnostics import FEW_ROWS
 from elfair.language import Condition, holds, uses_label
-from elfair.planning.codes import Finding, FindingCode
+from elfair.planning.check_report import Finding
 from elfair.planning.forecast import StatementCheck
 from elfair.planning.visible import GroupCheck, not_forecast
 from elfair.statistics import shown_values
@@ -43,7 +43,7 @@ def of_columns(everyone: LoggedData, candidate: LoggedData) -> Iterator[Finding]
 
 def _of_features(everyone: LoggedData, candidate: LoggedData) -> Iterator[Finding]:
     for name, column in zip(everyone.feature_names, everyone.features.T, strict=True):
-        if column.size and (column == column[0]).all():
+        if column.size and column.min() == column.max():
             yield Finding.of("constant_feature", f"it is {column[0]:g} in all rows", about=name)
         group = _group_of(everyone, name, column)
         if group is not None:
@@ -81,10 +81,9 @@ def _leaks(column: Floats, data: LoggedData) -> Iterator[str]:
     classes = {"label": data.label_index, "decision": data.decision_index}
     if data.propensity is not None and data.propensity.mean() > NEARLY_CERTAIN:
         del classes["decision"]
-    for what, index in classes.items():
+    known = {what: index for what, index in classes.items() if index is not None}
+    for what, index in known.items():
         for a, name in enumerate(data.classes):
-            if index is None:
-                break
             is_a = index == a
             usual = max(is_a.mean(), 1 - is_a.mean())
             right = _by_threshold(column, is_a)
@@ -190,7 +189,7 @@ def of_sizes(
             if size is not None and size < FEW_ROWS:
                 rows = "row meets" if size == 1 else "rows meet"
                 evidence = f"{size} {half} {rows} it (below {2 if size < 2 else FEW_ROWS})"
-                code: FindingCode = "group_too_small" if size < 2 else "small_group"
+                code = "group_too_small" if size < 2 else "small_group"
                 yield Finding.of(code, evidence, about=about)
 
 
@@ -236,30 +235,25 @@ def of_missing_impact(
         return
     total = data.n + left_out.n
     yield Finding.of("impact_missing", f"{left_out.n} of {total} rows ({left_out.n / total:.1%})")
-    tables: list[tuple[str, list[str], list[list[int]]]] = []
+    tables: dict[str, dict[str, list[int]]] = {}
     for given in conditions:
         if given is not None and not uses_label(given):
-            here, gone = holds(given, data), holds(given, left_out)
-            counts = [[int(x.sum()) for x in (here, gone)], [int((~x).sum()) for x in (here, gone)]]
-            tables.append((str(given), ["inside", "others"], counts))
+            met = [holds(given, rows) for rows in (data, left_out)]
+            inside = [int(rows.sum()) for rows in met]
+            others = [int((~rows).sum()) for rows in met]
+            tables[str(given)] = {"inside": inside, "others": others}
     if data.decision_index is not None and left_out.decision is not None:
-        names = [str(name) for name in data.classes]
-        counts = [
-            [int(np.sum(of == name)) for of in (data.decision, left_out.decision)]
-            for name in data.classes
-        ]
-        tables.append(("the decision", names, counts))
-    for about, names, counts in tables:
-        table = np.array(counts, dtype=np.float64)
-        table, kept = table[table.sum(axis=1) > 0], table.sum(axis=1) > 0
-        chance = _independent(table)
+        taken = data.decision, left_out.decision
+        tables["the decision"] = {
+            str(name): [int(np.sum(of == name)) for of in taken] for name in data.classes
+        }
+    for about, counts in tables.items():
+        seen = {name: both for name, both in counts.items() if sum(both)}
+        chance = _independent(np.array(list(seen.values()), dtype=np.float64))
         if chance < FALSE_ALARM / len(tables):
-            shown = [name for name, keep in zip(names, kept, strict=True) if keep]
-            rates = ", ".join(
-                f"{name}: {row[1] / row.sum():.1%}" for name, row in zip(shown, table, strict=True)
-            )
+            rates = [f"{name}: {gone / (here + gone):.1%}" for name, (here, gone) in seen.items()]
             rarely = f"by chance once in {1 / max(chance, 1e-12):,.0f} times"
-            evidence = f"missing in {rates} ({rarely})"
+            evidence = f"missing in {', '.join(rates)} ({rarely})"
             yield Finding.of("impact_missing_unevenly", evidence, about=about)
 
 

@@ -6,13 +6,14 @@ The kind of line shows what was measured and what is extrapolated.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
+from itertools import product
 from math import ceil, floor, log10
 from typing import Literal
 
-from elfair.report.svg import Svg, element, written
+from elfair.report.svg import Scale, Svg, element, written
 
 Verdict = Literal["measured", "extrapolated", "too uncertain", "infeasible"]
 
@@ -44,6 +45,13 @@ class CurvePoint:
     def measured(self) -> bool:
         """Whether models were searched for at this number of rows."""
         return self.fits > 0
+
+    @property
+    def words(self) -> tuple[str, str, str, str]:
+        """The rows, the probability, its interval and the fits, as people read them."""
+        fits = str(self.fits) if self.measured else "extrapolated"
+        ends = f"{self.low:.2f} to {self.high:.2f}"
+        return f"{self.rows:,}", f"{self.probability:.2f}", ends, fits
 
 
 @dataclass(frozen=True)
@@ -103,15 +111,41 @@ class RowPlan:
     binding: str
     pilot: int
     looked_at: int
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     def text(self) -> str:
         """The plan for a terminal, with the curve drawn in characters."""
-        return text(self)
+        lines = [self._headline]
+        if self.groups:
+            groups = "; ".join(f"{name}: {rows:,}" for name, rows in self.groups.items())
+            lines.append(f"Of them with {groups}.")
+        lines += [f"What needs them: {self.binding}", "", *self._text_curve()]
+        if self.notes:
+            lines += ["", *(f"- {note}" for note in self.notes)]
+        return "\n".join(lines)
 
     def svg(self) -> str:
         """The curve as a self-contained SVG picture, in light and in dark."""
-        return svg(self)
+        said = [
+            "{} rows: {} ({}, {})".format(
+                *point.words[:3], "measured" if point.measured else "extrapolated"
+            )
+            for point in self.curve
+        ]
+        return element(
+            "svg",
+            element("title", written(self._headline)),
+            element("desc", written(f"Probability of a solution by rows. {'; '.join(said)}.")),
+            *_Picture(self).parts(),
+            xmlns="http://www.w3.org/2000/svg",
+            viewBox=f"0 0 {WIDTH} {HEIGHT}",
+            role="img",
+            width="100%",
+            style=f"max-width:{WIDTH}px;color-scheme:light dark",
+            font_family="system-ui, sans-serif",
+            font_size=12,
+            fill="currentColor",
+        )
 
     def __str__(self) -> str:
         return self.text()
@@ -123,208 +157,126 @@ class RowPlan:
         )
 
     def _repr_html_(self) -> str:
-        return html(self)
+        """The answer, the picture and its numbers."""
+        points = [f"{name}: {rows:,} rows" for name, rows in self.groups.items()]
+        points += [f"What needs them: {self.binding}", *self.notes]
+        listed = "".join(f"<li>{escape(each)}</li>" for each in points)
+        rows = [
+            f"<tr>{''.join(f'<td>{each}</td>' for each in point.words)}</tr>"
+            for point in self.curve
+        ]
+        return (
+            f"<div><p><strong>{escape(self._headline)}</strong></p><ul>{listed}</ul>{self.svg()}"
+            "<table><thead><tr><th>rows</th><th>probability of a solution</th>"
+            "<th>80 % interval</th><th>fits</th></tr></thead>"
+            f"<tbody>{rows}</tbody></table></div>"
+        )
+
+    @property
+    def _headline(self) -> str:
+        """The answer in one sentence."""
+        wanted = f"a solution with probability {self.share:g}"
+        if self.improvement is not None:
+            wanted = (
+                f"with probability {self.share:g} a solution that is better by "
+                f"{self.improvement:g} than the constraints ask"
+            )
+        if self.verdict == "infeasible":
+            return f"No number of rows would give {wanted}, as far as these rows can tell."
+        between = "more than can be planned for"
+        if self.low is not None:
+            between = f"{self.low:,} or more"
+        if self.high is not None:
+            between = f"between {self.low:,} and {self.high:,}"
+        if self.rows is None:
+            return f"These rows cannot tell how many would give {wanted}: {between}."
+        return f"About {self.rows:,} rows give {wanted} ({between}, with 80 % confidence)."
+
+    def _text_curve(self) -> Iterator[str]:
+        width = max(6, *(len(point.words[0]) for point in self.curve))
+        title = f"{'probability of a solution':<{TEXT_WIDTH + 9}}"
+        yield f"{'rows':>{width}}  {title}  low to high   fits"
+        for point in self.curve:
+            rows, chance, ends, fits = point.words
+            bar = list(f"{'#' * round(TEXT_WIDTH * point.probability):<{TEXT_WIDTH}}")
+            bar[min(TEXT_WIDTH - 1, round(TEXT_WIDTH * self.share))] = "|"  # the wanted share
+            yield f"{rows:>{width}}  {chance}  [{''.join(bar)}]  {ends}  {fits}"
 
 
 #: Characters from 0 to 1.
 TEXT_WIDTH = 40
-
-
-def text(plan: RowPlan) -> str:
-    """The plan for a terminal.
-
-    Parameters
-    ----------
-    plan : RowPlan
-        The plan.
-    """
-    lines = [headline(plan)]
-    if plan.groups:
-        groups = "; ".join(f"{name}: {rows:,}" for name, rows in plan.groups.items())
-        lines.append(f"Of them with {groups}.")
-    lines += [f"What needs them: {plan.binding}", "", *_text_curve(plan)]
-    if plan.notes:
-        lines += ["", *(f"- {note}" for note in plan.notes)]
-    return "\n".join(lines)
-
-
-def headline(plan: RowPlan) -> str:
-    """The answer in one sentence."""
-    wanted = f"a solution with probability {plan.share:g}"
-    if plan.improvement is not None:
-        wanted = (
-            f"with probability {plan.share:g} a solution that is better by {plan.improvement:g} "
-            "than the constraints ask"
-        )
-    if plan.verdict == "infeasible":
-        return f"No number of rows would give {wanted}, as far as these rows can tell."
-    if plan.rows is None:
-        return f"These rows cannot tell how many would give {wanted}: {between(plan)}."
-    return f"About {plan.rows:,} rows give {wanted} ({between(plan)}, with 80 % confidence)."
-
-
-def between(plan: RowPlan) -> str:
-    """The interval in words."""
-    if plan.high is not None:
-        return f"between {plan.low:,} and {plan.high:,}"
-    return f"{plan.low:,} or more" if plan.low is not None else "more than can be planned for"
-
-
-def _text_curve(plan: RowPlan) -> list[str]:
-    width = max(6, *(len(f"{point.rows:,}") for point in plan.curve))
-    title = (
-        f"{'rows':>{width}}  {'probability of a solution':<{TEXT_WIDTH + 9}}  low to high   fits"
-    )
-    return [title, *(_text_line(point, plan.share, width) for point in plan.curve)]
-
-
-def _text_line(point: CurvePoint, share: float, width: int) -> str:
-    filled = round(TEXT_WIDTH * point.probability)
-    bar = list("#" * filled + " " * (TEXT_WIDTH - filled))
-    bar[min(TEXT_WIDTH - 1, round(TEXT_WIDTH * share))] = "|"  # the wanted share
-    seen = f"{point.fits}" if point.measured else "extrapolated"
-    ends = f"{point.low:.2f} to {point.high:.2f}"
-    return f"{point.rows:>{width},}  {point.probability:.2f}  [{''.join(bar)}]  {ends}  {seen}"
-
-
 WIDTH, HEIGHT = 640, 380
 LEFT, RIGHT, TOP, BOTTOM = 72, 620, 44, 324
-TITLE = "How many rows a solution takes"
 
 
-def svg(plan: RowPlan) -> str:
-    """The curve: the probability of a solution by the number of rows.
-
-    Parameters
-    ----------
-    plan : RowPlan
-        The plan.
-    """
-    across = _Across(plan)
-    points = plan.curve
-    tried = [point for point in points if point.measured]
-    beyond = points[max(0, len(tried) - 1) :]
-    upper = [(point.rows, point.high) for point in points]
-    lower = [(point.rows, point.low) for point in reversed(points)]
-    return element(
-        "svg",
-        element("title", written(headline(plan))),
-        element("desc", written(_described(points))),
-        _label(LEFT, 20, TITLE, anchor="start", font_size=15, font_weight=600),
-        # Under the grid, which would be lost below it.
-        element("polygon", points=across.path([*upper, *lower]), opacity=0.12),
-        *across.ticks(),
-        *_levels(),
-        *_curve(across, tried),
-        *_curve(across, beyond, stroke_dasharray="7 5"),
-        *(_dot(across, point) for point in tried),
-        *_wanted(plan, across),
-        _label((LEFT + RIGHT) / 2, HEIGHT - 8, "rows in all (logarithmic)"),
-        _label(
-            0, 0, "probability of a solution", transform=f"translate(16 {_y(0.5):g}) rotate(-90)"
-        ),
-        xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {WIDTH} {HEIGHT}",
-        role="img",
-        width="100%",
-        style=f"max-width:{WIDTH}px;color-scheme:light dark",
-        font_family="system-ui, sans-serif",
-        font_size=12,
-        fill="currentColor",
-    )
-
-
-def html(plan: RowPlan) -> str:
-    """The plan for a notebook: the answer, the picture, its numbers.
-
-    Parameters
-    ----------
-    plan : RowPlan
-        The plan.
-    """
-    rows = "".join(
-        f"<tr><td>{point.rows:,}</td><td>{point.probability:.2f}</td>"
-        f"<td>{point.low:.2f} to {point.high:.2f}</td>"
-        f"<td>{point.fits if point.measured else 'extrapolated'}</td>"
-        "</tr>"
-        for point in plan.curve
-    )
-    groups = "".join(f"<li>{escape(name)}: {n:,} rows</li>" for name, n in plan.groups.items())
-    notes = "".join(f"<li>{escape(note)}</li>" for note in plan.notes)
-    return (
-        f"<div><p><strong>{escape(headline(plan))}</strong></p><ul>{groups}"
-        f"<li>What needs them: <code>{escape(plan.binding)}</code></li>{notes}</ul>{svg(plan)}"
-        "<table><thead><tr><th>rows</th><th>probability of a solution</th><th>80 % interval</th>"
-        f"<th>fits</th></tr></thead><tbody>{rows}</tbody></table></div>"
-    )
-
-
-class _Across:
-    """Where numbers of rows lie on the logarithmic axis."""
+class _Picture:
+    """The curve of a plan, over a logarithmic axis."""
 
     def __init__(self, plan: RowPlan) -> None:
-        self._low = log10(plan.curve[0].rows)
-        self._high = log10(plan.curve[-1].rows)
+        self._plan = plan
+        self._scale = Scale(log10(plan.curve[0].rows), log10(plan.curve[-1].rows))
 
-    def x(self, rows: float) -> float:
-        """From the left."""
-        return LEFT + (RIGHT - LEFT) * (log10(rows) - self._low) / (self._high - self._low)
+    def parts(self) -> Iterator[Svg]:
+        """What is drawn, from the bottom to the top."""
+        points = self._plan.curve
+        tried = [point for point in points if point.measured]
+        band = [(point.rows, point.high) for point in points]
+        band += [(point.rows, point.low) for point in reversed(points)]
+        title = "How many rows a solution takes"
+        yield _label(LEFT, 20, title, anchor="start", font_size=15, font_weight=600)
+        # Under the grid, which would be lost below it.
+        yield element("polygon", points=self._path(band), opacity=0.12)
+        yield from self._grid()
+        yield from self._line_through(tried)
+        yield from self._line_through(points[max(0, len(tried) - 1) :], stroke_dasharray="7 5")
+        for point in tried:
+            said = element("title", written("{} rows: {}".format(*point.words)))
+            yield element("circle", said, cx=self._x(point.rows), cy=_y(point.probability), r=4)
+        yield from self._wanted()
+        yield _label((LEFT + RIGHT) / 2, HEIGHT - 8, "rows in all (logarithmic)")
+        turned = f"translate(16 {_y(0.5):g}) rotate(-90)"
+        yield _label(0, 0, "probability of a solution", transform=turned)
 
-    def path(self, points: list[tuple[int, float]]) -> str:
-        """Points of a line."""
-        return " ".join(f"{self.x(rows):.1f},{_y(level):.1f}" for rows, level in points)
+    def _x(self, rows: float) -> float:
+        return LEFT + (RIGHT - LEFT) * self._scale.share(log10(rows))
 
-    def ticks(self) -> list[Svg]:
-        """Round numbers of rows."""
-        steps = (1, 2, 5) if self._high - self._low < 2.5 else (1,)
-        powers = range(floor(self._low), ceil(self._high) + 1)
-        all_rows = [step * 10**power for power in powers for step in steps]
-        shown = [rows for rows in all_rows if self._low <= log10(rows) <= self._high]
-        places = [(self.x(rows), f"{rows:,}") for rows in shown]
-        return [
-            *(_line(x, TOP, x, BOTTOM, opacity=0.15) for x, _ in places),
-            *(_label(x, BOTTOM + 18, words) for x, words in places),
-        ]
+    def _path(self, points: Iterable[tuple[int, float]]) -> str:
+        return " ".join(f"{self._x(rows):.1f},{_y(level):.1f}" for rows, level in points)
+
+    def _grid(self) -> Iterator[Svg]:
+        """Lines at round numbers of rows, and at quarters of the probability."""
+        low, high = self._scale.low, self._scale.high
+        steps = (1, 2, 5) if high - low < 2.5 else (1,)
+        for power, step in product(range(floor(low), ceil(high) + 1), steps):
+            rows = step * 10**power
+            if low <= log10(rows) <= high:
+                x = self._x(rows)
+                yield _line(x, TOP, x, BOTTOM, opacity=0.15)
+                yield _label(x, BOTTOM + 18, f"{rows:,}")
+        for percent in (0, 25, 50, 75, 100):
+            y = _y(percent / 100)
+            yield _line(LEFT, y, RIGHT, y, opacity=0.3)
+            yield _label(LEFT - 6, y + 4, f"{percent} %", anchor="end")
+
+    def _line_through(self, points: Sequence[CurvePoint], **how: str) -> Iterator[Svg]:
+        if len(points) > 1:
+            path = self._path((point.rows, point.probability) for point in points)
+            look = {"fill": "none", "stroke": "currentColor", **how}
+            yield element("polyline", points=path, stroke_width=2, **look)
+
+    def _wanted(self) -> Iterator[Svg]:
+        """The wanted probability, and the rows that give it."""
+        y, rows = _y(self._plan.share), self._plan.rows
+        yield _line(LEFT, y, RIGHT, y, stroke_dasharray="2 4")
+        if rows is not None:
+            x = self._x(rows)
+            anchor, beside = ("end", x - 6) if x > (LEFT + RIGHT) / 2 else ("start", x + 6)
+            yield _line(x, y, x, BOTTOM, stroke_dasharray="2 4")
+            yield _label(beside, BOTTOM - 8, f"{rows:,} rows", anchor=anchor)
 
 
 def _y(level: float) -> float:
     return BOTTOM - (BOTTOM - TOP) * level
-
-
-def _levels() -> list[Svg]:
-    lines = []
-    for percent in (0, 25, 50, 75, 100):
-        y = _y(percent / 100)
-        lines.append(_line(LEFT, y, RIGHT, y, opacity=0.3))
-        lines.append(_label(LEFT - 6, y + 4, f"{percent} %", anchor="end"))
-    return lines
-
-
-def _wanted(plan: RowPlan, across: _Across) -> list[Svg]:
-    y = _y(plan.share)
-    parts = [_line(LEFT, y, RIGHT, y, stroke_dasharray="2 4")]
-    if plan.rows is not None:
-        x = across.x(plan.rows)
-        anchor = "end" if x > (LEFT + RIGHT) / 2 else "start"
-        beside = x - 6 if anchor == "end" else x + 6
-        parts.append(_line(x, y, x, BOTTOM, stroke_dasharray="2 4"))
-        parts.append(_label(beside, BOTTOM - 8, f"{plan.rows:,} rows", anchor=anchor))
-    return parts
-
-
-def _curve(across: _Across, points: Sequence[CurvePoint], **how: str) -> list[Svg]:
-    if len(points) < 2:
-        return []
-    path = across.path([(point.rows, point.probability) for point in points])
-    return [
-        element("polyline", points=path, fill="none", stroke="currentColor", stroke_width=2, **how)
-    ]
-
-
-def _dot(across: _Across, point: CurvePoint) -> Svg:
-    said = f"{point.rows:,} rows: {point.probability:.2f}"
-    x, y = across.x(point.rows), _y(point.probability)
-    return element("circle", element("title", written(said)), cx=x, cy=y, r=4)
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, **how: str | float) -> Svg:
@@ -333,12 +285,3 @@ def _line(x1: float, y1: float, x2: float, y2: float, **how: str | float) -> Svg
 
 def _label(x: float, y: float, said: str, anchor: str = "middle", **how: str | float) -> Svg:
     return element("text", written(said), x=x, y=y, text_anchor=anchor, **how)
-
-
-def _described(points: tuple[CurvePoint, ...]) -> str:
-    said = [
-        f"{point.rows:,} rows: {point.probability:.2f} ({point.low:.2f} to {point.high:.2f}, "
-        f"{'measured' if point.measured else 'extrapolated'})"
-        for point in points
-    ]
-    return "Probability of a solution by number of rows. " + "; ".join(said) + "."
