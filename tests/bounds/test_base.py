@@ -52,14 +52,9 @@ def test_rows_must_be_finite(bad: float) -> None:
         Sample([0.0, bad, 1.0])  # type: ignore[arg-type]
 
 
-def test_a_sample_refuses_ends_scale_and_rows_that_make_no_sense() -> None:
-    two = np.zeros(2)
+def test_a_sample_refuses_ends_in_the_wrong_order() -> None:
     with pytest.raises(InputError, match="low <= high"):
-        Sample(two, low=1, high=0)
-    with pytest.raises(InputError, match="positive and finite"):
-        Sample(two, scale=0.0)
-    with pytest.raises(InputError, match="one position for each"):
-        Sample(two, rows=np.arange(3))
+        Sample(np.zeros(2), low=1, high=0)
 
 
 @pytest.mark.parametrize(

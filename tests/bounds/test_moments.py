@@ -30,20 +30,13 @@ def samples(kind):
 @pytest.mark.parametrize("name", BOUNDS)
 def test_it_is_the_bound_from_rows_or_none(name, kind):
     rows, disjoint = samples(kind), kind != "overlapping"
-    error = standard_error(rows, disjoint=disjoint)
+    error = None if disjoint else standard_error(rows, disjoint=False)
     bound = get_bound(name)
-    found = bound.upper_of_moments(
-        [moments(each) for each in rows], 0.05, disjoint=disjoint, error=error
-    )
+    found = bound.upper_of_moments([moments(each) for each in rows], 0.05, shared_error=error)
     needs_rows = name in ("anderson", "betting") or (name, kind) == ("bernstein", "disjoint")
     assert (found is None) == needs_rows
     if found is not None:
         assert found == pytest.approx(float(bound.upper(rows, 0.05, disjoint=disjoint)), rel=1e-12)
-
-
-def test_overlapping_samples_need_their_error():
-    of = [moments(each) for each in samples("overlapping")]
-    assert get_bound("ttest").upper_of_moments(of, 0.05, disjoint=False) is None
 
 
 def test_rows_that_do_not_vary_say_nothing_unless_all_are_0():
@@ -51,4 +44,4 @@ def test_rows_that_do_not_vary_say_nothing_unless_all_are_0():
     assert bound.upper_of_moments([Moments(9, -1.0, 0.0)], 0.1) == np.inf
     assert bound.upper_of_moments([Moments(9, 0.0, 0.0)], 0.1) == 0
     of = [Moments(9, -1.0, 1.0), Moments(9, 0.5, 1.0)]
-    assert bound.upper_of_moments(of, 0.1, disjoint=False, error=0.0) == np.inf  # rows that cancel
+    assert bound.upper_of_moments(of, 0.1, shared_error=0.0) == np.inf  # rows that cancel

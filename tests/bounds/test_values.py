@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.special import stdtr
 
-from elfair.bounds import Sample, get_bound, wealth_exceeds
+from elfair.bounds import Sample, get_bound
 from elfair.bounds.betting import _bets
 from elfair.bounds.finite_sample import block_sizes, join
-from elfair.errors import BoundError, DataError, InputError
+from elfair.errors import InputError
 
 Z = np.array([0.3, -0.9, 0.1, -0.4, 0.2, -0.6, -0.2])
 
@@ -67,27 +67,6 @@ def test_betting_ends_where_the_wealth_stops_reaching_one_over_delta() -> None:
     assert 0 < lower < (1 - z).mean()
     assert wealth(1 - z, lower * (1 - 1e-6), 0.1, 0.9) >= 10
     assert wealth(1 - z, lower * (1 + 1e-6), 0.1, 0.9) < 10
-
-
-@pytest.mark.parametrize("scale", [None, 0.3, 5.0])
-def test_one_look_at_the_wealth_decides_as_the_bound_does(scale: float | None) -> None:
-    z = 1 - np.random.default_rng(1).exponential(1.3, size=(400, 40))
-    sample = Sample(z, high=1.0, scale=scale)
-    upper = get_bound("betting").upper([sample], 0.1)
-    for value in (-0.3, 0.0, 0.4):
-        decided = wealth_exceeds(sample, 0.1, value)
-        assert 0 < decided.sum() < decided.size
-        np.testing.assert_array_equal(decided, upper <= value)
-    assert wealth_exceeds(sample, 0.1, 1.0).all()
-
-
-def test_one_look_refuses_what_the_bound_refuses() -> None:
-    with pytest.raises(BoundError, match="betting"):
-        wealth_exceeds(Sample(Z), 0.1)
-    with pytest.raises(DataError, match="declared ends"):
-        wealth_exceeds(Sample(Z, high=0.0), 0.1)
-    with pytest.raises(InputError, match="delta"):
-        wealth_exceeds(Sample(Z, high=1.0), 1.5)
 
 
 def test_betting_bears_zeros_spikes_and_many_rows() -> None:

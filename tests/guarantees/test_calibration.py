@@ -96,3 +96,14 @@ def test_t_bounds_on_sums_are_exact_for_normal_rows(shared: int) -> None:
     rate = (get_bound("ttest").upper(samples, 0.1, disjoint=shared == 0) <= 0).mean()
     # Both ways: neither too many nor (a margin that is too wide) too few.
     assert abs(rate - 0.1) <= 4 * sqrt(0.09 / repeats) + 0.002
+
+
+@pytest.mark.parametrize("scale", [None, 0.3, 5.0])
+def test_one_look_at_the_wealth_decides_as_the_betting_bound_does(scale: float | None) -> None:
+    z = 1 - np.random.default_rng(1).exponential(1.3, size=(400, 40))
+    for shift in (-0.3, 0.0, 0.4):
+        sample = Sample(z - shift, high=1.0 - shift, scale=scale)
+        decided = calibration.betting_passes([sample], 0.1)
+        assert 0 < decided.sum() < decided.size
+        np.testing.assert_array_equal(decided, get_bound("betting").upper([sample], 0.1) <= 0)
+    assert calibration.betting_passes([Sample(z - 1, high=0.0, scale=scale)], 0.1).all()

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from elfair.bounds.base import Bound, Moments, Sample
-from elfair.bounds.betting import Betting, wealth_exceeds
+from elfair.bounds.betting import Betting
 from elfair.bounds.finite_sample import Anderson, EmpiricalBernstein, Hoeffding
 from elfair.bounds.student import StudentT
 from elfair.errors import InputError, did_you_mean

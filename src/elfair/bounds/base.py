@@ -68,22 +68,21 @@ class Sample:
                 f"high={self.high} instead.",
                 hint="impact_range is (lowest, highest).",
             )
-        if self.scale is not None and not 0 < self.scale < inf:
-            raise InputError(
-                f"The scale of a row must be positive and finite. Got {self.scale} instead.",
-                hint="leave it out if the other rows do not vary.",
-            )
-        if self.rows is not None and np.shape(self.rows) != (self.n,):
-            raise InputError(
-                f"rows must hold one position for each of the {self.n} values. "
-                f"Got shape {np.shape(self.rows)} instead.",
-                hint="pass the positions of the rows inside the condition.",
-            )
 
     @property
     def n(self) -> int:
         """The number of rows."""
         return int(self.values.shape[-1])
+
+    @property
+    def mean(self) -> Floats:
+        """The mean of the rows of each repetition."""
+        return np.asarray(self.values.mean(axis=-1))
+
+    @property
+    def variance(self) -> Floats:
+        """Their variance (divided by n - 1)."""
+        return np.asarray(self.values.var(axis=-1, ddof=1))
 
 
 @dataclass(frozen=True)
@@ -113,6 +112,8 @@ class Moments:
 
 
 Samples: TypeAlias = Sequence[Sample]
+#: A sample also has moments.
+HasMoments: TypeAlias = Sequence[Sample | Moments]
 #: A bound, and its derivatives by the values of each sample.
 Prediction: TypeAlias = tuple[float, list[Floats]]
 
@@ -142,6 +143,8 @@ class Bound(ABC):
     needs: ClassVar[str]
     needs_low: ClassVar[bool] = False
     needs_high: ClassVar[bool] = False
+    #: From so few test rows nothing can be predicted.
+    too_few: ClassVar[int] = 0
 
     def check(self, sample: Sample) -> None:
         """Raise `BoundError` if an end that the proof needs is unknown."""
@@ -163,7 +166,6 @@ class Bound(ABC):
                 hint=f"declare {remedy}, or use bound='ttest' (asymptotic).",
             )
 
-    @abstractmethod
     def upper(self, samples: Samples, delta: float, *, disjoint: bool = True) -> Floats:
         """The upper bound, at level ``delta``, on the sum of the means of the samples.
 
@@ -181,8 +183,9 @@ class Bound(ABC):
         array
             Shaped like the leading axes of the values.
         """
+        self._require(samples, delta)
+        return np.asarray(self._upper_of_sum(samples, delta, disjoint or len(samples) == 1))
 
-    @abstractmethod
     def predict(
         self, samples: Samples, delta: float, n: Sequence[float], *, disjoint: bool = True
     ) -> Prediction:
@@ -197,14 +200,29 @@ class Bound(ABC):
         gradients : list of arrays
             Its derivatives with respect to the values of each sample.
         """
+        self._require(samples, delta)
+        if len(n) != len(samples) or any(sample.values.ndim != 1 for sample in samples):
+            raise InputError(
+                "A prediction needs one-dimensional samples and one number of rows for each. Got "
+                f"{[sample.values.shape for sample in samples]} and {list(n)} instead.",
+                hint="n holds the expected number of test rows inside each condition.",
+            )
+        if min(n) <= self.too_few:
+            return inf, slopes_of_means(samples)
+        return self._predict_sum(samples, delta, n, disjoint or len(samples) == 1)
+
+    @abstractmethod
+    def _upper_of_sum(self, samples: Samples, delta: float, disjoint: bool) -> Floats:
+        """See `upper`; one sample counts as disjoint."""
+
+    @abstractmethod
+    def _predict_sum(
+        self, samples: Samples, delta: float, n: Sequence[float], disjoint: bool
+    ) -> Prediction:
+        """See `predict`; one sample counts as disjoint."""
 
     def upper_of_moments(
-        self,
-        moments: Sequence[Moments],
-        delta: float,
-        *,
-        disjoint: bool = True,
-        error: float | None = None,
+        self, moments: HasMoments, delta: float, *, shared_error: float | None = None
     ) -> float | None:
         """The value of `upper`, from moments alone.
 
@@ -212,10 +230,10 @@ class Bound(ABC):
         ----------
         moments : sequence of Moments
             The moments of each sample.
-        delta, disjoint
+        delta : float
             See `upper`.
-        error : float, optional
-            The standard error of the sum of the means if samples overlap.
+        shared_error : float, optional
+            If samples share rows: the standard error of the sum of the means.
 
         Returns
         -------
@@ -252,34 +270,24 @@ class Bound(ABC):
         """
         return None
 
-
-def require_delta(delta: float) -> None:
-    """Raise `InputError` unless ``delta`` is a probability strictly between 0 and 1."""
-    if not 0 < delta < 1:
-        raise InputError(
-            f"The 'delta' of a bound must be in (0, 1). Got {delta!r} instead.",
-            hint="0.05 and 0.1 are common.",
-        )
-
-
-def require_samples(samples: Samples) -> None:
-    """Raise `InputError` unless there is at least one sample."""
-    if not samples:
-        raise InputError(
-            "A bound needs at least one sample. Got none instead.",
-            hint="pass a list, even for one sample.",
-        )
+    def _require(self, samples: Samples, delta: float) -> None:
+        if not 0 < delta < 1:
+            raise InputError(
+                f"The 'delta' of a bound must be in (0, 1). Got {delta!r} instead.",
+                hint="0.05 and 0.1 are common.",
+            )
+        if not samples:
+            raise InputError(
+                "A bound needs at least one sample. Got none instead.",
+                hint="pass a list, even for one sample.",
+            )
+        for sample in samples:
+            self.check(sample)
 
 
-def require_prediction(samples: Samples, n: Sequence[float]) -> None:
-    """Raise `InputError` unless there is one 1-D sample for each expected number of rows."""
-    require_samples(samples)
-    if len(n) != len(samples) or any(sample.values.ndim != 1 for sample in samples):
-        raise InputError(
-            "A prediction needs one-dimensional samples and one number of rows for each. Got "
-            f"{[sample.values.shape for sample in samples]} and {list(n)} instead.",
-            hint="n holds the expected number of test rows inside each condition.",
-        )
+def slopes_of_means(samples: Samples) -> list[Floats]:
+    """The derivatives of the means: where there is no bound, they show which way is better."""
+    return [np.full(sample.n, 1 / sample.n) for sample in samples]
 
 
 def dot(a: Floats, b: Floats) -> float:

@@ -11,9 +11,9 @@ from math import inf, isfinite, log, sqrt
 
 import numpy as np
 
-from elfair.bounds.base import Sample, dot, require_delta
-from elfair.bounds.finite_sample import FiniteSampleBound, require_inside
-from elfair.types import Booleans, Floats
+from elfair.bounds.base import Sample, dot
+from elfair.bounds.finite_sample import BlockBound
+from elfair.types import Floats
 
 # The largest share of the wealth that one row may lose. Any number in (0, 1) is valid. Measured on
 # five kinds of rows: it matters at n = 10 (uniform rows, delta = .1: lower bound .62 / .67 / .69 of
@@ -26,7 +26,7 @@ _ON_THE_WAY = 0.54
 _HALVINGS = 40
 
 
-class Betting(FiniteSampleBound):
+class Betting(BlockBound):
     """Usually the tightest finite-sample bound here; needs only the upper end of a row.
 
     Each bet depends on the rows before it, so the bound depends on the order of the rows: pass them
@@ -77,40 +77,6 @@ class Betting(FiniteSampleBound):
             gradient += centred * (2 * saved * gap / (variance * (y.size - 1)))
             gradient -= 2 * saved * gap * each / mean
         return sample.high - mean + (1 - saved) * gap, gradient
-
-
-def wealth_exceeds(sample: Sample, delta: float, value: float = 0.0) -> Booleans:
-    """Whether the betting bound of a sample is at most ``value``, without computing the bound.
-
-    Parameters
-    ----------
-    sample : Sample
-        Its upper end must be known.
-    delta : float
-        The level of the bound.
-    value : float
-        The number to compare the bound with.
-
-    Returns
-    -------
-    array of bool
-        One for each repetition.
-
-    Examples
-    --------
-    >>> rows = Sample(np.tile([-0.5, 0.25], 100), high=1, scale=0.4)
-    >>> bool(wealth_exceeds(rows, 0.1)), bool(wealth_exceeds(rows, 0.1, -0.1))
-    (True, False)
-    """
-    require_delta(delta)
-    Betting().check(sample)
-    require_inside(sample)
-    unit = _unit(sample)
-    y = np.maximum(sample.high - sample.values, 0.0) / unit
-    goal = np.full(y.shape[:-1], (sample.high - value) / unit)
-    if sample.high <= value:
-        return np.ones(goal.shape, dtype=bool)
-    return _peak(y, _bets(y, delta), goal) >= log(1 / delta)
 
 
 def _unit(sample: Sample) -> float:

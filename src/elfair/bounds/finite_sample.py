@@ -9,86 +9,63 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from math import inf, log, sqrt
+from math import log, sqrt
+from typing import Any
 
 import numpy as np
 
-from elfair.bounds.base import (
-    Bound,
-    Moments,
-    Prediction,
-    Sample,
-    Samples,
-    dot,
-    require_delta,
-    require_prediction,
-    require_samples,
-)
+from elfair.bounds.base import Bound, HasMoments, Prediction, Sample, Samples, dot, slopes_of_means
 from elfair.errors import BoundError, DataError
 from elfair.types import Floats
 
 
 class FiniteSampleBound(Bound):
-    """A bound with a proof for one mean of i.i.d. rows, extended to sums of means.
+    """A bound with a proof for sums of means of disjoint samples of i.i.d. rows.
 
-    Disjoint samples become i.i.d. blocks. Samples that share rows are bounded one by one, each at
-    an equal share of delta (a union bound), and the bounds are added.
+    Samples that share rows are bounded one by one, each at an equal share of delta (a union bound),
+    and the bounds are added.
     """
 
     kind = "finite-sample"
 
-    def upper(self, samples: Samples, delta: float, *, disjoint: bool = True) -> Floats:
-        """See `Bound.upper`."""
-        self._require(samples, delta)
-        for sample in samples:
-            require_inside(sample)
-        if len(samples) == 1:
-            return self._upper(samples[0], delta)
-        if disjoint:
-            return self._upper_disjoint(samples, delta)
-        parts = [self._upper(sample, delta / len(samples)) for sample in samples]
-        return np.asarray(sum(parts), dtype=np.float64)
+    @abstractmethod
+    def _upper_disjoint(self, samples: Samples, delta: float) -> Floats:
+        """The bound for disjoint samples."""
 
-    def predict(
-        self, samples: Samples, delta: float, n: Sequence[float], *, disjoint: bool = True
-    ) -> Prediction:
-        """See `Bound.predict`."""
-        require_prediction(samples, n)
-        self._require(samples, delta)
-        if min(n) <= 0:  # no rows, no bound; the mean still shows which way is better
-            return inf, [np.full(sample.n, 1 / sample.n) for sample in samples]
-        if len(samples) > 1 and disjoint:
-            return self._predict_disjoint(samples, delta, n)
-        share = delta / len(samples)
-        parts = [
-            self._predict(sample, share, rows) for sample, rows in zip(samples, n, strict=True)
-        ]
-        return sum(value for value, _ in parts), [gradient for _, gradient in parts]
+    @abstractmethod
+    def _predict_disjoint(self, samples: Samples, delta: float, n: Sequence[float]) -> Prediction:
+        """The prediction for disjoint samples."""
 
-    def upper_of_moments(
-        self,
-        moments: Sequence[Moments],
-        delta: float,
-        *,
-        disjoint: bool = True,
-        error: float | None = None,
-    ) -> float | None:
-        """See `Bound.upper_of_moments`."""
-        if len(moments) == 1 or disjoint:
-            return self._of_moments(moments, delta)
-        parts = [self._of_moments([each], delta / len(moments)) for each in moments]
-        known = [part for part in parts if part is not None]
-        return sum(known) if len(known) == len(parts) else None
-
-    def _of_moments(self, moments: Sequence[Moments], delta: float) -> float | None:
+    def _of_moments(self, moments: HasMoments, delta: float) -> Any:
         """The bound for disjoint samples; None if moments are not enough."""
         return None
 
-    def _require(self, samples: Samples, delta: float) -> None:
-        require_delta(delta)
-        require_samples(samples)
+    def _upper_of_sum(self, samples: Samples, delta: float, disjoint: bool) -> Floats:
         for sample in samples:
-            self.check(sample)
+            require_inside(sample)
+        apart = [samples] if disjoint else [[sample] for sample in samples]
+        return np.asarray(sum(self._upper_disjoint(each, delta / len(apart)) for each in apart))
+
+    def _predict_sum(
+        self, samples: Samples, delta: float, n: Sequence[float], disjoint: bool
+    ) -> Prediction:
+        if disjoint:
+            return self._predict_disjoint(samples, delta, n)
+        share = delta / len(samples)
+        parts = [self._predict_disjoint([s], share, [k]) for s, k in zip(samples, n, strict=True)]
+        return sum(value for value, _ in parts), [gradient for _, (gradient,) in parts]
+
+    def upper_of_moments(
+        self, moments: HasMoments, delta: float, *, shared_error: float | None = None
+    ) -> float | None:
+        """See `Bound.upper_of_moments`."""
+        apart = [moments] if shared_error is None else [[each] for each in moments]
+        parts = [self._of_moments(each, delta / len(apart)) for each in apart]
+        return None if None in parts else float(sum(parts))
+
+
+class BlockBound(FiniteSampleBound):
+    """A bound with a proof for one mean of i.i.d. rows: disjoint samples become i.i.d. blocks."""
 
     @abstractmethod
     def _upper(self, sample: Sample, delta: float) -> Floats:
@@ -132,6 +109,8 @@ def join(samples: Samples, sizes: Sequence[int]) -> Sample:
     * Its ends: a mean of b numbers in [low_k, high_k] is in [low_k, high_k], and intervals add up,
       so a block is in [sum low_k, sum high_k]. (An unknown end stays unknown: the sum is infinite.)
     """
+    if len(samples) == 1:  # a block is a row
+        return samples[0]
     count = min(sample.n // size for sample, size in zip(samples, sizes, strict=True))
     parts = [
         sample.values[..., : count * size]
@@ -139,17 +118,13 @@ def join(samples: Samples, sizes: Sequence[int]) -> Sample:
         .mean(axis=-1)
         for sample, size in zip(samples, sizes, strict=True)
     ]
-    scale: float | None = 0.0
-    for sample, size in zip(samples, sizes, strict=True):
-        if sample.scale is None or scale is None:
-            scale = None
-        else:
-            scale = float(np.hypot(scale, sample.scale / np.sqrt(size)))
+    known = [(s.scale, b) for s, b in zip(samples, sizes, strict=True) if s.scale is not None]
+    scales = [scale / sqrt(size) for scale, size in known]
     return Sample(
         np.asarray(sum(parts), dtype=np.float64),
         low=sum(sample.low for sample in samples),
         high=sum(sample.high for sample in samples),
-        scale=scale,
+        scale=float(np.hypot.reduce(scales)) if len(scales) == len(samples) else None,
     )
 
 
@@ -191,46 +166,30 @@ class Hoeffding(FiniteSampleBound):
     needs = "both ends of a row"
     needs_low = needs_high = True
 
-    def _upper(self, sample: Sample, delta: float) -> Floats:
-        return self._upper_disjoint([sample], delta)
-
-    def _predict(self, sample: Sample, delta: float, n: float) -> tuple[float, Floats]:
-        value, gradients = self._predict_disjoint([sample], delta, [n])
-        return value, gradients[0]
-
     # The inequality holds for independent rows with different ends, so all rows of disjoint
     # samples count, and no blocks are needed.
-    def _upper_disjoint(self, samples: Samples, delta: float) -> Floats:
-        mean = sum(sample.values.mean(axis=-1) for sample in samples)
-        return np.asarray(
-            mean + _margin([s.high - s.low for s in samples], delta, [s.n for s in samples])
-        )
+    def _of_moments(self, moments: HasMoments, delta: float) -> Any:
+        rows = [each.n for each in moments]
+        return sum(each.mean for each in moments) + _margin(moments, delta, rows)
 
-    def _of_moments(self, moments: Sequence[Moments], delta: float) -> float | None:
-        mean = sum(each.mean for each in moments)
-        return mean + _margin([m.high - m.low for m in moments], delta, [m.n for m in moments])
+    def _upper_disjoint(self, samples: Samples, delta: float) -> Floats:
+        return np.asarray(self._of_moments(samples, delta))
 
     def _predict_disjoint(self, samples: Samples, delta: float, n: Sequence[float]) -> Prediction:
-        mean = sum(float(sample.values.mean()) for sample in samples)
-        gradients = [np.full(sample.n, 1 / sample.n) for sample in samples]
-        return mean + _margin(_widths(samples), delta, n), gradients
+        mean = sum(float(sample.mean) for sample in samples)
+        return mean + _margin(samples, delta, n), slopes_of_means(samples)
 
     def moment_factors(self, width: float, delta: float, n: float) -> tuple[float, float] | None:
         """See `Bound.moment_factors`."""
-        require_delta(delta)
         return width * sqrt(log(1 / delta) / (2 * n)), 0.0
 
 
-def _margin(widths: Sequence[float], delta: float, n: Sequence[float]) -> float:
-    squares = sum(width**2 / rows for width, rows in zip(widths, n, strict=True))
+def _margin(moments: HasMoments, delta: float, n: Sequence[float]) -> float:
+    squares = sum((of.high - of.low) ** 2 / rows for of, rows in zip(moments, n, strict=True))
     return sqrt(log(1 / delta) / 2 * squares)
 
 
-def _widths(samples: Samples) -> list[float]:
-    return [sample.high - sample.low for sample in samples]
-
-
-class EmpiricalBernstein(FiniteSampleBound):
+class EmpiricalBernstein(BlockBound):
     """Mean plus ``s sqrt(2 L / n) + 7 (high - low) L / (3 (n - 1))`` with ``L = ln(2/delta)``.
 
     Examples
@@ -243,24 +202,20 @@ class EmpiricalBernstein(FiniteSampleBound):
     name = "bernstein"
     needs = "both ends of a row"
     needs_low = needs_high = True
+    too_few = 1
 
-    def _upper(self, sample: Sample, delta: float) -> Floats:
-        constant, slope = _factors(sample.high - sample.low, delta, sample.n)
-        spread = sample.values.std(axis=-1, ddof=1)
-        return np.asarray(sample.values.mean(axis=-1) + slope * spread + constant)
-
-    def _of_moments(self, moments: Sequence[Moments], delta: float) -> float | None:
+    def _of_moments(self, moments: HasMoments, delta: float) -> Any:
         if len(moments) > 1:  # blocks of rows
             return None
         (of,) = moments
         constant, slope = _factors(of.high - of.low, delta, of.n)
-        return of.mean + slope * sqrt(of.variance) + constant
+        return of.mean + slope * np.sqrt(of.variance) + constant
+
+    def _upper(self, sample: Sample, delta: float) -> Floats:
+        return np.asarray(self._of_moments([sample], delta))
 
     def _predict(self, sample: Sample, delta: float, n: float) -> tuple[float, Floats]:
-        m = sample.n
-        mean = float(sample.values.mean())
-        if n <= 1:
-            return inf, np.full(m, 1 / m)
+        m, mean = sample.n, float(sample.mean)
         gradient = sample.values - mean
         spread = sqrt(dot(gradient, gradient) / (m - 1))
         constant, slope = _factors(sample.high - sample.low, delta, n)
@@ -271,7 +226,6 @@ class EmpiricalBernstein(FiniteSampleBound):
 
     def moment_factors(self, width: float, delta: float, n: float) -> tuple[float, float] | None:
         """See `Bound.moment_factors`."""
-        require_delta(delta)
         return _factors(width, delta, n) if n > 1 else None
 
 
@@ -281,7 +235,7 @@ def _factors(width: float, delta: float, n: float) -> tuple[float, float]:
     return 7 * width * level / (3 * (n - 1)), sqrt(2 * level / n)
 
 
-class Anderson(FiniteSampleBound):
+class Anderson(BlockBound):
     """``high`` minus the integral over y >= 0 of ``max(0, 1 - F(y) - eps)``, Y = high - Z.
 
     F is the empirical distribution function of Y, and ``eps = sqrt(ln(1/delta) / (2 n))`` the
@@ -300,13 +254,12 @@ class Anderson(FiniteSampleBound):
     needs_high = True
 
     def _require(self, samples: Samples, delta: float) -> None:
-        require_delta(delta)
+        super()._require(samples, delta)
         if delta > 0.5:
             raise BoundError(
                 f"The 'anderson' bound is proved for delta <= 0.5. Got {delta} instead.",
                 hint="use a smaller delta, or bound='betting'.",
             )
-        super()._require(samples, delta)
 
     def _upper(self, sample: Sample, delta: float) -> Floats:
         weights = _weights(sample.n, delta, sample.n)

@@ -9,16 +9,8 @@ from math import inf, sqrt
 import numpy as np
 from scipy.special import stdtrit
 
-from elfair.bounds.base import (
-    Bound,
-    Moments,
-    Prediction,
-    Samples,
-    dot,
-    require_delta,
-    require_prediction,
-    require_samples,
-)
+from elfair.bounds import base
+from elfair.bounds.base import Prediction, Samples, dot
 from elfair.errors import InputError
 from elfair.types import Booleans, Floats, Index
 
@@ -26,7 +18,7 @@ from elfair.types import Booleans, Floats, Index
 _ROUNDING = 1e-13
 
 
-class StudentT(Bound):
+class StudentT(base.Bound):
     """Mean plus ``s t(1 - delta; n - 1) / sqrt(n)``: valid in the limit of many rows.
 
     Sums of disjoint samples follow Welch, with Satterthwaite's degrees of freedom. If samples share
@@ -47,56 +39,30 @@ class StudentT(Bound):
     name = "ttest"
     kind = "asymptotic"
     needs = "nothing"
+    too_few = 1
 
-    def upper(self, samples: Samples, delta: float, *, disjoint: bool = True) -> Floats:
-        """See `Bound.upper`."""
-        require_delta(delta)
-        require_samples(samples)
-        n = [sample.n for sample in samples]
-        means = [sample.values.mean(axis=-1) for sample in samples]
-        spreads = [sample.values.std(axis=-1, ddof=1) for sample in samples]
-        nothing = [np.all(sample.values == 0, axis=-1) for sample in samples]
-        joint = None
-        if not disjoint and len(samples) > 1:
-            joint = _joint_variance(samples, means, n)
-        return _upper(n, means, spreads, nothing, joint, delta)
+    def _upper_of_sum(self, samples: Samples, delta: float, disjoint: bool) -> Floats:
+        return _upper(samples, None if disjoint else _joint_variance(samples), delta)
 
     def upper_of_moments(
-        self,
-        moments: Sequence[Moments],
-        delta: float,
-        *,
-        disjoint: bool = True,
-        error: float | None = None,
+        self, moments: base.HasMoments, delta: float, *, shared_error: float | None = None
     ) -> float | None:
         """See `Bound.upper_of_moments`."""
-        joint = None
-        if not disjoint and len(moments) > 1:
-            if error is None:
-                return None
-            joint = np.asarray(error**2)
-        n = [each.n for each in moments]
-        means = [np.asarray(each.mean) for each in moments]
-        spreads = [np.sqrt(each.variance) for each in moments]
-        nothing = [np.asarray(each.mean == each.variance == 0) for each in moments]
-        return float(_upper(n, means, spreads, nothing, joint, delta))
+        joint = None if shared_error is None else np.asarray(shared_error**2)
+        return float(_upper(moments, joint, delta))
 
-    def predict(
-        self, samples: Samples, delta: float, n: Sequence[float], *, disjoint: bool = True
+    def _predict_sum(
+        self, samples: Samples, delta: float, n: Sequence[float], disjoint: bool
     ) -> Prediction:
-        """See `Bound.predict`."""
-        require_delta(delta)
-        require_prediction(samples, n)
         means = [float(sample.values.mean()) for sample in samples]
         # The search calls this in its inner loop: each array becomes a gradient in place.
         centred = [s.values - mean for s, mean in zip(samples, means, strict=True)]
         variances = [dot(c, c) / (c.size - 1) for c in centred]
         flat = [bool(_is_flat(sqrt(v), m)) for v, m in zip(variances, means, strict=True)]
         mute = any(f and bool(s.values.any()) for f, s in zip(flat, samples, strict=True))
-        if min(n) <= 1 or mute or all(flat):
-            value = inf if min(n) <= 1 or mute else 0.0
-            return value, [np.full(sample.n, 1 / sample.n) for sample in samples]
-        if disjoint or len(samples) == 1:
+        if mute or all(flat):
+            return inf if mute else 0.0, base.slopes_of_means(samples)
+        if disjoint:
             margin, slopes = _welch(variances, n, delta)
             for c, slope in zip(centred, slopes, strict=True):
                 c *= 2 * slope / (c.size - 1)
@@ -105,7 +71,7 @@ class StudentT(Bound):
         influence, places = _influence(samples, centred, n)
         variance = dot(influence, influence)
         if variance <= _ROUNDING**2 * sum(v / k for v, k in zip(variances, n, strict=True)):
-            return inf, [np.full(sample.n, 1 / sample.n) for sample in samples]
+            return inf, base.slopes_of_means(samples)
         margin = sqrt(variance) * float(stdtrit(min(n) - 1, 1 - delta))
         gradients = []
         for sample, rows, place in zip(samples, n, places, strict=True):
@@ -118,7 +84,6 @@ class StudentT(Bound):
 
     def moment_factors(self, width: float, delta: float, n: float) -> tuple[float, float] | None:
         """See `Bound.moment_factors`."""
-        require_delta(delta)
         return (0.0, float(stdtrit(n - 1, 1 - delta)) / sqrt(n)) if n > 1 else None
 
 
@@ -138,23 +103,15 @@ def standard_error(samples: Samples, *, disjoint: bool = True) -> float:
     >>> standard_error([Sample([-0.5, 0.5, -0.5, 0.5], rows=[0, 1, 2, 3])]).__round__(4)
     0.2887
     """
-    n = [sample.n for sample in samples]
     if disjoint or len(samples) == 1:
-        return sqrt(sum(float(s.values.var(ddof=1)) / k for s, k in zip(samples, n, strict=True)))
-    return sqrt(float(_joint_variance(samples, [s.values.mean() for s in samples], n)))
+        return sqrt(sum(float(sample.variance) / sample.n for sample in samples))
+    return sqrt(float(_joint_variance(samples)))
 
 
-def _upper(
-    n: Sequence[int],
-    means: Sequence[Floats],
-    spreads: Sequence[Floats],
-    nothing: Sequence[Booleans],
-    joint: Floats | None,
-    delta: float,
-) -> Floats:
-    """The bound from the moments of samples, whether all rows of each are 0 (``nothing``), and the
-    variance of the sum of the means if samples overlap (``joint``).
-    """
+def _upper(moments: base.HasMoments, joint: Floats | None, delta: float) -> Floats:
+    """The bound, with the variance of the sum of the means if samples overlap (``joint``)."""
+    n, means = [each.n for each in moments], [each.mean for each in moments]
+    spreads = [np.sqrt(each.variance) for each in moments]
     flat = [_is_flat(s, m) for s, m in zip(spreads, means, strict=True)]
     terms = [s**2 / rows for s, rows in zip(spreads, n, strict=True)]
     if joint is None:
@@ -166,14 +123,14 @@ def _upper(
         variance = np.where(cancelled, inf, joint)
         freedom = np.asarray(min(n) - 1.0)
     bound = np.asarray(sum(means)) + np.sqrt(variance) * stdtrit(freedom, 1 - delta)
-    mute = [f & ~none for f, none in zip(flat, nothing, strict=True)]
+    mute = [f & ((s != 0) | (m != 0)) for f, s, m in zip(flat, spreads, means, strict=True)]
     return np.where(reduce(np.logical_or, mute), inf, bound)
 
 
-def _joint_variance(samples: Samples, means: Sequence[Floats], n: Sequence[float]) -> Floats:
+def _joint_variance(samples: Samples) -> Floats:
     """The variance of a sum of means of samples that share rows."""
-    centred = [s.values - m[..., None] for s, m in zip(samples, means, strict=True)]
-    influence, _ = _influence(samples, centred, n)
+    centred = [sample.values - sample.mean[..., None] for sample in samples]
+    influence, _ = _influence(samples, centred, [sample.n for sample in samples])
     return np.asarray(np.sum(influence**2, axis=-1))
 
 

@@ -210,7 +210,8 @@ def upper_of(tail: TailRecord, bound: Bound, stretch: float = 1.0) -> float | No
     0.4728
     """
     moments = [Moments(p.n, p.mean, p.variance, p.low, p.high) for p in tail.parts]
-    upper = bound.upper_of_moments(moments, tail.delta, disjoint=tail.disjoint, error=tail.error)
+    shared_error = None if tail.disjoint else tail.error
+    upper = bound.upper_of_moments(moments, tail.delta, shared_error=shared_error)
     if upper is None:
         return None
     return widened(tail.estimate, upper, tail.error, tail.unseen, stretch)
