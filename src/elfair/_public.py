@@ -17,7 +17,7 @@ from elfair.errors import (
     NoSolutionFoundError,
 )
 from elfair.estimators import ELFClassifier, ELFRegressor, certify, load
-from elfair.language import (
+from elfair.language.build import (
     FNR,
     FPR,
     IQR,

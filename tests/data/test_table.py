@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from elfair.data import LoggedData
 from elfair.data.split import partition
 from elfair.errors import DataError, ElfairError
-from elfair.language import col, holds
+from elfair.language.build import col
+from elfair.language.evaluation import holds
 
 N = 6
 GOOD: dict[str, Any] = {

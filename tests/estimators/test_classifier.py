@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from elfair import ElfairError, ELFClassifier, NoSolutionFoundError
 from elfair.errors import DataError
-from elfair.language import E, E_logged, accuracy, col
+from elfair.language.build import E, E_logged, accuracy, col
 from elfair.populations import FosterCare
 
 POPULATION = FosterCare(alpha=0.9)

@@ -16,7 +16,7 @@ import pytest
 from counting import FULL, check_rare, drawn
 from elfair import LoggedData, certify
 from elfair.errors import CertificateWarning
-from elfair.language import parse
+from elfair.language.parsing import parse
 
 N = 200
 DELTA = 0.1

@@ -6,16 +6,14 @@ from itertools import product
 
 import pytest
 
-from elfair.language import (
-    FPR,
-    PR,
-    TPR,
+from elfair.language.build import FPR, PR, TPR, E, E_logged, accuracy, col, median
+from elfair.language.conjunction import Linear, conjuncts, linear_form
+from elfair.language.expressions import (
     Abs,
+    All,
+    AnyOf,
     AtMost,
-    E,
-    E_logged,
     Expression,
-    Linear,
     Max,
     Mean,
     Min,
@@ -25,15 +23,9 @@ from elfair.language import (
     Scaled,
     Statement,
     Sum,
-    accuracy,
-    col,
-    conjuncts,
-    find,
-    linear_form,
-    median,
-    parse,
 )
-from elfair.language.expressions import All, AnyOf
+from elfair.language.parsing import parse
+from elfair.language.tree import find
 
 A, B, C = (PR(col("race") == name) for name in "ABC")
 TEXT_A, TEXT_B, TEXT_C = (f"PR[race == '{name}']" for name in "ABC")

@@ -9,8 +9,19 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from elfair.language import Compare, Label, Literal, Member, are_disjoint, col, holds, label
-from elfair.language.conditions import And, Column, Not, Or, Positive
+from elfair.language.build import col, label
+from elfair.language.conditions import (
+    And,
+    Column,
+    Compare,
+    Label,
+    Literal,
+    Member,
+    Not,
+    Or,
+    Positive,
+)
+from elfair.language.evaluation import are_disjoint, holds
 
 NEAR = [0.1, 0.1 + 1e-10, np.nextafter(0.1, 1), 0.2, 0, 1, 1.0, 2, 2.0000000001, -1]
 HUGE = [2**24, 2**24 + 1, 2**53 - 1, 2**53, float(2**53), 2**53 + 1, 2**53 + 3, 2.0**53 + 4, 2**60]

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elfair.language import Column, Deficit, LowerTail, Squared, Threshold
+from elfair.language.conditions import Column
+from elfair.language.distribution import Deficit, LowerTail, Squared, Threshold
 
 I = Column("impact")  # noqa: E741
 numbers = st.floats(-10, 10).map(lambda x: round(x, 3))

@@ -11,7 +11,11 @@ import pandas as pd
 import pytest
 
 from elfair.errors import ConstraintError
-from elfair.language import FNR, TPR, Condition, Mean, accuracy, col, decision, holds, label, parse
+from elfair.language.build import FNR, TPR, accuracy, col, decision, label
+from elfair.language.conditions import Condition
+from elfair.language.evaluation import holds
+from elfair.language.expressions import Mean
+from elfair.language.parsing import parse
 from elfair.language.tree import walk
 
 

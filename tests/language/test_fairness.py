@@ -15,7 +15,7 @@ import elfair
 from elfair import ELFClassifier, InputError, LoggedData, certify
 from elfair.data.split import partition
 from elfair.errors import DataError
-from elfair.language import conjuncts
+from elfair.language.conjunction import conjuncts
 
 GAPS = ("parity", "equalized_odds", "equal_opportunity", "predictive_equality", "accuracy_parity")
 

@@ -11,27 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elfair.errors import ConstraintError
-from elfair.language import (
-    PR,
-    TPR,
-    Abs,
-    E,
-    Linear,
-    Max,
-    Mean,
-    Min,
-    Number,
-    Product,
-    Quotient,
-    Scaled,
-    Sum,
-    accuracy,
-    conjuncts,
-    linear_form,
-    maximum,
-    median,
-    minimum,
-)
+from elfair.language.build import PR, TPR, E, accuracy, maximum, median, minimum
+from elfair.language.conjunction import Linear, conjuncts, linear_form
+from elfair.language.expressions import Abs, Max, Mean, Min, Number, Product, Quotient, Scaled, Sum
 from elfair.language.intervals import Formula
 
 A, B = E("a"), E("b")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from elfair.errors import ConstraintError
-from elfair.language import conjuncts, parse, point_at
-from elfair.language.tree import Span
+from elfair.language.conjunction import conjuncts
+from elfair.language.parsing import parse
+from elfair.language.tree import Span, point_at
 
 
 def failure(text: object) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from elfair.language import columns_used, impacts_used, parse, uses_decision, uses_label
+from elfair.language.conditions import columns_used, impacts_used, uses_decision, uses_label
+from elfair.language.parsing import parse
 
 
 @pytest.mark.parametrize(

@@ -5,22 +5,11 @@ from __future__ import annotations
 import pytest
 
 from elfair.errors import ConstraintError
-from elfair.language import (
-    Decision,
-    E,
-    E_logged,
-    Label,
-    Mean,
-    SquaredError,
-    col,
-    conjuncts,
-    decision,
-    label,
-    mse,
-    parse,
-    uses_decision,
-    uses_label,
-)
+from elfair.language.build import E, E_logged, col, decision, label, mse
+from elfair.language.conditions import Decision, Label, SquaredError, uses_decision, uses_label
+from elfair.language.conjunction import conjuncts
+from elfair.language.expressions import Mean
+from elfair.language.parsing import parse
 
 IN_A = col("race") == "A"
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from elfair.errors import ConstraintError
-from elfair.language import PR, E, accuracy, col, minimum, parse, parse_expression
+from elfair.language.build import PR, E, accuracy, col, minimum
+from elfair.language.parsing import parse, parse_expression
 
 
 @pytest.mark.parametrize(

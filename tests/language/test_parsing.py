@@ -6,28 +6,17 @@ import operator
 
 import pytest
 
-from elfair.language import (
+from elfair.language.build import (
     FNR,
     FPR,
     IQR,
     PR,
     TNR,
     TPR,
-    AtMost,
-    Column,
-    Compare,
     CVaR,
-    Decision,
     E,
     E_logged,
-    Expression,
-    Label,
-    Literal,
-    Mean,
-    Member,
-    Number,
     P,
-    Statement,
     accuracy,
     col,
     decision,
@@ -35,12 +24,21 @@ from elfair.language import (
     maximum,
     median,
     minimum,
-    parse,
     quantile,
     var,
 )
-from elfair.language.conditions import Not, Positive
-from elfair.language.expressions import All
+from elfair.language.conditions import (
+    Column,
+    Compare,
+    Decision,
+    Label,
+    Literal,
+    Member,
+    Not,
+    Positive,
+)
+from elfair.language.expressions import All, AtMost, Expression, Mean, Number, Statement
+from elfair.language.parsing import parse
 from elfair.language.tree import walk
 
 A = col("race") == "A"

@@ -7,21 +7,17 @@ import string
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elfair.language import (
+from elfair.language.build import (
     FNR,
     FPR,
     IQR,
     PR,
     TNR,
     TPR,
-    Condition,
     CVaR,
     E,
     E_logged,
-    Expression,
     P,
-    Scaled,
-    Statement,
     accuracy,
     col,
     decision,
@@ -29,10 +25,12 @@ from elfair.language import (
     maximum,
     median,
     minimum,
-    parse,
     quantile,
     var,
 )
+from elfair.language.conditions import Condition
+from elfair.language.expressions import Expression, Scaled, Statement
+from elfair.language.parsing import parse
 
 names = st.one_of(
     st.sampled_from(

@@ -8,17 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elfair.language import (
-    PR,
-    TPR,
+from elfair.language.build import PR, TPR, CVaR, E, E_logged, col, maximum, median, minimum, var
+from elfair.language.conditions import Column
+from elfair.language.conjunction import sign_of
+from elfair.language.distribution import Deficit, LowerTail, Squared, Threshold
+from elfair.language.expressions import (
     Abs,
-    Column,
-    CVaR,
-    Deficit,
-    E,
-    E_logged,
     Expression,
-    LowerTail,
     Max,
     Mean,
     Min,
@@ -26,16 +22,8 @@ from elfair.language import (
     Product,
     Quotient,
     Scaled,
-    Squared,
     Sum,
-    Threshold,
-    col,
-    maximum,
-    median,
-    minimum,
-    var,
 )
-from elfair.language.walks import sign_of
 
 I = Column("i")  # noqa: E741
 NOT_NEGATIVE = [

@@ -6,19 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elfair.language import (
-    PR,
-    TPR,
-    CVaR,
-    E,
-    Number,
-    maximum,
-    median,
-    minimum,
-    parse,
-    substitute,
-    var,
-)
+from elfair.language.build import PR, TPR, CVaR, E, maximum, median, minimum, var
+from elfair.language.expressions import Number, substitute
+from elfair.language.parsing import parse
 
 M, V = median("i"), var("i")
 

@@ -8,7 +8,7 @@ import pytest
 from elfair.bounds import get_bound
 from elfair.data import ContinuousData
 from elfair.errors import ConstraintError, DataError, InputError
-from elfair.language import E, mse
+from elfair.language.build import E, mse
 from elfair.policies.gaussian import FINENESS
 from elfair.populations import Dosage
 from elfair.search import Problem, Selection, Target

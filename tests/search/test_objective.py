@@ -8,7 +8,7 @@ import pytest
 import elfair
 from elfair import LoggedData
 from elfair.errors import ConstraintError, InputError
-from elfair.language import Expression
+from elfair.language.expressions import Expression
 from elfair.search.goals import OBJECTIVES
 from elfair.search.objective import Shortfall, averages, read_objective
 from elfair.statistics import Baselines, Estimation, mean_part

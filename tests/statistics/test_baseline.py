@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from elfair import LoggedData
 from elfair.data.features import MOST_GROUPS, Encoding
-from elfair.language import col
+from elfair.language.build import col
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.impacts import Impact, Ridge
 

@@ -8,28 +8,29 @@ import pytest
 from elfair import LoggedData, certify
 from elfair.bounds import get_bound
 from elfair.errors import ConstraintError, DataError
-from elfair.language import (
-    Abs,
-    AtMost,
-    Column,
-    Compare,
+from elfair.language.conditions import Column, Compare, Decision
+from elfair.language.distribution import (
     ConditionalValueAtRisk,
-    Decision,
     Derived,
+    Quantile,
+    Squared,
+    Variance,
+)
+from elfair.language.expressions import (
+    Abs,
+    All,
+    AnyOf,
+    AtMost,
     Max,
     Mean,
     Min,
     Number,
     Product,
-    Quantile,
     Quotient,
     Scaled,
-    Squared,
     Sum,
-    parse,
 )
-from elfair.language.distribution import Variance
-from elfair.language.expressions import All, AnyOf
+from elfair.language.parsing import parse
 from elfair.language.tree import walk
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.beyond_the_mean import settle

@@ -7,7 +7,7 @@ import pytest
 
 from elfair import LoggedData
 from elfair.errors import ConstraintError, DataError
-from elfair.language import conjuncts
+from elfair.language.conjunction import conjuncts
 from elfair.statistics import Baselines, Estimation, Impact, compile_form, logged_average
 
 N = 60

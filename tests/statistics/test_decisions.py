@@ -9,7 +9,7 @@ from scipy.special import ndtr
 from elfair import LoggedData
 from elfair.data import ContinuousData
 from elfair.errors import ConstraintError, InputError
-from elfair.language import conjuncts
+from elfair.language.conjunction import conjuncts
 from elfair.statistics import Baselines, Estimation, compile_form, logged_average
 from elfair.statistics.decisions import decisions_of, thresholds_of
 from elfair.statistics.impacts import Impact

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elfair import LoggedData
-from elfair.language import conjuncts
+from elfair.language.conjunction import conjuncts
 from elfair.statistics import Baselines, Estimation, compile_form
 
 N = 24

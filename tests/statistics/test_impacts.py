@@ -7,7 +7,11 @@ import pytest
 
 from elfair import LoggedData
 from elfair.errors import ConstraintError
-from elfair.language import Column, Deficit, Mean, Squared, Threshold, conjuncts, parse
+from elfair.language.conditions import Column
+from elfair.language.conjunction import conjuncts
+from elfair.language.distribution import Deficit, Squared, Threshold
+from elfair.language.expressions import Mean
+from elfair.language.parsing import parse
 from elfair.statistics import Baselines, Estimation, compile_form
 from elfair.statistics.decisions import decisions_of
 from elfair.statistics.impacts import Impact, impact_of

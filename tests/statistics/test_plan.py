@@ -8,7 +8,7 @@ import pytest
 from elfair import LoggedData
 from elfair.bounds import get_bound
 from elfair.errors import BoundError, ConstraintError, InputError
-from elfair.language import PR, accuracy, col
+from elfair.language.build import PR, accuracy, col
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.plan import Plan, read_constraints
 

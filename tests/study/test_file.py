@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from elfair import ELFClassifier, ELFRegressor, LoggedData, no_worse
 from elfair.certificate import GroupCount
 from elfair.errors import DataError, ElfairError, InputError
-from elfair.language import Column, fairness, holds
+from elfair.language import fairness
+from elfair.language.conditions import Column
+from elfair.language.evaluation import holds
 from elfair.language.fairness import RECIPES
 from elfair.populations import Dosage, FosterCare
 from elfair.records.reading import keys_of

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from elfair.certificate.advice import advise
 from elfair.certificate.results import ConstraintResult, GroupRecord
-from elfair.language import EVERYONE
+from elfair.language.conditions import EVERYONE
 from elfair.records.text import confidence, number, plural, visible
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from elfair.certificate.pictures import GroupPicture
 from elfair.certificate.record import Certificate
 from elfair.certificate.results import ConstraintResult
 from elfair.certificate.statement import HOW_TO_VERIFY, PREDICATE, STATEMENT
-from elfair.language import EVERYONE
+from elfair.language.conditions import EVERYONE
 from elfair.records.json import json_schema
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

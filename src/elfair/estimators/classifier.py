@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from elfair.data.behavior import behavior_probabilities
 from elfair.data.columns import check_length, one_column, positions
 from elfair.estimators.base import ELFEstimator, weighted_average
-from elfair.language import Expression
+from elfair.language.expressions import Expression
 from elfair.policies.models import Decisions, Fitted, draw
 from elfair.policies.softmax import EXPLORATION
 from elfair.search.classification import Classification, family_of

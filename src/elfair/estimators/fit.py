@@ -16,7 +16,7 @@ from elfair.errors import BoundError, InputError
 from elfair.fairness_test.evidence import SHARED_ROWS
 from elfair.fairness_test.ladder import Ladder
 from elfair.fairness_test.test import FairnessTest
-from elfair.language import holds
+from elfair.language.evaluation import holds
 from elfair.policies.models import Fitted
 from elfair.search import Found, SearchProgress, Selection, Target, Task
 from elfair.search.selection import tune

@@ -13,7 +13,8 @@ from elfair.data import ContinuousData, LoggedData
 from elfair.data.columns import as_floats, check_length, one_column
 from elfair.errors import BoundError
 from elfair.estimators.base import ELFEstimator, weighted_average
-from elfair.language import Decision, Expression, SquaredError
+from elfair.language.conditions import Decision, SquaredError
+from elfair.language.expressions import Expression
 from elfair.policies.gaussian import normal_density
 from elfair.policies.models import Decisions, Fitted, seeded
 from elfair.search.regression import Regression, task_of

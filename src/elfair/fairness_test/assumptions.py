@@ -15,7 +15,7 @@ from elfair.certificate.assumptions import AssumptionCode, opened_once
 from elfair.data import LoggedData
 from elfair.fairness_test.diagnostics import SEEN_SHARE
 from elfair.fairness_test.evidence import SHARED_ROWS
-from elfair.language import uses_label
+from elfair.language.conditions import uses_label
 from elfair.statistics import asks_for_cost
 from elfair.statistics.plan import Plan
 

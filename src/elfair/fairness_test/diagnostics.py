@@ -16,7 +16,7 @@ import numpy as np
 
 from elfair.certificate import GroupRecord, Kind, WarningRecord
 from elfair.data import LoggedData
-from elfair.language import Deficit, LowerTail, Threshold
+from elfair.language.distribution import Deficit, LowerTail, Threshold
 from elfair.statistics import Impact, Part
 from elfair.statistics.plan import CompiledClaim
 

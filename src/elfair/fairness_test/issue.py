@@ -40,7 +40,7 @@ from elfair.errors import CertificateWarning
 from elfair.fairness_test.assumptions import facts_of_test, list_assumptions
 from elfair.fairness_test.evidence import Outcome
 from elfair.fairness_test.pictures import group_pictures
-from elfair.language import columns_used
+from elfair.language.conditions import columns_used
 from elfair.statistics.estimators import ROUNDING
 from elfair.statistics.plan import Plan
 

@@ -18,7 +18,9 @@ from elfair.certificate.pictures import (
     SeriesPicture,
 )
 from elfair.data import LoggedData
-from elfair.language import Column, Condition, Mean, holds, who
+from elfair.language.conditions import Column, Condition, who
+from elfair.language.evaluation import holds
+from elfair.language.expressions import Mean
 from elfair.statistics import Rows, mean_part
 from elfair.statistics.decisions import decisions_of
 from elfair.statistics.plan import Plan, conditions_of

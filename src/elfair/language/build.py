@@ -19,22 +19,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from elfair.errors import ConstraintError
-from elfair.language.conditions import (
-    Column,
-    Compare,
-    Condition,
-    Decision,
-    Label,
-    Literal,
-    Member,
-    Operand,
-    all_of,
-    as_condition,
-    parts_of,
-    spelled_out,
-)
+from elfair.language import conditions
+from elfair.language.conditions import Column, Compare, Condition, Decision, Literal, as_condition
 from elfair.language.distribution import ConditionalValueAtRisk, Quantile, Variance
-from elfair.language.expressions import Expression, Max, Mean, Min, Number, as_expression
+from elfair.language.expressions import Expression, Max, Mean, Min, extreme
 from elfair.language.tree import walk
 
 
@@ -52,7 +40,7 @@ class Reference:
 
     __array_ufunc__ = None
 
-    def __init__(self, operand: Operand) -> None:
+    def __init__(self, operand: conditions.Operand) -> None:
         self._operand = operand
 
     # Typed Any: a type checker wants a bool from == and would reject a condition.
@@ -74,7 +62,7 @@ class Reference:
     def __ge__(self, other: object) -> Compare:
         return self._compare(">=", other)
 
-    def isin(self, values: Iterable[object]) -> Member:
+    def isin(self, values: Iterable[object]) -> conditions.Member:
         """Whether it is one of the values.
 
         Examples
@@ -87,7 +75,7 @@ class Reference:
                 f"isin takes a list of values. Got the text {values!r} instead.",
                 hint=f"write isin([{values!r}]).",
             )
-        return Member(self._operand, tuple(_literal(value) for value in values))
+        return conditions.Member(self._operand, tuple(_literal(value) for value in values))
 
     def __bool__(self) -> NoReturn:
         raise ConstraintError(
@@ -120,7 +108,7 @@ class Rate(Expression):
 
     def __call__(self, given: Condition | None = None) -> Mean:
         """The rate among the rows that meet the condition."""
-        return Mean(*spelled_out(self.name, _optional(given)))
+        return Mean(*conditions.spelled_out(self.name, _optional(given)))
 
     def _node(self) -> Expression:
         return self()
@@ -178,11 +166,11 @@ def probability(event: Condition, *, given: Condition | None = None) -> Expressi
     P[decision == 1 and label == 1 | race == 'A'] / P[decision == 1 | race == 'A']
     """
     event, given = as_condition(event), _optional(given)
-    parts = parts_of(given)
+    parts = conditions.parts_of(given)
     decided = tuple(part for part in parts if any(isinstance(n, Decision) for n in walk(part)))
     if not decided:
         return Mean(event, given)
-    rest = all_of(tuple(part for part in parts if part not in decided))
+    rest = conditions.all_of(tuple(part for part in parts if part not in decided))
     chosen = reduce(and_, decided)
     return Mean(chosen & event, rest) / Mean(chosen, rest)
 
@@ -258,7 +246,7 @@ def maximum(*parts: Expression | float) -> Expression:
     >>> print(maximum(E("gain"), E("loss")) <= 1)
     max(E[gain], E[loss]) <= 1
     """
-    return _extreme(Max, parts)
+    return extreme(Max, parts)
 
 
 def minimum(*parts: Expression | float) -> Expression:
@@ -269,7 +257,7 @@ def minimum(*parts: Expression | float) -> Expression:
     >>> print(minimum(E("gain"), E("loss")) >= 0)
     min(E[gain], E[loss]) >= 0
     """
-    return _extreme(Min, parts)
+    return extreme(Min, parts)
 
 
 E = expectation
@@ -278,7 +266,7 @@ P = probability
 CVaR = cvar
 var = variance
 IQR = interquantile_range
-label = Reference(Label())
+label = Reference(conditions.Label())
 """The label, in a condition or an event: ``P(decision == 1, given=label == 0)``."""
 decision = Reference(Decision())
 """The new model's decision, in an event: ``P(decision == "approve")``."""
@@ -296,19 +284,6 @@ FNR = Rate("FNR")
 """The rate of decisions that are not positive among those whose label is positive."""
 mse = Rate("mse")
 """The mean squared difference of decision and label, in regression: ``mse <= 0.2``."""
-
-
-def _extreme(kind: type[Max] | type[Min], parts: Iterable[object]) -> Expression:
-    nodes = tuple(map(as_expression, parts))
-    if not nodes:
-        raise ConstraintError(
-            "a maximum or minimum needs at least one expression. Got none.",
-            hint="write maximum(PR(c1), PR(c2)).",
-        )
-    values = [node.value for node in nodes if isinstance(node, Number)]
-    if len(values) == len(nodes):
-        return Number(max(values) if kind is Max else min(values))
-    return nodes[0] if len(nodes) == 1 else kind(nodes)
 
 
 def _averaged(of: object) -> Column | Condition | Decision:

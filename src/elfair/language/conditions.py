@@ -8,12 +8,12 @@ from __future__ import annotations
 import operator
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from elfair.errors import ConstraintError
-from elfair.language.tree import Node, Span, flattened, point_at
+from elfair.language.tree import Node, Span, children, flattened, point_at, walk
 
 _BARE_NAME = re.compile(r"[^\W\d]\w*")  # as NAME in constraint.lark
 _RESERVED = {"and", "or", "not", "in", "label", "decision", "true", "false", "True", "False"}
@@ -135,7 +135,7 @@ class Literal(Operand):
 class Condition(Node):
     """Base of conditions. Python's ``&``, ``|`` and ``~`` are the text's and, or and not."""
 
-    is_event = True
+    is_event, sign = True, 1
 
     def __and__(self, other: object) -> Condition:
         return And(flattened(And, (self, as_condition(other))))
@@ -288,6 +288,59 @@ def who(condition: Condition | None) -> str:
     return EVERYONE if condition is None else str(condition)
 
 
+def uses_label(node: Node) -> bool:
+    """Whether it refers to the label.
+
+    Examples
+    --------
+    >>> from elfair import PR, TPR
+    >>> uses_label(TPR()), uses_label(PR())
+    (True, False)
+    """
+    return any(isinstance(each, Label) for each in walk(node))
+
+
+def uses_decision(node: Node) -> bool:
+    """Whether it refers to the decision.
+
+    Examples
+    --------
+    >>> from elfair import E, PR
+    >>> uses_decision(PR()), uses_decision(E("impact"))
+    (True, False)
+    """
+    return any(isinstance(each, Decision) for each in walk(node))
+
+
+def columns_used(node: Node) -> set[str]:
+    """The columns that conditions and events compare.
+
+    Examples
+    --------
+    >>> from elfair import E, col
+    >>> columns_used(E("impact", given=col("race") == "A"))
+    {'race'}
+    """
+    return _columns(each for each in walk(node) if isinstance(each, Condition))
+
+
+def impacts_used(node: Node) -> set[str]:
+    """The impacts that it averages.
+
+    Examples
+    --------
+    >>> from elfair import E, col
+    >>> impacts_used(E("impact", given=col("race") == "A"))
+    {'impact'}
+    """
+    return _columns(each for each in walk(node) if not isinstance(each, Condition))
+
+
+def _columns(nodes: Iterable[Node]) -> set[str]:
+    of = (child for node in nodes for child in children(node))
+    return {child.name for child in of if isinstance(child, Column)}
+
+
 def _quoted(text: str, quote: str) -> str:
     escaped = text.replace("\\", "\\\\").replace(quote, "\\" + quote)
     return f"{quote}{escaped}{quote}"
@@ -305,6 +358,7 @@ class SquaredError(Node):
 
     left: Operand
     right: Operand
+    sign = 1
 
     def __str__(self) -> str:
         return f"({self.left} - {self.right})^2"

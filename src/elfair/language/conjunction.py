@@ -13,24 +13,10 @@ from dataclasses import dataclass
 from itertools import product
 
 from elfair.errors import ConstraintError
-from elfair.language.expressions import (
-    Abs,
-    All,
-    AnyOf,
-    AtMost,
-    Expression,
-    Max,
-    Mean,
-    Min,
-    Number,
-    Quotient,
-    Scaled,
-    Statement,
-    Sum,
-)
+from elfair.language import expressions
+from elfair.language.expressions import Expression, Max, Mean, Min, Number, Statement
 from elfair.language.parsing import parse
 from elfair.language.tree import Span, number_text, point_at
-from elfair.language.walks import sign_of
 
 _MOST = 1_000  # one-sided statements in one inequality
 
@@ -51,7 +37,7 @@ class Linear:
 
     Examples
     --------
-    >>> from elfair.language import PR
+    >>> from elfair import PR
     >>> print(Linear(-0.5, ((2.0, PR()),)))
     2 * PR - 0.5
     """
@@ -104,7 +90,7 @@ class Conjunct:
 
     Examples
     --------
-    >>> from elfair.language import PR
+    >>> from elfair import PR
     >>> print(Conjunct("PR <= 0.5", "PR <= 0.5", Linear(-0.5, ((1.0, PR()),))).form)
     PR - 0.5
     """
@@ -152,7 +138,7 @@ def conjuncts(constraint: str | Statement) -> tuple[Conjunct, ...]:
     found: dict[Linear, Conjunct] = {}
     for each in _inequalities(statement):
         for form in _required(each):
-            text = _inequality(form, each) if isinstance(each, AtMost) else str(each)
+            text = _inequality(form, each) if isinstance(each, expressions.AtMost) else str(each)
             found.setdefault(form, Conjunct(parent, text, form, each.span))
     return tuple(found.values())
 
@@ -162,25 +148,59 @@ def linear_form(node: Expression) -> Linear:
 
     Examples
     --------
-    >>> from elfair.language import PR, E
+    >>> from elfair import PR, E
     >>> print(linear_form(2 * (PR() - E("cost") * PR()) + PR() - 1))
     3 * PR - 2 * E[cost] * PR - 1
     """
     match node:
         case Number(value):
             return _linear(value, [])
-        case Scaled(factor, part):
+        case expressions.Scaled(factor, part):
             inner = linear_form(part)
             terms = [(factor * weight, term) for weight, term in inner.terms]
             return _linear(factor * inner.constant, terms)
-        case Sum(parts):
+        case expressions.Sum(parts):
             return _sum([linear_form(part) for part in parts])
     return _linear(0.0, [(1.0, node)])
 
 
+def sign_of(node: Expression) -> int:
+    """1 if the expression is never negative, -1 if it is never positive, 0 if that is not certain.
+
+    Examples
+    --------
+    >>> from elfair import PR, E
+    >>> sign_of(PR()), sign_of(-2 * PR()), sign_of(E("impact")), sign_of(abs(E("impact")))
+    (1, -1, 0, 1)
+    """
+    match node:
+        case Number(value):
+            return 1 if value >= 0 else -1
+        case Mean(of):
+            return of.sign
+        case expressions.Abs():
+            return 1
+        case expressions.Scaled(factor, part):
+            return sign_of(part) if factor >= 0 else -sign_of(part)
+        case expressions.Product(left, right) if left == right:
+            return 1
+        case expressions.Product(left, right) | expressions.Quotient(left, right):
+            return sign_of(left) * sign_of(right)
+        case expressions.Sum(parts):
+            signs = {sign_of(part) for part in parts}
+            return signs.pop() if len(signs) == 1 else 0
+        case Max(parts) | Min(parts):
+            one = 1 if isinstance(node, Max) else -1
+            every = [sign_of(part) for part in parts]
+            if one in every:
+                return one
+            return -one if all(sign == -one for sign in every) else 0
+    return node.sign
+
+
 def _inequalities(statement: Statement) -> Iterable[Statement]:
     """The parts that must all hold: inequalities, or either/ors."""
-    if isinstance(statement, All):
+    if isinstance(statement, expressions.All):
         for part in statement.parts:
             yield from _inequalities(part)
     else:
@@ -190,11 +210,11 @@ def _inequalities(statement: Statement) -> Iterable[Statement]:
 def _excess(statement: Statement) -> Expression:
     """The expression that is at most 0 exactly when the statement holds."""
     match statement:
-        case AtMost(left, right):
+        case expressions.AtMost(left, right):
             return left - right
-        case All(parts):
+        case expressions.All(parts):
             return Max(tuple(map(_excess, parts)), span=statement.span)
-        case AnyOf(parts):
+        case expressions.AnyOf(parts):
             return Min(tuple(map(_excess, parts)), span=statement.span)
     raise TypeError(f"expected a statement. Got {statement!r} instead.")
 
@@ -243,11 +263,11 @@ def _forms(node: Expression, scale: float) -> list[Linear]:
             return [_linear(scale * value, [])]
         case Mean():
             return [_linear(0.0, [(scale, node)])]
-        case Scaled(factor, part):
+        case expressions.Scaled(factor, part):
             return _forms(part, scale * factor)
-        case Sum(parts):
+        case expressions.Sum(parts):
             return _added([_forms(part, scale) for part in parts])
-        case Abs(part) if scale >= 0:
+        case expressions.Abs(part) if scale >= 0:
             return _forms(part, scale) + _forms(part, -scale)
         case Max(parts) if scale >= 0:
             return [form for part in parts for form in _forms(part, scale)]
@@ -260,7 +280,7 @@ def _cleared(form: Linear) -> list[Linear]:
     """A quotient compared with a number, multiplied out: c A / B + r <= 0 becomes c A + r B <= 0 if
     B > 0, which is tested as well unless it is certain.
     """
-    if len(form.terms) != 1 or not isinstance(quotient := form.terms[0][1], Quotient):
+    if len(form.terms) != 1 or not isinstance(quotient := form.terms[0][1], expressions.Quotient):
         return [form]
     sign = sign_of(quotient.bottom)
     if sign < 0:
@@ -304,7 +324,7 @@ def _linear(constant: float, terms: list[tuple[float, Expression]]) -> Linear:
     return Linear(constant + 0.0, tuple(kept))  # + 0.0: no negative zero
 
 
-def _inequality(form: Linear, statement: AtMost) -> str:
+def _inequality(form: Linear, statement: expressions.AtMost) -> str:
     """The text of "form <= 0", with each term on the side where a person would write it."""
     above = [term for term in form.terms if term[0] > 0]
     below = [(-weight, node) for weight, node in form.terms if weight < 0]

@@ -54,7 +54,7 @@ class Threshold(Derived):
     """
 
     op: str
-    is_event = True
+    is_event, sign = True, 1
 
     def of(self, values: Floats) -> Floats:
         """1 where it is, 0 where it is not."""
@@ -77,6 +77,8 @@ class Deficit(Derived):
     >>> Deficit(Column("impact"), 3.0).of(np.array([1.0, 4.0]))
     array([2., 0.])
     """
+
+    sign = 1
 
     def of(self, values: Floats) -> Floats:
         """The positive part of point - impact."""
@@ -131,6 +133,8 @@ class Squared(Derived):
     array([4., 1.])
     """
 
+    sign = 1
+
     def of(self, values: Floats) -> Floats:
         """The square of impact - point."""
         return np.asarray((values - self.point) ** 2)
@@ -169,7 +173,6 @@ class Quantile(_OfShare):
 
     Examples
     --------
-    >>> from elfair.language import Column
     >>> print(Quantile(Column("impact"), share=0.1))
     quantile[impact, 0.1]
     """
@@ -186,7 +189,6 @@ class ConditionalValueAtRisk(_OfShare):
 
     Examples
     --------
-    >>> from elfair.language import Column
     >>> print(ConditionalValueAtRisk(Column("impact"), share=0.1))
     CVaR[impact, 0.1]
     """
@@ -203,10 +205,11 @@ class Variance(Statistic):
 
     Examples
     --------
-    >>> from elfair.language import Column
     >>> print(Variance(Column("impact")))
     var[impact]
     """
+
+    sign = 1
 
     def __str__(self) -> str:
         return f"var[{self.of}{_bar(self)}]"

@@ -1,4 +1,4 @@
-"""Which rows of the data meet a condition.
+"""Which rows of the data meet a condition, and whether two conditions can have rows in common.
 
 The logic has three values (Kleene's): a comparison with a missing value is neither true nor false,
 and `not` leaves it so. A row meets a condition only where the condition is known to be true.
@@ -10,7 +10,7 @@ error says how to write it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
@@ -19,19 +19,14 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from elfair.errors import ConstraintError, did_you_mean
+from elfair.language import conditions
 from elfair.language.conditions import (
     OPERATORS,
-    And,
     Column,
     Compare,
     Condition,
-    Decision,
-    Label,
     Literal,
-    Member,
-    Not,
     Operand,
-    Or,
     Positive,
 )
 from elfair.language.tree import point_at
@@ -101,7 +96,7 @@ def holds(condition: Condition | None, data: DataLike, decision: object = None) 
     --------
     >>> from types import SimpleNamespace
     >>> import numpy as np
-    >>> from elfair.language import col
+    >>> from elfair import col
     >>> age = np.array([17.0, 21.0, np.nan])
     >>> data = SimpleNamespace(n=3, names=["age"], column={"age": age}.get, label=None, positive=1)
     >>> holds(col("age") >= 18, data)
@@ -140,13 +135,13 @@ class _Evaluation:
 
     def truth(self, condition: Condition) -> _Truth:
         match condition:
-            case Not(part):
+            case conditions.Not(part):
                 return self.truth(part).opposite()
-            case And(parts):
+            case conditions.And(parts):
                 return _both([self.truth(part) for part in parts])
-            case Or(parts):
+            case conditions.Or(parts):
                 return _either([self.truth(part) for part in parts])
-            case Member(left, values):
+            case conditions.Member(left, values):
                 return _either([self._compared(Compare(left, "==", each)) for each in values])
             case Compare():
                 return self._compared(condition)
@@ -175,9 +170,9 @@ class _Evaluation:
                 return values_of(self._data.positive)
             case Column(name) if name in self._data.names:
                 return values_of(self._data.column(name))
-            case Label() if self._data.label is not None:
+            case conditions.Label() if self._data.label is not None:
                 return values_of(self._data.label)
-            case Decision() if self._decision is not None:
+            case conditions.Decision() if self._decision is not None:
                 return values_of(self._decision)
         raise self._unavailable(operand)
 
@@ -195,7 +190,7 @@ class _Evaluation:
                     f"it is a value, put it in quotes: '{operand.name}'.",
                 ),
             )
-        if isinstance(operand, Label):
+        if isinstance(operand, conditions.Label):
             return point_at(
                 "the label is needed here, but y was not given.",
                 operand.span,
@@ -347,3 +342,115 @@ def _called(operand: Operand) -> str:
     if isinstance(operand, Column):
         return f"column '{operand.name}'"
     return "the positive class" if isinstance(operand, Positive) else f"'{operand}'"
+
+
+def are_disjoint(first: Condition | None, second: Condition | None) -> bool:
+    """Whether no row of any data can meet both conditions.
+
+    True is certain; False means "not certain". Everyone meets None.
+
+    Examples
+    --------
+    >>> from elfair import col
+    >>> are_disjoint(col("race") == "A", col("race") == "B")
+    True
+    >>> are_disjoint((col("age") < 30) & (col("sex") == 1), col("age") >= 30)
+    True
+    >>> are_disjoint(col("race") == "A", col("sex") == 1)
+    False
+    """
+    if first is None or second is None:
+        return False
+    for one, other in ((first, second), (second, first)):
+        if isinstance(one, conditions.Or):
+            return all(are_disjoint(part, other) for part in one.parts)
+    if isinstance(first, conditions.And) or isinstance(second, conditions.And):
+        # The parts of either side may decide: an `or` inside the other side needs all of it.
+        return any(
+            are_disjoint(part, other)
+            for one, other in ((first, second), (second, first))
+            if isinstance(one, conditions.And)
+            for part in one.parts
+        )
+    left, right = _atom(first), _atom(second)
+    if left is None or right is None or left[0] != right[0]:
+        return False
+    return _exclude(left[1:], right[1:]) or _exclude(right[1:], left[1:])
+
+
+_Atom = tuple[Operand, str, tuple[Operand, ...]]
+
+
+def _atom(condition: Condition) -> _Atom | None:
+    """A comparison of one operand with constants: operand, sign, constants (== any of them)."""
+    if isinstance(condition, conditions.Not):
+        inner = _atom(condition.part)
+        if inner is None:
+            return None
+        operand, sign, values = inner
+        return operand, conditions.OPPOSITE[sign], values
+    if isinstance(condition, conditions.Member):
+        return condition.left, "==", tuple(condition.values)
+    if isinstance(condition, Compare):
+        if isinstance(condition.right, Literal | Positive):
+            return condition.left, condition.op, (condition.right,)
+        if isinstance(condition.left, Literal | Positive):
+            return condition.right, conditions.MIRRORED[condition.op], (condition.left,)
+    return None
+
+
+def _exclude(one: tuple[str, tuple[Operand, ...]], other: tuple[str, tuple[Operand, ...]]) -> bool:
+    """Whether every value that meets the first comparison fails the second."""
+    (sign, values), (test, constants) = one, other
+    if sign == "==":
+        return not any(_meets(value, test, constants) for value in values)
+    # Two half-lines that point away from each other.
+    if sign in ("<", "<=") and test in (">", ">="):
+        high, low = values[0], constants[0]
+        if not _numbers((high, low)) or _is_huge(high) or _is_huge(low):
+            return False
+        if sign == "<=" and test == ">=":
+            return _orders(high, "<", low) and not _alike(high, low)
+        return _orders(high, "<=", low)
+    return False
+
+
+def _meets(value: Operand, test: str, constants: tuple[Operand, ...]) -> bool:
+    """Whether a column can hold something that equals the value and meets the test."""
+    if any(isinstance(c, Positive) != isinstance(value, Positive) for c in constants):
+        return True  # the positive class can be any value
+    if any(map(_is_huge, (value, *constants))):
+        return True
+    if test == "!=":
+        return value not in constants
+    if test == "==":
+        return any(_alike(value, constant) for constant in constants)
+    if not _numbers((value, *constants)):
+        return True
+    return _orders(value, test, constants[0]) or ("=" in test and _alike(value, constants[0]))
+
+
+def _alike(first: Operand, second: Operand) -> bool:
+    """Whether some column cannot tell the two apart: 32-bit columns round what they compare."""
+    if _numbers((first, second)):
+        return bool(np.float32(_number(first)) == np.float32(_number(second)))
+    return first == second
+
+
+def _is_huge(operand: Operand) -> bool:
+    """Whether integers and 64-bit floats disagree about what equals it."""
+    return _numbers((operand,)) and abs(_number(operand)) >= 2**53
+
+
+def _orders(first: Operand, sign: str, second: Operand) -> bool:
+    return bool(OPERATORS[sign](_number(first), _number(second)))
+
+
+def _number(operand: Operand) -> float:
+    assert isinstance(operand, Literal)
+    assert not isinstance(operand.value, str)
+    return operand.value
+
+
+def _numbers(operands: Iterable[Operand]) -> bool:
+    return all(isinstance(o, Literal) and not isinstance(o.value, str) for o in operands)

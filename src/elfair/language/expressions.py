@@ -7,8 +7,11 @@ expression is constant exactly when it is a `Number`.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from numbers import Real
+from operator import add
 from typing import NoReturn
 
 from elfair.errors import ConstraintError
@@ -302,6 +305,51 @@ def as_expression(value: object) -> Expression:
         f"expected a statistic or a number. Got {value!r} instead.",
         hint="write E('impact'), P(decision == 1), accuracy or a number.",
     )
+
+
+def extreme(kind: type[Max] | type[Min], parts: Iterable[object]) -> Expression:
+    """The largest or the smallest of some parts; a single part stays itself."""
+    nodes = tuple(map(as_expression, parts))
+    if not nodes:
+        raise ConstraintError(
+            "a maximum or minimum needs at least one expression. Got none.",
+            hint="write maximum(PR(c1), PR(c2)).",
+        )
+    values = [node.value for node in nodes if isinstance(node, Number)]
+    if len(values) == len(nodes):
+        return Number(max(values) if kind is Max else min(values))
+    return nodes[0] if len(nodes) == 1 else kind(nodes)
+
+
+def substitute(node: Expression, replaced: Mapping[Expression, Expression]) -> Expression:
+    """The expression with parts replaced, simplified as if it had been written that way.
+
+    Examples
+    --------
+    >>> from elfair import E, median
+    >>> print(substitute(E("gain") - 2 * median("gain"), {median("gain"): Number(1.5)}))
+    E[gain] - 3
+    """
+    if node in replaced:
+        return replaced[node]
+
+    def of(part: Expression) -> Expression:
+        return substitute(part, replaced)
+
+    match node:
+        case Sum(parts):
+            return reduce(add, map(of, parts))
+        case Scaled(factor, part):
+            return factor * of(part)
+        case Product(left, right):
+            return of(left) * of(right)
+        case Quotient(top, bottom):
+            return of(top) / of(bottom)
+        case Max(parts) | Min(parts):
+            return extreme(type(node), map(of, parts))
+        case Abs(part):
+            return abs(of(part))
+    return node
 
 
 def _division_by_zero(span: Span | None) -> ConstraintError:

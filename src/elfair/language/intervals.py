@@ -16,19 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elfair.language import (
-    Abs,
-    Expression,
-    Linear,
-    Max,
-    Min,
-    Product,
-    Quotient,
-    Statistic,
-    linear_form,
-    point_at,
-)
-from elfair.language.walks import sign_of
+from elfair.language.conjunction import Linear, linear_form, sign_of
+from elfair.language.expressions import Abs, Expression, Max, Min, Product, Quotient, Statistic
+from elfair.language.tree import point_at
 from elfair.types import Floats
 
 ABOVE, BELOW = 1, -1
@@ -39,7 +29,7 @@ def needs(form: Linear, side: int = ABOVE) -> Iterator[tuple[Linear | Statistic,
 
     Examples
     --------
-    >>> from elfair.language import E, PR, TPR
+    >>> from elfair import E, PR, TPR
     >>> for variable, side in needs(linear_form(PR() * TPR() - 2 * E("gain"))):
     ...     print(side, variable)
     1 -2 * E[gain]
@@ -113,7 +103,7 @@ class Formula:
 
     Examples
     --------
-    >>> from elfair.language import E, PR
+    >>> from elfair import E, PR
     >>> formula = Formula(linear_form(E("gain") * PR() - 2))
     >>> [str(tail) for tail in formula.tails]  # PR is never negative
     ['E[gain]', 'PR', '-PR']

@@ -1,16 +1,23 @@
-"""From constraint text to a tree. A grammar reads the text; it is never evaluated as code."""
+"""From constraint text to a tree: what names mean, and error messages for what is wrong.
+
+A grammar reads the text; it is never evaluated as code.
+"""
 
 from __future__ import annotations
 
+import operator
 import re
-from functools import lru_cache
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache, reduce
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from elfair.errors import ConstraintError
-from elfair.language.expressions import Expression, Statement
-from elfair.language.reading import Reader
-from elfair.language.tree import Span, point_at
+from elfair.errors import ConstraintError, did_you_mean
+from elfair.language import build, conditions, expressions
+from elfair.language.conditions import RATES, Column, Condition, Decision, Literal, Operand
+from elfair.language.expressions import Expression, Mean, Statement, joined
+from elfair.language.tree import Node, Span, covering, point_at
 
 if TYPE_CHECKING:
     from lark import Lark
@@ -41,6 +48,33 @@ _HINTS = {
 }
 _EXAMPLE = "write a constraint like E[impact | race == 'Black'] >= 0."
 
+_AVERAGES = ("E", "E_logged", "P")
+# Statistics of an impact's distribution, and how many numbers each may take after its name.
+_DISTRIBUTION: dict[str, tuple[Callable[..., Expression], tuple[int, ...]]] = {
+    "quantile": (build.quantile, (1,)),
+    "VaR": (build.quantile, (1,)),
+    "median": (build.median, (0,)),
+    "CVaR": (build.cvar, (1,)),
+    "var": (build.variance, (0,)),
+    "IQR": (build.interquantile_range, (0, 2)),
+}
+_COUNTS = {(0,): "no number", (1,): "one number", (0, 2): "two numbers or none"}
+_FUNCTIONS: dict[str, Callable[..., Expression]] = {
+    "abs": operator.abs,
+    "max": build.maximum,
+    "min": build.minimum,
+}
+_ARITHMETIC: dict[str, Callable[[Expression, Expression], Expression]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+_TRUTH = {"true": True, "True": True, "false": False, "False": False}
+_ESCAPE = re.compile(r"""\\([\\'"`])""")
+
+AnyNode = TypeVar("AnyNode", bound=Node)
+
 
 def parse(text: str) -> Statement:
     """Read a constraint.
@@ -69,7 +103,7 @@ def parse(text: str) -> Statement:
 
 
 def _read(text: str) -> Statement:
-    return Reader(text).constraint(_tree(text, "a constraint", _EXAMPLE))
+    return _Reader(text).constraint(_tree(text, "a constraint", _EXAMPLE))
 
 
 _parsed = lru_cache(maxsize=256)(_read)  # a study reads the same few texts many times
@@ -97,7 +131,7 @@ def parse_expression(text: str) -> Expression:
     >>> print(parse_expression("min(E[profit | race == 'A'], E[profit | race == 'B'])"))
     min(E[profit | race == 'A'], E[profit | race == 'B'])
     """
-    return Reader(text).expression(_tree(text, "an expression", "write one like E[profit]."))
+    return _Reader(text).expression(_tree(text, "an expression", "write one like E[profit]."))
 
 
 def _tree(text: str, what: str, example: str) -> Any:
@@ -146,3 +180,273 @@ def _syntax_error(text: str, error: UnexpectedInput) -> ConstraintError:
     got = text[start] if token is None else str(token)
     place = Span(text, start, start + len(got))
     return point_at(f"unexpected {got!r} here.", place, _HINTS.get(got, _EXAMPLE))
+
+
+class _Reader:
+    """Reads the grammar's trees of one text.
+
+    The trees are typed ``Any``: the grammar, not the type checker, knows their children.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def constraint(self, tree: Any) -> Statement:
+        """The whole text as a statement."""
+        (child,) = tree.children
+        if tree.data == "bare":
+            raise point_at(
+                "the constraint has no inequality.",
+                self._span(tree),
+                "compare it with a number, as in accuracy >= 0.75.",
+            )
+        return self._statement(child)
+
+    def expression(self, tree: Any) -> Expression:
+        """The whole text as an expression."""
+        (child,) = tree.children
+        if tree.data != "bare":
+            raise point_at(
+                "expected an expression. Got an inequality instead.",
+                self._span(tree),
+                "write an objective like E[profit]; inequalities belong in constraints=.",
+            )
+        return self._expression(child)
+
+    def _statement(self, tree: Any) -> Statement:
+        if tree.data == "chain":
+            return self._chain(tree)
+        kind = expressions.All if tree.data == "all" else expressions.AnyOf
+        return joined(kind, tuple(map(self._statement, tree.children)), self._span(tree))
+
+    def _chain(self, tree: Any) -> Statement:
+        sides = [self._expression(side) for side in tree.children[::2]]
+        links = []
+        for index, relation in enumerate(tree.children[1::2]):
+            left, right = sides[index], sides[index + 1]
+            if relation in ("<", ">"):
+                raise expressions.strict_inequality(self._span(relation))
+            if relation in ("==", "!="):
+                raise point_at(
+                    "exact equality can never be certified."
+                    if relation == "=="
+                    else "'!=' cannot be certified: it allows values arbitrarily close.",
+                    self._span(relation),
+                    "bound the difference, as in abs(PR[race == 'A'] - PR[race == 'B']) <= 0.1.",
+                )
+            low, high = (left, right) if relation == "<=" else (right, left)
+            links.append(expressions.AtMost(low, high, span=covering(left, right)))
+        return joined(expressions.All, tuple(links), self._span(tree))
+
+    def _expression(self, tree: Any) -> Expression:
+        match tree.data:
+            case "number":
+                (token,) = tree.children
+                return expressions.Number(float(token), span=self._span(tree))
+            case "group":
+                node = self._expression(tree.children[0])
+            case "negative":
+                *signs, atom = tree.children
+                node = self._expression(atom)
+                node = -node if len(signs) % 2 else node
+            case "name":
+                node = self._named(tree, tree.children[0])
+            case "statistic":
+                node = self._statistic(tree)
+            case "call":
+                node = self._call(tree)
+            case _:  # "sum" and "product"
+                first, *rest = tree.children
+                node = self._expression(first)
+                for sign, term in zip(rest[::2], rest[1::2], strict=True):
+                    node = _ARITHMETIC[sign](node, self._expression(term))
+        return self._at(tree, node)
+
+    def _named(self, tree: Any, name: str) -> Expression:
+        if name in RATES:
+            return Mean(*conditions.spelled_out(name, None, self._span(tree)))
+        if name in _AVERAGES or name in _FUNCTIONS or name in _DISTRIBUTION:
+            raise point_at(
+                f"'{name}' does not say what it is about.",
+                self._span(tree),
+                "write E[impact], P[decision == 1], median[impact], abs(...) or max(...).",
+            )
+        raise self._unknown(tree.children[0], f"the average of an impact is E[{name}].")
+
+    def _statistic(self, tree: Any) -> Expression:
+        head, *inside = tree.children
+        if head not in RATES and head not in _AVERAGES and head not in _DISTRIBUTION:
+            hint = f"write {head}(...)." if head in _FUNCTIONS else "check the name."
+            raise self._unknown(head, hint)
+        given = None
+        if inside[-1].data == "given":
+            given = self._condition(inside.pop().children[0])
+        if head in _DISTRIBUTION:
+            return self._distribution(head, inside, given)
+        if len(inside) > 1:
+            raise point_at(
+                f"'{head}' takes one entry before the bar. Got {len(inside)}.",
+                self._span(inside[1]),
+                "join conditions with 'and' or 'or'.",
+            )
+        if head in _AVERAGES:
+            of = self._averaged(head, inside[0])
+            if isinstance(of, Condition) and head == "P":
+                return build.probability(of, given=given)
+            return Mean(of, given, logged=head == "E_logged")
+        if given is not None:
+            raise point_at(
+                f"'{head}' takes only a condition. Got an entry before the bar as well.",
+                self._span(inside[0]),
+                f"write {head}[{given}].",
+            )
+        return Mean(*conditions.spelled_out(head, self._condition(inside[0]), self._span(head)))
+
+    def _distribution(self, head: Any, inside: list[Any], given: Condition | None) -> Expression:
+        make, counts = _DISTRIBUTION[head]
+        name, *shares = (self._operand_or_condition(tree) for tree in inside)
+        if not isinstance(name, Column):
+            raise point_at(
+                f"{head} takes the name of an impact. Got '{name}' instead.",
+                name.span,
+                f"write {head}[impact{', 0.1' * counts[-1]}].",
+            )
+        numbers = [
+            s.value for s in shares if isinstance(s, Literal) and not isinstance(s.value, str)
+        ]
+        if len(numbers) < len(shares) or len(numbers) not in counts:
+            raise point_at(
+                f"{head} takes {_COUNTS[counts]} after the impact. Got "
+                f"{', '.join(map(str, shares)) or 'none'}.",
+                self._span(inside[-1]),
+                "a share of people is a number between 0 and 1: quantile[impact, 0.1], "
+                "CVaR[impact, 0.1], IQR[impact, 0.25, 0.75].",
+            )
+        try:
+            node = make(name.name, *numbers, given=given)
+        except ConstraintError as wrong:  # raised by `build`, which does not know the text
+            place = covering(shares[0], shares[-1])
+            raise point_at(str(wrong.args[0]).split("\nHint: ")[0], place, wrong.hint) from None
+        return replace(node, of=name) if isinstance(node, expressions.Statistic) else node
+
+    def _averaged(self, head: str, tree: Any) -> Column | Condition | Decision:
+        node = self._operand_or_condition(tree)
+        if isinstance(node, Condition) or (isinstance(node, Column | Decision) and head != "P"):
+            return node
+        if head == "P":
+            raise point_at(
+                f"P takes an event, such as decision == 1. Got '{node}' instead.",
+                node.span,
+                f"the average of an impact is E[{node}].",
+            )
+        raise point_at(
+            f"{head} takes the name of an impact, or an event. Got '{node}' instead.",
+            node.span,
+            "an event is a comparison, such as decision == 1.",
+        )
+
+    def _call(self, tree: Any) -> Expression:
+        head, *inside = tree.children
+        if head not in _FUNCTIONS:
+            known = head in RATES or head in _AVERAGES or head in _DISTRIBUTION
+            hint = f"{head} takes square brackets: {head}[...]." if known else "check the name."
+            raise self._unknown(head, hint, "function")
+        if head == "abs" and len(inside) != 1:
+            raise point_at(
+                f"abs takes one expression. Got {len(inside)}.",
+                self._span(tree),
+                "write abs(a - b).",
+            )
+        return _FUNCTIONS[head](*map(self._expression, inside))
+
+    def _unknown(self, name: Any, hint: str, kind: str = "statistic") -> ConstraintError:
+        known = tuple(_FUNCTIONS) if kind == "function" else (*_AVERAGES, *RATES, *_DISTRIBUTION)
+        return point_at(
+            f"no {kind} '{name}'; there are: {', '.join(known)}.",
+            self._span(name),
+            hint
+            if name in (*_AVERAGES, *RATES, *_FUNCTIONS, *_DISTRIBUTION)
+            else did_you_mean(name, known, hint),
+        )
+
+    def _condition(self, tree: Any) -> Condition:
+        node = self._operand_or_condition(tree)
+        if isinstance(node, Condition):
+            return node
+        raise point_at(
+            f"'{node}' is not a condition; a condition compares.",
+            node.span,
+            f"write {node if isinstance(node, Column) else 'race'} == 'A', or == 1, or == true.",
+        )
+
+    def _operand_or_condition(self, tree: Any) -> Operand | Condition:
+        match tree.data:
+            case "disjunction" | "conjunction":
+                join = operator.or_ if tree.data == "disjunction" else operator.and_
+                return self._at(tree, reduce(join, map(self._condition, tree.children)))
+            case "negation":
+                *signs, part = tree.children
+                node = self._condition(part)
+                return self._at(tree, ~node if len(signs) % 2 else node)
+            case "comparisons":
+                return self._comparisons(tree)
+            case "membership":
+                return self._membership(tree)
+        return self._operand(tree)
+
+    def _comparisons(self, tree: Any) -> Condition:
+        sides = [self._operand(side) for side in tree.children[::2]]
+        links: list[Condition] = [
+            conditions.Compare(left, str(relation), right, span=covering(left, right))
+            for left, relation, right in zip(
+                sides[:-1], tree.children[1::2], sides[1:], strict=True
+            )
+        ]
+        return self._at(tree, reduce(operator.and_, links))
+
+    def _membership(self, tree: Any) -> Condition:
+        left, *rest = tree.children
+        negated = getattr(rest[0], "type", None) == "NOT"
+        values = []
+        for item in map(self._operand, rest[1:] if negated else rest):
+            if not isinstance(item, Literal):
+                raise point_at(
+                    f"the list after 'in' must hold values. Got '{item}' instead.",
+                    item.span,
+                    f"put text in quotes: '{item}'.",
+                )
+            values.append(item)
+        member = conditions.Member(self._operand(left), tuple(values), span=self._span(tree))
+        return self._at(tree, ~member) if negated else member
+
+    def _operand(self, tree: Any) -> Operand:
+        span = self._span(tree)
+        *sign, token = tree.children
+        match tree.data:
+            case "column":
+                return Column(_unquoted(token), span=span)
+            case "text":
+                return Literal(_unquoted(token), span=span)
+            case "value":
+                return Literal(-_number(token) if sign else _number(token), span=span)
+        if token in _TRUTH:  # "word"
+            return Literal(_TRUTH[token], span=span)
+        if token == "label":
+            return conditions.Label(span=span)
+        return Decision(span=span) if token == "decision" else Column(str(token), span=span)
+
+    def _span(self, item: Any) -> Span:
+        place = getattr(item, "meta", item)  # the place of a tree is in .meta, of a token in itself
+        return Span(self._text, place.start_pos, place.end_pos)
+
+    def _at(self, tree: Any, node: AnyNode) -> AnyNode:
+        return replace(node, span=self._span(tree))
+
+
+def _number(text: str) -> int | float:
+    # Integers stay exact: a row id may be beyond the integers of float64.
+    return int(text) if text.isdecimal() and float(text) < 1e300 else float(text)
+
+
+def _unquoted(text: str) -> str:
+    return _ESCAPE.sub(r"\1", text[1:-1])

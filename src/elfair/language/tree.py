@@ -74,6 +74,8 @@ class Node:
 
     #: Whether its average is a probability.
     is_event: ClassVar[bool] = False
+    #: 1 if it is never negative (probabilities, deficits, squares), 0 if that is not certain.
+    sign: ClassVar[int] = 0
 
     # Makes numpy scalars leave `np.float64(0.9) * E("impact")` to the node.
     __array_ufunc__ = None
@@ -111,7 +113,7 @@ def walk(node: Node) -> Iterator[Node]:
 
     Examples
     --------
-    >>> from elfair.language import PR
+    >>> from elfair import PR
     >>> [type(node).__name__ for node in walk(PR())]
     ['Mean', 'Compare', 'Decision', 'Positive']
     """
@@ -125,7 +127,8 @@ def find(node: Node, kind: type[Found]) -> tuple[Found, ...]:
 
     Examples
     --------
-    >>> from elfair.language import E, Mean, PR
+    >>> from elfair import E, PR
+    >>> from elfair.language.expressions import Mean
     >>> [str(mean) for mean in find(E("gain") * PR() + PR(), Mean)]
     ['E[gain]', 'PR']
     """

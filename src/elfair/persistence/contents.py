@@ -21,7 +21,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from elfair.errors import InputError
-from elfair.language import Expression, Statement
+from elfair.language.expressions import Expression, Statement
 from elfair.language.fairness import Recipe
 
 #: The earliest that a zip file can say.

@@ -14,7 +14,7 @@ from elfair.estimators.base import ELFEstimator
 from elfair.estimators.fit import Request
 from elfair.fairness_test.assumptions import facts_of_test, list_assumptions
 from elfair.fairness_test.evidence import NO_WEIGHTS
-from elfair.language import Condition
+from elfair.language.conditions import Condition
 from elfair.planning import findings
 from elfair.planning.check_report import SCHEMA, SEVERITIES, CheckReport, Finding
 from elfair.planning.forecast import Forecaster, StatementCheck

@@ -17,7 +17,8 @@ from elfair.data.propensities import misfit
 from elfair.errors import ElfairError
 from elfair.estimators.fit import Request
 from elfair.fairness_test.diagnostics import FEW_ROWS
-from elfair.language import Condition, holds, uses_label
+from elfair.language.conditions import Condition, uses_label
+from elfair.language.evaluation import holds
 from elfair.planning.check_report import Finding
 from elfair.planning.forecast import StatementCheck
 from elfair.planning.visible import GroupCheck, not_forecast

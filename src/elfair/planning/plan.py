@@ -16,7 +16,8 @@ from elfair.errors import DataError, InputError
 from elfair.estimators.base import ELFEstimator
 from elfair.estimators.parameters import Parameter
 from elfair.fairness_test.diagnostics import FEW_ROWS
-from elfair.language import EVERYONE, holds, who
+from elfair.language.conditions import EVERYONE, who
+from elfair.language.evaluation import holds
 from elfair.planning.curve import ChanceCurve
 from elfair.planning.forecast import Forecaster
 from elfair.planning.row_plan import CurvePoint, RowPlan, Verdict

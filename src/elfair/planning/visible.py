@@ -19,7 +19,8 @@ from elfair.estimators.classifier import ELFClassifier
 from elfair.estimators.fit import Request
 from elfair.estimators.regressor import ELFRegressor
 from elfair.fairness_test.evidence import weights_of
-from elfair.language import Condition, holds, uses_label, who
+from elfair.language.conditions import Condition, uses_label, who
+from elfair.language.evaluation import holds
 from elfair.search import Selection
 from elfair.statistics import impact_of, logged_average
 from elfair.statistics.plan import Claim, Plan

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TypeVar
 
-from elfair.language import EVERYONE
+from elfair.language.conditions import EVERYONE
 from elfair.report.svg import Svg
 
 Item = TypeVar("Item")

@@ -14,7 +14,9 @@ import numpy as np
 from elfair.data import LoggedData
 from elfair.data.propensities import require_taken
 from elfair.errors import DataError
-from elfair.language import Expression, Mean, Statistic, accuracy, impacts_used, uses_label
+from elfair.language.build import accuracy
+from elfair.language.conditions import impacts_used, uses_label
+from elfair.language.expressions import Expression, Mean, Statistic
 from elfair.language.tree import find
 from elfair.search.objective import (
     ALIKE,

@@ -20,31 +20,32 @@ import numpy as np
 
 from elfair.data import LoggedData
 from elfair.errors import ConstraintError, InputError, did_you_mean
-from elfair.language import (
-    Abs,
+from elfair.language.conditions import RATES
+from elfair.language.distribution import (
     ConditionalValueAtRisk,
     Deficit,
+    Quantile,
+    Squared,
+    Threshold,
+)
+from elfair.language.expressions import (
+    Abs,
     Expression,
     Max,
     Mean,
     Min,
     Number,
     Product,
-    Quantile,
     Quotient,
     Scaled,
-    Squared,
     Statement,
     Statistic,
     Sum,
-    Threshold,
-    find,
-    parse_expression,
-    point_at,
+    as_expression,
     substitute,
 )
-from elfair.language.conditions import RATES
-from elfair.language.expressions import as_expression
+from elfair.language.parsing import parse_expression
+from elfair.language.tree import find, point_at
 from elfair.statistics import Rows
 from elfair.statistics.beyond_the_mean import in_order
 from elfair.types import Floats
@@ -168,7 +169,7 @@ def averages(expression: Expression) -> tuple[Mean, ...]:
 
     Examples
     --------
-    >>> from elfair.language import PR
+    >>> from elfair import PR
     >>> len(averages(abs(PR() - 0.5) + PR()))
     1
     """
@@ -195,7 +196,7 @@ class Shortfall:
 
     Examples
     --------
-    >>> from elfair.language import PR
+    >>> from elfair import PR
     >>> rows = Rows(np.arange(2), np.zeros(2), np.ones((1, 2)), 0, 1)  # of the positive rate
     >>> float(Shortfall(2 * PR() - 1, [rows]).value(np.array([[0.25, 0.75]])))
     0.5

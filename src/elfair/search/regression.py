@@ -14,7 +14,10 @@ import numpy as np
 
 from elfair.data import LoggedData
 from elfair.errors import DataError
-from elfair.language import Expression, Mean, SquaredError, impacts_used, mse, point_at
+from elfair.language.build import mse
+from elfair.language.conditions import SquaredError, impacts_used
+from elfair.language.expressions import Expression, Mean
+from elfair.language.tree import point_at
 from elfair.policies import GaussianPolicy
 from elfair.policies.gaussian import FINENESS, LARGEST_PARAMETER, MEAN, SQUARE, GaussianInputs
 from elfair.search.goals import Loss, Maximise, require_label
@@ -178,7 +181,7 @@ def task_of(objective: str | Expression, spread: tuple[float, float]) -> Regress
 
     Examples
     --------
-    >>> from elfair.language import E
+    >>> from elfair import E
     >>> [type(task_of(o, (0.2, 0.9))).__name__ for o in ("mse", "-mse", E("impact"))]
     ['Regression', 'Regression', 'Dosing']
     """

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from elfair.data import LoggedData
-from elfair.language import Mean
+from elfair.language.expressions import Mean
 from elfair.policies.gaussian import MEAN, SQUARE
 from elfair.statistics import Baselines, Estimation, Impact, Part, Rows, compile_form, mean_part
 from elfair.statistics.impacts import OutcomeModel, QuadraticModel

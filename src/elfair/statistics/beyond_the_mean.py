@@ -32,24 +32,18 @@ import numpy as np
 from scipy.special import ndtri
 
 from elfair.data import LoggedData
-from elfair.language import (
-    AtMost,
+from elfair.language.conjunction import conjuncts, linear_form
+from elfair.language.distribution import (
     ConditionalValueAtRisk,
     Deficit,
-    Expression,
     LowerTail,
-    Mean,
-    Number,
     Quantile,
     Squared,
-    Statistic,
     Threshold,
-    conjuncts,
-    linear_form,
-    point_at,
-    substitute,
 )
+from elfair.language.expressions import AtMost, Expression, Mean, Number, Statistic, substitute
 from elfair.language.intervals import ABOVE, Formula, needs
+from elfair.language.tree import point_at
 from elfair.statistics import (
     Baselines,
     Estimation,
@@ -341,7 +335,7 @@ def in_order(statistic: Statistic, data: LoggedData, free: Floats | None) -> tup
 
     Examples
     --------
-    >>> from elfair.language import col, median
+    >>> from elfair import col, median
     >>> data = LoggedData([[1.0], [2.0], [1.0]], decision=[0, 1, 1], propensity=[0.5, 0.5, 0.5],
     ...                   impact=[3.0, 1.0, 2.0])
     >>> in_order(median("impact", given=col("x0") == 1), data, np.array([[0.75, 0.5, 0.75]]))

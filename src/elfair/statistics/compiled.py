@@ -11,18 +11,18 @@ import numpy as np
 
 from elfair.data import LoggedData
 from elfair.errors import DataError
-from elfair.language import (
+from elfair.language.conditions import (
     EVERYONE,
     Condition,
-    Linear,
-    Mean,
     SquaredError,
     columns_used,
-    holds,
-    point_at,
     uses_decision,
     who,
 )
+from elfair.language.conjunction import Linear
+from elfair.language.evaluation import holds
+from elfair.language.expressions import Mean
+from elfair.language.tree import point_at
 from elfair.statistics.decisions import LoggedDecisions, decisions_of
 from elfair.statistics.estimators import Baselines, Estimation
 from elfair.statistics.impacts import Impact, asks_for_cost, impact_of

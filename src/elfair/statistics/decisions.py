@@ -15,21 +15,20 @@ import numpy as np
 
 from elfair.data import LoggedData
 from elfair.errors import ConstraintError, DataError, listed
-from elfair.language import (
+from elfair.language.conditions import (
     Compare,
     Condition,
     Decision,
     Label,
     Literal,
-    Mean,
     Member,
     Operand,
     SquaredError,
-    holds,
-    point_at,
     uses_decision,
 )
-from elfair.language.tree import walk
+from elfair.language.evaluation import holds
+from elfair.language.expressions import Mean
+from elfair.language.tree import point_at, walk
 from elfair.policies.gaussian import DENSITY, FIRST_THRESHOLD, MEAN, SQUARE
 from elfair.statistics.impacts import OutcomeModel, QuadraticModel, asks_for_cost
 from elfair.types import Array, Floats, Index
@@ -314,7 +313,7 @@ def thresholds_of(means: Iterable[Mean]) -> tuple[float, ...]:
 
     Examples
     --------
-    >>> from elfair.language import P, decision
+    >>> from elfair import P, decision
     >>> thresholds_of([P((decision >= 1) & (decision < 3)), P(decision <= 2)])
     (1.0, 2.0, 3.0)
     """

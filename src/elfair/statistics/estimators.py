@@ -18,7 +18,8 @@ from elfair.bounds import get_bound
 from elfair.data import LoggedData
 from elfair.data.features import Encoding
 from elfair.errors import DataError
-from elfair.language import Condition, holds
+from elfair.language.conditions import Condition
+from elfair.language.evaluation import holds
 from elfair.statistics.decisions import decisions_of
 from elfair.statistics.impacts import Impact, OutcomeModel, OutcomeSettings, QuadraticModel
 

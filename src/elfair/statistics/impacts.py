@@ -12,19 +12,10 @@ from elfair.data import LoggedData
 from elfair.data.costs import COST
 from elfair.data.features import Encoding
 from elfair.errors import InputError, did_you_mean
-from elfair.language import (
-    Column,
-    Compare,
-    Condition,
-    Derived,
-    Literal,
-    Mean,
-    Threshold,
-    point_at,
-    uses_decision,
-)
-from elfair.language.conditions import MIRRORED
-from elfair.language.tree import walk
+from elfair.language.conditions import MIRRORED, Column, Compare, Condition, Literal, uses_decision
+from elfair.language.distribution import Derived, Threshold
+from elfair.language.expressions import Mean
+from elfair.language.tree import point_at, walk
 from elfair.types import Floats
 
 
@@ -65,7 +56,7 @@ def impact_of(mean: Mean, data: LoggedData) -> Impact | None:
 
     Examples
     --------
-    >>> from elfair.language import E, col
+    >>> from elfair import E, col
     >>> data = LoggedData([[0.0], [1.0]], impact={"gain": [2.0, 4.0]})
     >>> impact_of(E("impact"), data).name
     'gain'
@@ -93,7 +84,7 @@ def is_decided(mean: Mean, data: LoggedData) -> bool:
 
     Examples
     --------
-    >>> from elfair.language import P, PR, col
+    >>> from elfair import P, PR, col
     >>> data = LoggedData([[0.0], [1.0]], [0, 1])
     >>> is_decided(PR(), data), is_decided(P(col("x0") > 0), data)
     (True, False)

@@ -15,20 +15,13 @@ from elfair.bounds import Bound, Sample
 from elfair.data import LoggedData
 from elfair.data.propensities import Misfit, misfit, require_taken
 from elfair.errors import BoundError, InputError
-from elfair.language import (
-    Condition,
-    Conjunct,
-    Linear,
-    Mean,
-    Statement,
-    Statistic,
-    are_disjoint,
-    conjuncts,
-    find,
-    point_at,
-)
+from elfair.language.conditions import Condition
+from elfair.language.conjunction import Conjunct, Linear, conjuncts
+from elfair.language.evaluation import are_disjoint
+from elfair.language.expressions import Mean, Statement, Statistic
 from elfair.language.fairness import Recipe
 from elfair.language.intervals import Formula
+from elfair.language.tree import find, point_at
 from elfair.statistics import Baselines, Part, compile_form, impact_of, is_decided, logged_average
 from elfair.types import Floats
 

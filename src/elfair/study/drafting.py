@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from elfair.language import Column
+from elfair.language.conditions import Column
 from elfair.language.fairness import RECIPES
 from elfair.records.reading import Key, keys_of
 from elfair.records.toml import example_of, toml

@@ -8,8 +8,10 @@ from typing import Any
 
 from elfair.errors import ElfairError, InputError, did_you_mean, listed
 from elfair.estimators.parameters import PARAMETERS, check_parameters
-from elfair.language import columns_used, fairness, impacts_used, parse, uses_label
+from elfair.language import fairness
+from elfair.language.conditions import columns_used, impacts_used, uses_label
 from elfair.language.fairness import RECIPES, Recipe
+from elfair.language.parsing import parse
 from elfair.language.tree import Node
 from elfair.records.toml import example_of, repeated
 from elfair.search.goals import goal_of

@@ -12,18 +12,13 @@ from elfair.certificate import Certificate, ConstraintResult, PartRecord, TailRe
 from elfair.errors import ElfairError
 from elfair.fairness_test.diagnostics import hidden_variances, unseen_groups
 from elfair.fairness_test.evidence import SHARED_ROWS, claim_estimate, claim_upper, widened
-from elfair.language import (
-    EVERYONE,
-    Condition,
-    Linear,
-    Mean,
-    Statistic,
-    are_disjoint,
-    conjuncts,
-    find,
-    parse_expression,
-)
+from elfair.language.conditions import EVERYONE, Condition
+from elfair.language.conjunction import Linear, conjuncts
+from elfair.language.evaluation import are_disjoint
+from elfair.language.expressions import Mean, Statistic
 from elfair.language.intervals import Formula
+from elfair.language.parsing import parse_expression
+from elfair.language.tree import find
 from elfair.records.text import plural
 from elfair.statistics.plan import Claim
 from elfair.verification.checks import RELATIVE, Check, SkippedError, agree, make, require

@@ -17,7 +17,7 @@ from elfair.fairness_test.diagnostics import group_warnings
 from elfair.fairness_test.evidence import badness, weight_summary
 from elfair.fairness_test.issue import is_behavior_model, joint_delta, joint_statement
 from elfair.fairness_test.ladder import fate_of
-from elfair.language import EVERYONE, Column, uses_label, who
+from elfair.language.conditions import EVERYONE, Column, uses_label, who
 from elfair.records.text import plural
 from elfair.statistics.plan import conditions_of
 from elfair.verification.arithmetic import are_apart

@@ -20,7 +20,7 @@ from elfair.errors import ElfairError, InputError
 from elfair.estimators.certify import GivenModel
 from elfair.fairness_test.issue import ladder_digest
 from elfair.fairness_test.test import opened_before
-from elfair.language import conjuncts
+from elfair.language.conjunction import conjuncts
 from elfair.policies.models import Fitted, digests, mixture_digest
 from elfair.statistics.plan import Claim
 from elfair.verification.checks import Check, SkippedError, make, require

@@ -8,7 +8,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from elfair.certificate import NOT_STATED, ClaimRecord
-from elfair.language import conjuncts
+from elfair.language.conjunction import conjuncts
 from elfair.language.fairness import Recipe
 from elfair.records.text import plural
 from elfair.statistics.estimators import declared_estimation
