@@ -8,13 +8,14 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from elfair import LoggedData, certify
-from elfair.certificate import Assumption, WarningRecord
-from elfair.certificate.advice import advise, advise_on_all
+from elfair import LoggedData, Report, certify
+from elfair.certificate import Assumption, SearchRecord, WarningRecord
+from elfair.certificate.advice import advise, advise_on_all, more_from_the_same_rows
 
 
 @pytest.fixture(scope="module")
-def certificate():
+def given():
+    """Of a model from elsewhere."""
     rng = np.random.default_rng(0)
     decision = rng.integers(0, 2, 200)
     data = LoggedData(
@@ -29,6 +30,13 @@ def certificate():
     return found
 
 
+@pytest.fixture(scope="module")
+def certificate(given):
+    """The same, of a model that fit found."""
+    search = SearchRecord("gradient", "accuracy", 1, 0.25, 0.5, False, 17, 20, 1, 1)
+    return replace(given, search=search)
+
+
 @pytest.fixture
 def failed(certificate):
     result = certificate.constraints[0]
@@ -36,51 +44,53 @@ def failed(certificate):
     return replace(result, estimate=-0.1, upper=0.1, rows_needed=4321, groups=(group,))
 
 
-def causes(result):
-    return [advice.cause for advice in advise(result)]
+def causes(result, certificate):
+    return [advice.cause for advice in advise(result, certificate)]
 
 
-def test_too_few_rows(failed):
-    (advice,) = advise(failed)
+def test_too_few_rows(certificate, failed):
+    (advice,) = advise(failed, certificate)
     assert advice.cause == "too few rows for this effect"
     assert "about 4,400 rows in all" in advice.steps
 
 
-def test_the_wrong_side(failed):
-    (advice,) = advise(replace(failed, estimate=0.05))
+def test_the_wrong_side(certificate, failed):
+    (advice,) = advise(replace(failed, estimate=0.05), certificate)
     assert "wrong side" in advice.seen
     assert "rows in all" not in advice.steps
 
 
-def test_no_number_of_rows(failed):
-    (advice,) = advise(replace(failed, rows_needed=None))
+def test_no_number_of_rows(certificate, failed):
+    (advice,) = advise(replace(failed, rows_needed=None), certificate)
     assert "no number of rows" in advice.cause
 
 
 @pytest.mark.parametrize(
     "changed", [{"upper": inf}, {"upper": nan}, {"upper": inf, "estimate": nan}]
 )
-def test_no_bound(failed, changed):
-    (advice,) = advise(replace(failed, **changed))
+def test_no_bound(certificate, failed, changed):
+    (advice,) = advise(replace(failed, **changed), certificate)
     assert "rows that do not vary" in advice.cause
 
 
-def test_decisions_almost_absent_from_the_log(failed):
+def test_decisions_almost_absent_from_the_log(certificate, failed):
     warning = WarningRecord("decisions_unseen", "the weights average 0.3", "T == 1")
-    (advice,) = advise(replace(failed, upper=inf, warnings=(warning,)))
+    (advice,) = advise(replace(failed, upper=inf, warnings=(warning,)), certificate)
     assert advice.seen == warning.text
     assert "log more exploration" in advice.steps
 
 
-def test_what_else_may_be_the_matter(failed):
+def test_what_else_may_be_the_matter(certificate, failed):
     thin = replace(failed, groups=(replace(failed.groups[0], ess=20.0),))
-    assert causes(thin)[1:] == ["the new model differs much from the old one"]
+    assert causes(thin, certificate)[1:] == ["the new model differs much from the old one"]
     small = replace(failed, warnings=(WarningRecord("few_held_out_rows", "only 12", "T == 1"),))
-    assert causes(small)[1:] == ["a small group"]
+    assert causes(small, certificate)[1:] == ["a small group"]
     shared = replace(failed, tails=failed.tails * 2)
-    assert causes(shared)[1:] == ["a product, or an either/or"]
+    assert causes(shared, certificate)[1:] == ["a product, or an either/or"]
     cautious = replace(failed, kind="finite-sample")
-    assert causes(cautious)[1:] == ["finite-sample bounds are more cautious than the t bound"]
+    assert causes(cautious, certificate)[1:] == [
+        "finite-sample bounds are more cautious than the t bound"
+    ]
 
 
 def test_wrong_propensities_are_about_all_statements(certificate):
@@ -94,3 +104,22 @@ def test_many_statements_must_pass_at_once(certificate):
     (advice,) = advise_on_all(replace(certificate, constraints=certificate.constraints * 5))
     assert "5 of 10 statements passed" in advice.seen
     assert "many statements" in advice.cause
+
+
+def test_certify_is_not_advised_to_use_what_only_fit_takes(given, certificate, failed):
+    warning = WarningRecord("decisions_unseen", "the weights average 0.3", "T == 1")
+    thin = replace(failed.groups[0], ess=20.0)
+    for result in (
+        replace(failed, estimate=0.05, groups=(thin,)),
+        replace(failed, upper=inf, warnings=(warning,)),
+    ):
+        said = [advice.steps for advice in advise(result, given)]
+        told = " ".join([*said, *more_from_the_same_rows(given)])
+        assert "estimator=" in told
+        for only_fit in ("scorer=", "behavior=", "split=", "candidate_tuning="):
+            assert only_fit not in told
+    assert "scorer=" in advise(replace(failed, estimate=0.05), certificate)[0].steps
+    assert len(more_from_the_same_rows(certificate)) == 3
+    for text in (given.explain(), Report(given).markdown()):
+        assert "ELFClassifier searches for one" in text
+        assert "scorer" not in text.partition("## Data")[0]

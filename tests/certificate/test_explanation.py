@@ -9,7 +9,6 @@ import pytest
 
 from elfair import LoggedData, certify
 from elfair.certificate import Assumption
-from elfair.certificate.explanation import explain
 
 
 def draw(n=200, seed=0):
@@ -48,7 +47,7 @@ def passed():
 
 def test_a_failure_in_short_says_what_to_do(failed):
     worst = failed.constraints[0]
-    verdict, statement, violated, promise, more = explain(failed).split("\n\n")
+    verdict, statement, violated, promise, more = failed.explain().split("\n\n")
     assert verdict.startswith(
         "No solution found: 1 of 3 statements did not pass the test on 200 held-out rows"
     )
@@ -64,7 +63,7 @@ def test_a_failure_in_short_says_what_to_do(failed):
 
 
 def test_a_success_in_short_shows_the_statement_closest_to_failing(passed):
-    text = explain(passed)
+    text = passed.explain()
     assert text.startswith("Solution found: both statements passed the test on 200 held-out rows")
     assert f"Closest to failing: {passed.constraints[0].statement}\n" in text
     assert passed.constraints[1].statement not in text
@@ -73,21 +72,21 @@ def test_a_success_in_short_shows_the_statement_closest_to_failing(passed):
 
 def test_several_failures_are_counted(failed):
     worst = failed.constraints[0]
-    two = explain(replace(failed, constraints=(worst, worst)))
+    two = replace(failed, constraints=(worst, worst)).explain()
     assert "1 more statement failed, by less." in two
-    three = explain(replace(failed, constraints=(worst, worst, worst)))
+    three = replace(failed, constraints=(worst, worst, worst)).explain()
     assert "2 more statements failed, by less." in three
-    assert "more statement" not in explain(failed)
+    assert "more statement" not in failed.explain()
 
 
 def test_a_finite_sample_promise_has_no_limit(failed):
     exact = replace(failed.constraints[0], kind="finite-sample")
-    assert "in the limit" not in explain(replace(failed, constraints=(exact,)))
+    assert "in the limit" not in replace(failed, constraints=(exact,)).explain()
 
 
 def test_details_have_all_that_one_can_act_on(failed):
     worst = failed.constraints[0]
-    text = explain(failed, details=True)
+    text = failed.explain(details=True)
     assert text.startswith("No solution found: 1 of 3 statements did not pass")
     assert f"FAILED: {TEXTS[0]}" in text
     assert "(asymptotic); the upper bound must be at most 0" in text
@@ -101,7 +100,7 @@ def test_details_have_all_that_one_can_act_on(failed):
 
 def test_statements_beyond_the_first_ten_get_a_line_each(failed):
     worst = failed.constraints[0]
-    text = explain(replace(failed, constraints=(worst,) * 12), details=True)
+    text = replace(failed, constraints=(worst,) * 12).explain(details=True)
     assert text.count("\nFAILED: ") == 10
     assert "2 more statements FAILED:\n  - E[impact" in text
     assert f"(g at most {worst.upper:.4g}, {worst.n} rows)" in text
@@ -109,37 +108,37 @@ def test_statements_beyond_the_first_ten_get_a_line_each(failed):
 
 def test_the_rows_needed_are_named(failed):
     short = replace(failed.constraints[0], estimate=-0.1, rows_needed=4321)
-    assert "collect about 4,400 rows in all" in explain(replace(failed, constraints=(short,)))
+    assert "collect about 4,400 rows in all" in replace(failed, constraints=(short,)).explain()
     never = replace(short, rows_needed=None)
-    assert "no number of rows" in explain(replace(failed, constraints=(never,)))
+    assert "no number of rows" in replace(failed, constraints=(never,)).explain()
     wrong = replace(short, estimate=0.1, rows_needed=None)
-    assert "more rows would not help" in explain(replace(failed, constraints=(wrong,)))
+    assert "more rows would not help" in replace(failed, constraints=(wrong,)).explain()
 
 
 def test_violated_and_assumed_assumptions_are_told_apart(failed, passed):
-    text = explain(failed, details=True)
+    text = failed.explain(details=True)
     assert "The stated confidence is NOT justified" in text
     assert "  - tau is known: " in text
     (assumed,) = (line for line in text.splitlines() if line.startswith("Assumed, not checked"))
     assert "tau is known" not in assumed
     assert "no interference" in assumed
     assert passed.violated == ()
-    assert "NOT justified" not in explain(passed, details=True)
+    assert "NOT justified" not in passed.explain(details=True)
 
 
 def test_every_warning_is_in_the_details_once(failed):
-    text = explain(failed, details=True)
+    text = failed.explain(details=True)
     assert failed.warnings
     for warning in failed.warnings:
         if warning.code != "assumption_violated":
             assert text.count(warning.text) == 1
     few = "only 20 held-out rows meet 'T == 1' (below 30)"
     assert few in text.split("Other warnings:")[1]
-    assert few not in explain(failed)
+    assert few not in failed.explain()
 
 
 def test_details_of_a_success_show_every_statement_with_its_constraint(passed):
-    text = explain(passed, details=True)
+    text = passed.explain(details=True)
     for result in passed.constraints:
         assert f"passed: {result.statement}\n  part of: {TEXTS[1]}" in text
     assert "rows: 180 where T == 0, 20 where T == 1" in text
@@ -147,33 +146,28 @@ def test_details_of_a_success_show_every_statement_with_its_constraint(passed):
 
 
 def test_everyone_needs_no_condition():
-    text = explain(certify(np.full(200, 0.5), draw(), "PR <= 0.5"), details=True)
+    text = certify(np.full(200, 0.5), draw(), "PR <= 0.5").explain(details=True)
     assert "rows: 200 (everyone)" in text
 
 
 def test_where_nothing_was_tested_nothing_is_promised(passed):
     empty = replace(passed, constraints=(), assumptions=(), warnings=())
-    assert explain(empty).startswith(
+    assert empty.explain().startswith(
         "No constraint was given, so nothing was tested.\n\nNothing is promised about this model."
     )
 
 
-def test_the_certificate_explains_itself(failed):
-    assert failed.explain() == explain(failed)
-    assert failed.explain(details=True) == explain(failed, details=True)
-
-
 def test_a_verdict_names_the_assumptions_that_do_not_hold(passed):
     shaken = replace(passed, assumptions=(Assumption.of("tau_known", "violated", "it is not"),))
-    assert explain(shaken).startswith(
+    assert shaken.explain().startswith(
         "Solution found, but not every assumption holds (tau is known): both statements passed"
     )
     # "But" would comfort: that no solution was found is no better for it.
     wrong = replace(shaken, passed=False)
     assert (
-        explain(wrong)
+        wrong.explain()
         .splitlines()[0]
         .endswith("held-out rows. Besides, not every assumption holds (tau is known).")
     )
     sound = replace(passed, assumptions=())
-    assert explain(sound).splitlines()[0].endswith("200 held-out rows.")
+    assert sound.explain().splitlines()[0].endswith("200 held-out rows.")

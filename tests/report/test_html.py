@@ -201,7 +201,7 @@ def test_no_solution_says_what_to_do(of_kind, parsed):
     assert "Too few rows for this effect" in few
     needed = of_kind("none").constraints[0].rows_needed
     assert f"Collect about {-(-needed // 100) * 100:,} rows in all" in few
-    assert "fit again with other seeds until a model passes" in few
+    assert "other seeds or models on these rows until one passes" in few
     wrong = flat(parsed(Report(of_kind("wrong side")).html()).text)
     assert "is on the wrong side of 0" in wrong
     assert "Collect about" not in wrong

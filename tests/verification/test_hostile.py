@@ -94,7 +94,7 @@ def test_any_value_may_be_anything(case, of_kind):
     ("old", "new", "words"),
     [
         ('"joint_delta": 0.1', '"joint_delta": 1e400', "must be a number. Got inf"),
-        ('"title": "not', '"title": "\\ud800not', "never writes"),
+        ('"title": "not', '"title": "\\ud800not', "changed after it was written"),
     ],
 )
 def test_what_json_can_say_and_nobody_can_write_is_refused(case, old, new, words):

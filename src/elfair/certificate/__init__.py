@@ -26,4 +26,3 @@ from elfair.certificate.results import (
     TermsRecord,
     Version,
 )
-from elfair.certificate.statement import PREDICATE, STATEMENT

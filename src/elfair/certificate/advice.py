@@ -16,11 +16,8 @@ if TYPE_CHECKING:
 
 #: An effective sample size below this share of its rows: the new model differs much from the old.
 FAR_BELOW = 0.5
-MODELS_DIFFER = "the new model differs much from the old one"
-EXPLORE = (
-    "log more exploration; pass behavior= as a fitted model, which makes mixtures with it "
-    "candidates, too"
-)
+EXPLORE = "log more exploration"
+MIX = "; pass behavior= as a fitted model, which makes mixtures with it candidates, too"
 
 
 @dataclass(frozen=True)
@@ -42,21 +39,24 @@ class Advice:
     steps: str
 
 
-def advise(result: ConstraintResult) -> tuple[Advice, ...]:
+def advise(result: ConstraintResult, certificate: Certificate) -> tuple[Advice, ...]:
     """Why a statement failed, and what may help; the most important advice first.
 
     Parameters
     ----------
     result : ConstraintResult
         A statement that did not pass.
+    certificate : Certificate
+        What it is part of. A model from elsewhere has no search to advise on.
     """
-    return (_first(result), *_further(result))
+    searched = certificate.search is not None
+    return (_first(result, searched), *_further(result, searched))
 
 
-def _first(result: ConstraintResult) -> Advice:
+def _first(result: ConstraintResult, searched: bool) -> Advice:
     estimate, upper = number(result.estimate), number(result.upper)
     if unseen := _warned(result, "decisions_unseen", "variance_hidden"):
-        return Advice(unseen, MODELS_DIFFER, EXPLORE)
+        return _differ(unseen, searched)
     if result.upper == inf and result.spread == 0:
         return Advice(
             "the upper bound is infinite, and the spread is 0",
@@ -76,7 +76,10 @@ def _first(result: ConstraintResult) -> Advice:
             f"the estimate itself, {estimate}, is on the wrong side of 0",
             "no such model is in reach, or two constraints conflict; more rows would not help this "
             "model",
-            "loosen a constraint; give the model more features, or a richer scorer (scorer=)",
+            "loosen a constraint; give the model more features, or a richer scorer (scorer=)"
+            if searched
+            else "loosen a constraint, or make another model: ELFClassifier searches for one that "
+            "meets the constraints",
         )
     if result.rows_needed is None:
         return Advice(
@@ -93,15 +96,16 @@ def _first(result: ConstraintResult) -> Advice:
     )
 
 
-def _further(result: ConstraintResult) -> Iterator[Advice]:
+def _differ(seen: str, searched: bool) -> Advice:
+    steps = EXPLORE + MIX if searched else EXPLORE
+    return Advice(seen, "the new model differs much from the old one", steps)
+
+
+def _further(result: ConstraintResult, searched: bool) -> Iterator[Advice]:
     for group in result.groups:
         if group.ess is not None and group.ess < FAR_BELOW * group.n:
-            yield Advice(
-                f"the {plural(group.n, 'row')} of {group.condition} are worth {group.ess:,.0f} "
-                "(effective sample size)",
-                MODELS_DIFFER,
-                EXPLORE,
-            )
+            rows = f"the {plural(group.n, 'row')} of {group.condition}"
+            yield _differ(f"{rows} are worth {group.ess:,.0f} (effective sample size)", searched)
     if small := _warned(result, "few_held_out_rows"):
         yield Advice(small, "a small group", "merge groups, or collect more rows of it")
     if len(result.tails) > 1:
@@ -154,16 +158,27 @@ def advise_on_all(certificate: Certificate) -> tuple[Advice, ...]:
     return tuple(found)
 
 
-#: Ways to learn more from the same number of rows.
-MORE_FROM_THE_SAME_ROWS = (
-    'split="crossfit" uses every row for both search and test. It returns a model most often, and '
-    "is asymptotic only.",
-    'estimator="dr" helps if the features predict the impact. It costs no validity.',
-    "candidate_tuning= chooses among settings inside the candidate rows. It costs no validity.",
-)
+def more_from_the_same_rows(certificate: Certificate) -> tuple[str, ...]:
+    """Ways to learn more from the same number of rows.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        A result of "no solution found".
+    """
+    dr = 'estimator="dr" helps if the features predict the impact. It costs no validity.'
+    if certificate.search is None:
+        return (dr,)
+    return (
+        'split="crossfit" uses every row for both search and test. It returns a model most often, '
+        "and is asymptotic only.",
+        dr,
+        "candidate_tuning= chooses among settings inside the candidate rows. It costs no validity.",
+    )
+
 
 WHAT_NOT_TO_DO = (
-    "What not to do: fit again with other seeds until a model passes. That is peeking, and voids "
-    "the stated confidence. If you change constraints or settings after you have seen this result, "
-    "test the next model on new rows."
+    "What not to do: try other seeds or models on these rows until one passes. That is peeking, "
+    "and voids the stated confidence. If you change constraints or settings after you have seen "
+    "this result, test the next model on new rows."
 )

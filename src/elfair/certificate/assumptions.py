@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from elfair.records.text import plural
+
 if TYPE_CHECKING:
     from elfair.certificate.results import Provenance
 
@@ -229,7 +231,7 @@ def opened_once(openings: int) -> Assumption:
     return Assumption.of(
         "opened_once",
         "checked" if openings == 1 else "violated",
-        f"opened {openings} time{'' if openings == 1 else 's'}",
+        f"opened {plural(openings, 'time')}",
     )
 
 

@@ -21,15 +21,10 @@ if TYPE_CHECKING:
 MOST_DESCRIBED = 10
 
 
-def explain(certificate: Certificate, *, details: bool = False) -> str:
-    """See `Certificate.explain`."""
-    return "\n\n".join(paragraphs(certificate, details=details))
-
-
 def paragraphs(
     certificate: Certificate, *, details: bool = False, after_table: bool = False
 ) -> list[str]:
-    """The paragraphs of `explain`.
+    """The paragraphs of `Certificate.explain`.
 
     Parameters
     ----------
@@ -49,11 +44,11 @@ def _in_short(certificate: Certificate, after_table: bool) -> list[list[str]]:
     said = []
     if certificate.failed:
         worst, *others = certificate.failed
-        said.append(_brief(worst))
+        said.append(_brief(worst, certificate))
         if others:
             said.append([f"{plural(len(others), 'more statement')} failed, by less."])
     elif certificate.constraints and not after_table:
-        said.append(_brief(certificate.constraints[0]))
+        said.append(_brief(certificate.constraints[0], certificate))
     said += _violated(certificate)
     warned = f" ({plural(len(certificate.warnings), 'warning')})" if certificate.warnings else ""
     more = (
@@ -66,7 +61,7 @@ def _in_short(certificate: Certificate, after_table: bool) -> list[list[str]]:
 def _in_detail(certificate: Certificate, after_table: bool) -> list[list[str]]:
     failed = certificate.failed
     shown = failed if failed or after_table else certificate.constraints
-    said = [_describe(result) for result in shown[:MOST_DESCRIBED]]
+    said = [_describe(result, certificate) for result in shown[:MOST_DESCRIBED]]
     if more := shown[MOST_DESCRIBED:]:
         # The worst come first, so these are nearer to passing (or passed by more).
         title = f"{plural(len(more), 'more statement')} {'FAILED' if failed else 'passed'}:"
@@ -94,12 +89,12 @@ def _violated(certificate: Certificate) -> list[list[str]]:
     return [[title, *(f"  - {each.name}: {each.evidence}." for each in certificate.violated)]]
 
 
-def _brief(result: ConstraintResult) -> list[str]:
+def _brief(result: ConstraintResult, certificate: Certificate) -> list[str]:
     head = "FAILED" if not result.passed else "Closest to failing"
-    return [f"{head}: {result.statement}", f"  {seen(result)}", *_remedy(result)]
+    return [f"{head}: {result.statement}", f"  {seen(result)}", *_remedy(result, certificate)]
 
 
-def _describe(result: ConstraintResult) -> list[str]:
+def _describe(result: ConstraintResult, certificate: Certificate) -> list[str]:
     lines = [f"{pass_or_fail(result)}: {result.statement}"]
     if result.constraint != result.statement:
         lines.append(f"  part of: {result.constraint}")
@@ -109,13 +104,14 @@ def _describe(result: ConstraintResult) -> list[str]:
             f"  weights: effective sample size {result.ess:.0f}, mean {result.mean_weight:.3f}, "
             f"largest {result.max_weight:.2f}"
         )
-    return [*lines, *_remedy(result), *(f"  warning: {each}" for each in result.warnings)]
+    warnings = [f"  warning: {each}" for each in result.warnings]
+    return [*lines, *_remedy(result, certificate), *warnings]
 
 
-def _remedy(result: ConstraintResult) -> list[str]:
+def _remedy(result: ConstraintResult, certificate: Certificate) -> list[str]:
     if result.passed:
         return []
-    advice = advise(result)[0]
+    advice = advise(result, certificate)[0]
     return [f"  likely cause: {advice.cause}", f"  what to do: {advice.steps}"]
 
 

@@ -19,7 +19,7 @@ from elfair.certificate.record import Certificate
 from elfair.certificate.results import ConstraintResult
 from elfair.certificate.statement import HOW_TO_VERIFY, PREDICATE, STATEMENT
 from elfair.language.conditions import EVERYONE
-from elfair.records.json import json_schema
+from elfair.records.json import json_schema, object_schema
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -48,12 +48,12 @@ def statement_schema() -> dict[str, Any]:
     record["required"] = list(record["properties"])
     for name in known["Digests"]["properties"]:
         known["Digests"]["properties"][name]["pattern"] = "^[0-9a-f]{64}$"
-    subject = _object({"name": {"const": "model"}, "digest": _sha256()})
+    subject = object_schema({"name": {"const": "model"}, "digest": _sha256()})
     return {
         "$schema": DIALECT,
         "$id": f"{PREDICATE}:schema",
         "title": "elfair certificate",
-        **_object(
+        **object_schema(
             {
                 "_type": {"const": STATEMENT},
                 "subject": {
@@ -71,17 +71,8 @@ def statement_schema() -> dict[str, Any]:
     }
 
 
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
 def _sha256() -> dict[str, Any]:
-    return _object({"sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"}})
+    return object_schema({"sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"}})
 
 
 def to_cyclonedx(certificate: Certificate) -> str:
@@ -105,27 +96,25 @@ def to_cyclonedx(certificate: Certificate) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 
-def _component(certificate: Certificate, statement: str) -> dict[str, Any]:
-    model = certificate.digests.model
+def _component(of: Certificate, statement: str) -> dict[str, Any]:
+    model = of.digests.model
     return {
         "type": "machine-learning-model",
         "bom-ref": f"model-{model}",
-        "name": f"model of {certificate.provenance.title!r}",
+        "name": f"model of {of.provenance.title!r}",
         "hashes": [{"alg": "SHA-256", "content": model}],
         "modelCard": {
             "quantitativeAnalysis": {
-                "performanceMetrics": [_metric(result) for result in certificate.constraints]
+                "performanceMetrics": [_metric(result) for result in of.constraints]
             },
-            "considerations": _considerations(certificate),
+            "considerations": _considerations(of),
         },
-        "properties": _properties(
-            {
-                "elfair:verdict": "passed" if certificate.passed else "no solution found",
-                "elfair:joint_delta": f"{certificate.joint_delta:g}",
-                "elfair:joint_statement": certificate.joint_statement,
-                "elfair:certificate:sha256": statement,
-            }
-        ),
+        "properties": [
+            {"name": "elfair:verdict", "value": "passed" if of.passed else "no solution found"},
+            {"name": "elfair:joint_delta", "value": f"{of.joint_delta:g}"},
+            {"name": "elfair:joint_statement", "value": of.joint_statement},
+            {"name": "elfair:certificate:sha256", "value": statement},
+        ],
     }
 
 
@@ -175,10 +164,6 @@ def _assessment(picture: GroupPicture, certificate: Certificate) -> dict[str, An
         "mitigationStrategy": "; ".join(tests),
     }
     return {name: text for name, text in found.items() if text}
-
-
-def _properties(values: dict[str, str]) -> list[dict[str, str]]:
-    return [{"name": name, "value": value} for name, value in values.items()]
 
 
 if __name__ == "__main__":

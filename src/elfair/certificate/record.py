@@ -15,7 +15,7 @@ from elfair.certificate.assumptions import (
     opened_once,
     violation,
 )
-from elfair.certificate.explanation import explain
+from elfair.certificate.explanation import paragraphs
 from elfair.certificate.pictures import GroupPicture, TradeOff
 from elfair.certificate.results import (
     NOT_STATED,
@@ -29,6 +29,7 @@ from elfair.certificate.results import (
 from elfair.certificate.statement import from_statement, to_statement
 from elfair.errors import InputError, did_you_mean
 from elfair.records.files import decoded, unreadable, write_whole
+from elfair.records.json import to_plain
 
 SplitKind = Literal["random", "stratified", "crossfit", "none"]
 
@@ -170,7 +171,7 @@ class Certificate:
 
     def to_json(self) -> str:
         """The record as an in-toto statement about the model, in JSON."""
-        return to_statement(self, subject=self.digests.model)
+        return to_statement(to_plain(self))
 
     @classmethod
     def from_json(cls, text: str) -> Certificate:
@@ -231,7 +232,7 @@ class Certificate:
         >>> print(certificate.explain().splitlines()[0])
         Solution found: the statement passed the test on 320 held-out rows.
         """
-        return explain(self, details=details)
+        return "\n\n".join(paragraphs(self, details=details))
 
     def __str__(self) -> str:
         return self.explain()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from elfair.cli.results import deliver
+from elfair.records.text import plural
 
 if TYPE_CHECKING:
     from elfair.experiments.study import Study
@@ -54,8 +55,8 @@ def run(study: str, store: Path | None, jobs: int, dask: str | None, retry_faile
             err=True,
         )
         click.get_current_context().exit(130)
-    trials = "trial" if tally.finished == 1 else "trials"
-    click.echo(f"{tally.finished:,} {trials} run, {tally.failed:,} crashed; stored in {path}.")
+    trials = plural(tally.finished, "trial")
+    click.echo(f"{trials} run, {tally.failed:,} crashed; stored in {path}.")
     if tally.failed:
         asked = [study] if store is None else [study, "--store", str(store)]
         click.echo(
@@ -234,8 +235,8 @@ def _warn_of_edits(study: Study, store: Path) -> None:
         old = sum(count for module, count in before.items() if module and module != now)
         if now and old:
             click.echo(
-                f"Warning: {old:,} {'trial' if old == 1 else 'trials'} of {method} ran before its "
-                "module was changed: they are results of the old code.\n"
+                f"Warning: {plural(old, 'trial')} of {method} ran before its module was changed: "
+                "they are results of the old code.\n"
                 "Hint: for results of the new code, run the study with another --store.",
                 err=True,
             )

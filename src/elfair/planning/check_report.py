@@ -15,6 +15,7 @@ from elfair.data.propensities import MISFIT
 from elfair.planning.forecast import SHOWN_REACH, StatementCheck, StatementForecast
 from elfair.planning.visible import GroupCheck
 from elfair.records.json import from_json, to_json
+from elfair.records.text import plural
 
 SCHEMA = "elfair.check/3"
 Severity = Literal["error", "warning", "note"]
@@ -306,11 +307,7 @@ def _verdict(report: CheckReport) -> str:
 
 def _counts(report: CheckReport, zeros: bool = False) -> str:
     counts = Counter(finding.severity for finding in report.findings)
-    return ", ".join(
-        f"{counts[each]} {each}{'' if counts[each] == 1 else 's'}"
-        for each in SEVERITIES
-        if zeros or counts[each]
-    )
+    return ", ".join(plural(counts[each], each) for each in SEVERITIES if zeros or counts[each])
 
 
 def _more(count: int) -> str:

@@ -167,6 +167,11 @@ def _record_schema(kind: Any, known: dict[str, Any]) -> dict[str, Any]:
         properties[field.name] = {**_schema(hints[field.name], known), **described}
     summary = (kind.__doc__ or "").strip().partition("\n\n")[0]
     described = {} if summary.startswith(f"{kind.__name__}(") else {"description": summary}
+    return object_schema(properties, **described)
+
+
+def object_schema(properties: dict[str, Any], **described: str) -> dict[str, Any]:
+    """The JSON schema of an object with exactly these properties."""
     return {
         "type": "object",
         **described,

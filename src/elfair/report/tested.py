@@ -30,13 +30,15 @@ def what_next(certificate: Certificate) -> Iterator[Block]:
     yield from _advice(advice.advise_on_all(certificate))
     for result in failed[:MOST_ADVISED]:
         said = Paragraph(f"{seen(result)}.")
-        yield Subsection(Code(result.statement), (said, *_advice(advice.advise(result))))
+        yield Subsection(
+            Code(result.statement), (said, *_advice(advice.advise(result, certificate)))
+        )
     if more := failed[MOST_ADVISED:]:
         told = f"And {plural(len(more), 'more statement')} failed, by less: see the table below."
         yield Paragraph(told)
     same_rows = (
         Paragraph("Choose these before you look at the next rows:"),
-        Bullets(advice.MORE_FROM_THE_SAME_ROWS),
+        Bullets(advice.more_from_the_same_rows(certificate)),
         Paragraph(advice.WHAT_NOT_TO_DO),
     )
     yield Subsection("More from the same number of rows", same_rows)

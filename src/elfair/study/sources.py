@@ -22,6 +22,7 @@ from typing import Any
 from elfair.data.digests import file_digest
 from elfair.errors import DataError, InputError, did_you_mean, listed
 from elfair.records.files import unreadable
+from elfair.records.text import plural
 from elfair.study.databases import (
     Opened,
     filled_in,
@@ -399,10 +400,9 @@ class DelimitedText:
             for line, record in _records(text, self._delimiter):
                 last = line + 1
                 if len(record) != wanted:
-                    fields = "field" if len(record) == 1 else "fields"
                     raise DataError(
-                        f"line {line} of {self._name} has {len(record)} {fields}, but the first "
-                        f"line names {wanted} columns.",
+                        f"line {line} of {self._name} has {plural(len(record), 'field')}, but the "
+                        f"first line names {wanted} columns.",
                         hint=f"a value that holds {self._delimiter!r} must stand in double quotes.",
                     )
         except csv.Error:
