@@ -95,7 +95,7 @@ def test_gradients_of_bound_and_mean_against_finite_differences(text, bound, shr
         )
         prediction = requirement.predict(free)
         assert isinstance(prediction, CombinedPrediction)
-        gradient = prediction.excess_gradient(N)
+        gradient = prediction.pull_back(prediction.factors, N)
         assert gradient.shape == free.shape
         for seed in range(2):
             direction = np.random.default_rng(seed).normal(size=free.shape)
@@ -114,7 +114,7 @@ def test_gradients_of_errors_and_spreads_where_weights_do_not_change(text, bound
         for seed in range(2):
             direction = np.random.default_rng(seed).normal(size=free.shape)
             for gradient, of in (
-                (prediction.excess_gradient(N), lambda p: p.excess),
+                (prediction.pull_back(prediction.factors, N), lambda p: p.excess),
                 (prediction.log_pass_gradient(N), lambda p: p.log_pass),
             ):
                 expected = slope_along(requirement, free, direction, of)
@@ -192,7 +192,7 @@ def test_a_bound_without_end_still_says_which_way_to_go():
     assert prediction.levels.upper == inf
     assert prediction.score == -inf
     assert prediction.excess == pytest.approx(1 + abs(prediction.levels.mean))
-    gradient = prediction.excess_gradient(N)
+    gradient = prediction.pull_back(prediction.factors, N)
     assert np.isfinite(gradient).all()
     step = 1e-4 * gradient / np.abs(gradient).max()
     means = [Requirement(compiled, Target(power=0.9), 0.7).predict(flat - s * step).levels.mean

@@ -90,7 +90,7 @@ def test_gradients_against_finite_differences(text, bound, shrinking, n_classes)
             compiled, target, 0.7, 1.5, shrunk=shrunk, n_parameters=5 * shrinking
         )
         prediction = requirement.predict(free)
-        gradients = prediction.excess_gradient(N), prediction.log_pass_gradient(N)
+        gradients = prediction.pull_back(prediction.factors, N), prediction.log_pass_gradient(N)
         assert gradients[0].shape == gradients[1].shape == free.shape
         for seed in range(3):
             direction = np.random.default_rng(seed).normal(size=free.shape)
@@ -136,7 +136,7 @@ def test_moments_and_rows_predict_the_same(monkeypatch, bound, shrinking):
             found.append(
                 [
                     np.array([(p.levels.upper, p.excess, p.score, p.spread) for p in predictions]),
-                    np.array([p.excess_gradient(N) for p in predictions]),
+                    np.array([p.pull_back(p.factors, N) for p in predictions]),
                     np.array([p.log_pass_gradient(N) for p in predictions]),
                     requirement.excess(free),
                 ]
@@ -228,8 +228,10 @@ def test_rows_that_do_not_vary():
         prediction = Requirement(compile_claim(text, data), target, 0.7).predict(flat)
         assert prediction.excess > 0
         assert prediction.score == -inf
-        assert np.isfinite(prediction.excess_gradient(N)).all()
-        assert prediction.excess_gradient(N).sum() > 0  # a smaller PR is the way to go
+        assert np.isfinite(prediction.pull_back(prediction.factors, N)).all()
+        assert (
+            prediction.pull_back(prediction.factors, N).sum() > 0
+        )  # a smaller PR is the way to go
     # Hoeffding never looked at the spread.
     for bound in ("hoeffding", "anderson"):
         compiled = compile_claim(text, data, bound)

@@ -51,7 +51,7 @@ def test_the_search_does_better_than_its_starts_and_the_behaviour_model(candidat
 
 def view_of(data, plan, n_test, **options):
     policy = options.pop("policy", None) or policy_for(data)
-    return selection._View(DEFAULT, policy, data, plan, n_test, None, silent, **options)
+    return selection.View(DEFAULT, policy, data, plan, n_test, None, silent, **options)
 
 
 def policy_for(data):

@@ -20,7 +20,8 @@ from elfair.language.evaluation import holds
 from elfair.policies.models import Fitted
 from elfair.search import Found, SearchProgress, Selection, Target, Task
 from elfair.search.selection import tune
-from elfair.statistics import Baselines, require_rows
+from elfair.statistics import Baselines
+from elfair.statistics.compiled import require_rows
 from elfair.statistics.estimators import declared_estimation
 from elfair.statistics.plan import Claim, Plan, conditions_of
 

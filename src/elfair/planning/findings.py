@@ -22,7 +22,7 @@ from elfair.language.evaluation import holds
 from elfair.planning.check_report import Finding
 from elfair.planning.forecast import StatementCheck
 from elfair.planning.visible import GroupCheck, not_forecast
-from elfair.statistics import shown_values
+from elfair.statistics.compiled import shown_values
 from elfair.types import Booleans, Floats
 
 #: A feature gives away a class that it predicts in this share of rows, and a number that it

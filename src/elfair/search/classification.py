@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -36,28 +36,9 @@ FOLDS = 5
 MOST_EVOLVED = 200
 
 
-class Family(Protocol):
-    """The policies that a classifier chooses among."""
-
-    def method(self, asked: Method) -> Method:
-        """See `Task.method`."""
-
-    def assumptions(self) -> tuple[Assumption, ...]:
-        """See `Task.assumptions`."""
-
-    def rows(self, data: LoggedData) -> LoggedData:
-        """See `Task.rows`."""
-
-    def policy(self, data: LoggedData) -> SoftmaxPolicy:
-        """See `Task.policy`."""
-
-    def fit(self, policy: Any, inputs: Any, classes: Index) -> Floats:
-        """The model that predicts the given classes best."""
-
-
 @dataclass(frozen=True)
-class LinearFamily(Plain):
-    """Softmax policies that are linear in the features."""
+class Family(Plain):
+    """The policies that a classifier chooses among: softmax policies, linear in the features."""
 
     def policy(self, data: LoggedData) -> SoftmaxPolicy:
         """A linear policy, mixed with the behaviour model if that is known."""
@@ -65,13 +46,13 @@ class LinearFamily(Plain):
             data.features, data.classes.size, mixed=data.behavior_model is not None
         )
 
-    def fit(self, policy: SoftmaxPolicy, inputs: Any, classes: Index) -> Floats:
-        """Logistic regression."""
+    def fit(self, policy: Any, inputs: Any, classes: Index) -> Floats:
+        """The model that predicts the given classes best, by logistic regression."""
         return fit_log_loss(policy, inputs, classes)
 
 
 @dataclass(frozen=True)
-class ScoredFamily(LinearFamily):
+class ScoredFamily(Family):
     """Policies that are linear in the features and in a scorer's log-odds.
 
     Parameters
@@ -213,7 +194,7 @@ def _name(scorer: Any) -> str:
 
 
 @dataclass(frozen=True)
-class ModuleFamily(Plain):
+class ModuleFamily(Family):
     """The policies that a torch module can be trained to.
 
     Parameters
@@ -247,8 +228,8 @@ class ModuleFamily(Plain):
         mixed = data.behavior_model is not None
         return TorchPolicy.over(self.module, data.features, data.classes.size, mixed=mixed)
 
-    def fit(self, policy: TorchPolicy, inputs: Any, classes: Index) -> Floats:
-        """Gradient steps."""
+    def fit(self, policy: Any, inputs: Any, classes: Index) -> Floats:
+        """The same by gradient steps."""
         return fit_by_steps(policy, (inputs, classes), (inputs, classes))
 
 
@@ -258,10 +239,10 @@ def family_of(scorer: Any, seed: int) -> Family:
     Examples
     --------
     >>> type(family_of(None, seed=0)).__name__
-    'LinearFamily'
+    'Family'
     """
     if scorer is None:
-        return LinearFamily()
+        return Family()
     return ModuleFamily(scorer) if is_module(scorer) else ScoredFamily(scorer, seed)
 
 
@@ -300,7 +281,7 @@ class Classification:
     """
 
     goal: Goal
-    family: Family = field(default_factory=LinearFamily)
+    family: Family = field(default_factory=Family)
     exploration: float = EXPLORATION
 
     @property

@@ -7,7 +7,7 @@ minimises, as a function of the free numbers.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -173,30 +173,6 @@ class Preferred(NamedTuple):
     classes: Index
 
 
-class Goal(Protocol):
-    """What a classifier optimises."""
-
-    @property
-    def objective(self) -> str:
-        """The objective as the user wrote it."""
-
-    @property
-    def needs_label(self) -> bool:
-        """Whether it needs labels."""
-
-    def check_decisions(self, data: LoggedData) -> None:
-        """Raise if the logged decisions leave something unknown that it needs."""
-
-    def loss(self, data: LoggedData, model: Floats | None = None) -> Loss:
-        """See `Task.loss`."""
-
-    def at(self, data: LoggedData, free: Floats | None) -> Goal:
-        """See `Task.at`."""
-
-    def preferred(self, data: LoggedData) -> Preferred:
-        """The decisions of a policy that knew only this goal."""
-
-
 @dataclass(frozen=True)
 class PredictLabel:
     """The goal of predicting the label.
@@ -211,10 +187,12 @@ class PredictLabel:
     needs_label = True
 
     def check_decisions(self, data: LoggedData) -> None:
-        """Accept any decisions: a label can always be predicted."""
+        """Accept any logged decisions: a label can always be predicted."""
 
     def loss(self, data: LoggedData, model: Floats | None = None) -> Loss:
-        """The log loss, or the error rate with labels `smoothed` towards a model, if any."""
+        """See `Task.loss`: the log loss, or the error rate with labels `smoothed` towards a model,
+        if any.
+        """
         assert data.label_index is not None
         if self.objective == "log_loss":
             return LogLoss(data.label_index, data.classes.size)
@@ -222,11 +200,11 @@ class PredictLabel:
         return ErrorRate(target if model is None else smoothed(target, model))
 
     def at(self, data: LoggedData, free: Floats | None) -> PredictLabel:
-        """The same everywhere."""
+        """See `Task.at`: the same everywhere."""
         return self
 
     def preferred(self, data: LoggedData) -> Preferred:
-        """The labels."""
+        """The decisions of a policy that knew only this goal: the labels."""
         assert data.label_index is not None
         return Preferred(np.arange(data.n), data.label_index)
 
@@ -298,6 +276,10 @@ class Maximise:
             gains = np.where(data.behavior.T > 0, gains, -np.inf)
         matters = np.flatnonzero(stakes > SMALLEST_STAKE / data.n)
         return Preferred(matters, gains[:, matters].argmax(axis=0))
+
+
+#: What a classifier optimises.
+Goal: TypeAlias = PredictLabel | Maximise
 
 
 def goal_of(objective: str | Expression) -> Goal:

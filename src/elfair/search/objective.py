@@ -20,30 +20,9 @@ import numpy as np
 
 from elfair.data import LoggedData
 from elfair.errors import ConstraintError, InputError, did_you_mean
+from elfair.language import distribution, expressions
 from elfair.language.conditions import RATES
-from elfair.language.distribution import (
-    ConditionalValueAtRisk,
-    Deficit,
-    Quantile,
-    Squared,
-    Threshold,
-)
-from elfair.language.expressions import (
-    Abs,
-    Expression,
-    Max,
-    Mean,
-    Min,
-    Number,
-    Product,
-    Quotient,
-    Scaled,
-    Statement,
-    Statistic,
-    Sum,
-    as_expression,
-    substitute,
-)
+from elfair.language.expressions import Expression, Mean, Statistic, as_expression, substitute
 from elfair.language.parsing import parse_expression
 from elfair.language.tree import find, point_at
 from elfair.statistics import Rows
@@ -81,17 +60,17 @@ def _averages(statistic: Statistic, data: LoggedData, free: Floats | None) -> Ex
         return float(values[min(int(np.searchsorted(reached, share)), values.size - 1)])
 
     match statistic:
-        case Quantile(share=share):
+        case distribution.Quantile(share=share):
             half = min(WINDOW, share / 2, (1 - share) / 2)
             point, width = at(share), at(share + half) - at(share - half)
             # If many impacts are equal, the quantile does not move at all: any slope will do.
             slope = width / (2 * half) or 1.0
-            return point - slope * (Mean(Threshold(of, point, "<"), given) - share)
-        case ConditionalValueAtRisk(share=share):
+            return point - slope * (Mean(distribution.Threshold(of, point, "<"), given) - share)
+        case distribution.ConditionalValueAtRisk(share=share):
             point = at(share)
-            return point - Mean(Deficit(of, point), given) / share
+            return point - Mean(distribution.Deficit(of, point), given) / share
     mean = float(values @ weights) / (float(weights.sum()) or 1.0)
-    return Mean(Squared(of, mean), given)
+    return Mean(distribution.Squared(of, mean), given)
 
 
 Ends = tuple[float, float]
@@ -156,7 +135,7 @@ def _expression(objective: object, named: Sequence[str]) -> Expression:
                 ),
             )
         return parse_expression(objective)
-    if isinstance(objective, Statement):
+    if isinstance(objective, expressions.Statement):
         raise ConstraintError(
             f"an objective is an expression without an inequality. Got '{objective}' instead.",
             hint="put what must hold in constraints=.",
@@ -254,29 +233,29 @@ class _Point(NamedTuple):
 def _evaluate(node: Expression, at: Mapping[Mean, _Point], softness: float) -> _Point:
     """The value of an expression and its derivative by its averages."""
     match node:
-        case Number(value):
+        case expressions.Number(value):
             return _Point(np.asarray(value), np.zeros(1))
         case Mean():
             return at[node]
-        case Scaled(factor, part):
+        case expressions.Scaled(factor, part):
             return _evaluate(part, at, softness).times(factor)
-        case Sum(parts):
+        case expressions.Sum(parts):
             points = [_evaluate(part, at, softness) for part in parts]
             return reduce(lambda a, b: _Point(a.value + b.value, a.slopes + b.slopes), points)
-        case Product(left, right):
+        case expressions.Product(left, right):
             a, b = _evaluate(left, at, softness), _evaluate(right, at, softness)
             slopes = a.value * b.slopes + b.value * a.slopes
             return _Point(np.asarray(a.value * b.value), np.asarray(slopes))
-        case Quotient(top, bottom):
+        case expressions.Quotient(top, bottom):
             a, b = _evaluate(top, at, softness), _evaluate(bottom, at, softness)
             quotient = np.asarray(a.value / b.value)
             return _Point(quotient, np.asarray((a.slopes - quotient * b.slopes) / b.value))
-        case Abs(part):
+        case expressions.Abs(part):
             point = _evaluate(part, at, softness)
             return _largest([point, point.times(-1)], softness)
-        case Max(parts):
+        case expressions.Max(parts):
             return _largest([_evaluate(part, at, softness) for part in parts], softness)
-        case Min(parts):
+        case expressions.Min(parts):
             below = [_evaluate(part, at, softness).times(-1) for part in parts]
             return _largest(below, softness).times(-1)
     raise _unsupported(node)
@@ -299,27 +278,27 @@ def _largest(points: Sequence[_Point], softness: float) -> _Point:
 def _ends(node: Expression, of: Mapping[Mean, Ends]) -> Ends:
     """The range of an expression, from those of its averages."""
     match node:
-        case Number(value):
+        case expressions.Number(value):
             return value, value
         case Mean():
             return of[node]
-        case Scaled(factor, part):
+        case expressions.Scaled(factor, part):
             low, high = sorted(factor * end for end in _ends(part, of))
             return low, high
-        case Product(left, right):
+        case expressions.Product(left, right):
             corners = [a * b for a in _ends(left, of) for b in _ends(right, of)]
             return min(corners), max(corners)
-        case Quotient(top, bottom):
+        case expressions.Quotient(top, bottom):
             corners = [a / b for a in _ends(top, of) for b in _bottom_ends(_ends(bottom, of))]
             return min(corners), max(corners)
-        case Abs(part):
+        case expressions.Abs(part):
             low, high = _ends(part, of)
             return max(low, -high, 0.0), max(-low, high)
-        case Sum(parts) | Max(parts) | Min(parts):
+        case expressions.Sum(parts) | expressions.Max(parts) | expressions.Min(parts):
             lows, highs = zip(*(_ends(part, of) for part in parts), strict=True)
-            if isinstance(node, Sum):
+            if isinstance(node, expressions.Sum):
                 return sum(lows), sum(highs)
-            join = max if isinstance(node, Max) else min
+            join = max if isinstance(node, expressions.Max) else min
             return join(lows), join(highs)
     raise _unsupported(node)
 

@@ -172,7 +172,7 @@ class TailRequirement:
         if self._moments is not None and varies:
             constant, slope = self._moments
             slopes = [slope + self._optimism[0]]
-            return TailPrediction(self, g, constant, slopes, spreads, centred)
+            return TailPrediction(self.factors, self, g, constant, slopes, spreads, centred)
         samples = [
             Sample(away + mean, rows.low, rows.high, spread or None, rows.index)
             for rows, mean, away, spread in zip(self.rows, means, centred, spreads, strict=True)
@@ -181,7 +181,9 @@ class TailRequirement:
             samples, self._delta, self._n_test, disjoint=self._disjoint
         )
         margin = upper - sum(means)
-        return TailPrediction(self, g, margin, self._optimism, spreads, centred, gradients)
+        return TailPrediction(
+            self.factors, self, g, margin, self._optimism, spreads, centred, gradients
+        )
 
     def excess(self, free: Floats) -> Floats:
         """The excess of each of many policies, of shape (size,)."""
@@ -231,6 +233,7 @@ class Levels(NamedTuple):
     spread: float
 
 
+@dataclass
 class Prediction(ABC):
     """What is predicted of one claim's test under one policy.
 
@@ -240,8 +243,7 @@ class Prediction(ABC):
         What the target asks for.
     """
 
-    def __init__(self, factors: Factors) -> None:
-        self.factors = factors
+    factors: Factors
 
     @cached_property
     @abstractmethod
@@ -250,7 +252,9 @@ class Prediction(ABC):
 
     @abstractmethod
     def pull_back(self, by: Factors, n: int) -> Floats:
-        """The derivative of a weighted sum of the levels by the free numbers."""
+        """The derivative of a weighted sum of the levels by the free numbers, of shape
+        (channels, n); that of the excess if the factors are its own.
+        """
 
     @property
     def spread(self) -> float:
@@ -279,10 +283,6 @@ class Prediction(ABC):
         """The logarithm of the predicted probability that the test passes."""
         return float(log_ndtr(self.score))
 
-    def excess_gradient(self, n: int) -> Floats:
-        """The derivative of the excess by the free numbers, of shape (channels, n)."""
-        return self.pull_back(self.factors, n)
-
     def log_pass_gradient(self, n: int) -> Floats:
         """The derivative of `log_pass` by the free numbers, where the score is finite."""
         # d log Phi(s) / ds = phi(s) / Phi(s), which grows like -s on the far left.
@@ -291,6 +291,7 @@ class Prediction(ABC):
         return np.asarray(slope * self.pull_back(Factors(-1 / error, error=upper / error**2), n))
 
 
+@dataclass
 class TailPrediction(Prediction):
     """What is predicted of the bound on one linear form.
 
@@ -312,20 +313,13 @@ class TailPrediction(Prediction):
         The derivative of the bound by the rows of each part; by default, only the slopes count.
     """
 
-    def __init__(
-        self,
-        requirement: TailRequirement,
-        mean: float,
-        margin: float,
-        slopes: list[float],
-        spreads: list[float],
-        centred: list[Floats],
-        gradients: list[Floats] | None = None,
-    ) -> None:
-        super().__init__(requirement.factors)
-        self.requirement, self.mean, self.margin = requirement, mean, margin
-        self.slopes, self.spreads, self.centred = slopes, spreads, centred
-        self.gradients = gradients
+    requirement: TailRequirement
+    mean: float
+    margin: float
+    slopes: list[float]
+    spreads: list[float]
+    centred: list[Floats]
+    gradients: list[Floats] | None = None
 
     @cached_property
     def levels(self) -> Levels:
@@ -382,20 +376,15 @@ class Requirement:
         shrunk: Sequence[ShrunkMean] | None = None,
         **options: Any,
     ) -> None:
-        self._factors, self._formula = target.factors, compiled.formula
-        self._tails: list[TailRequirement] = []
-        start = 0
-        for tail in compiled.tails:
-            end = start + len(tail.parts)
-            of_tail = None if shrunk is None else shrunk[start:end]
-            self._tails.append(
-                TailRequirement(tail, target, test_ratio, search_ratio, shrunk=of_tail, **options)
-            )
-            start = end
+        self._formula = compiled.formula
+        by_tail = compiled.by_tail(shrunk) if shrunk else [None] * len(compiled.tails)
+        self._tails = [
+            TailRequirement(tail, target, test_ratio, search_ratio, shrunk=means, **options)
+            for tail, means in zip(compiled.tails, by_tail, strict=True)
+        ]
 
     def aim(self, target: Target) -> None:
         """Ask for another target from now on."""
-        self._factors = target.factors
         for tail in self._tails:
             tail.factors = target.factors
 
@@ -404,7 +393,7 @@ class Requirement:
         tails = [tail.predict(free) for tail in self._tails]
         if self._formula is None:
             return tails[0]
-        return CombinedPrediction(self._formula, self._factors, tails)
+        return CombinedPrediction(self._formula, tails[0].factors, tails)
 
     def excess(self, free: Floats) -> Floats:
         """The excess of each of many policies, of shape (size,)."""

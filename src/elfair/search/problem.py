@@ -202,7 +202,7 @@ class Problem:
 
     def _loss_and_excess_by_free(self) -> Floats:
         n = self._free.shape[-1]
-        excesses = [prediction.excess_gradient(n) for prediction in self._predictions]
+        excesses = [each.pull_back(each.factors, n) for each in self._predictions]
         return np.stack([self.loss.gradient(self._free), *excesses])
 
     def log_pass_gradient(self, theta: Floats) -> Floats:

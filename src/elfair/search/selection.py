@@ -19,7 +19,6 @@ import numpy as np
 
 from elfair.data import LoggedData
 from elfair.errors import DataError
-from elfair.search.classification import Classification
 from elfair.search.evolution import cmaes_search
 from elfair.search.gradient import gradient_path, gradient_search
 from elfair.search.prediction import Target, requirements_of
@@ -158,10 +157,10 @@ class Selection:
             Called now and then.
         """
         targets = [self.target, *self.target.less_cautious] if models > 1 else [self.target]
-        view = _View(self, self.task.policy(data), data, plan, n_test, n_error, progress)
+        view = View(self, self.task.policy(data), data, plan, n_test, n_error, progress)
         return replace(self._found(view, targets), models=models)
 
-    def _found(self, view: _View, targets: Sequence[Target]) -> Found:
+    def _found(self, view: View, targets: Sequence[Target]) -> Found:
         data, plan = view.data, view.plan
         changing = bool(plan.statistics) or self.task.at(data, None) is not self.task
         if plan.is_settled and not changing:
@@ -181,7 +180,7 @@ class Selection:
 
 
 @dataclass
-class _View:
+class View:
     """Some candidate rows, which may stand for more, and a plan about averages on them."""
 
     selection: Selection
@@ -195,6 +194,7 @@ class _View:
 
     @cached_property
     def inputs(self) -> Any:
+        """The rows in the form that the policy works on."""
         return self.policy.logged(self.data)
 
     @cached_property
@@ -203,12 +203,15 @@ class _View:
         return self.selection.task.best(self.policy, self.inputs, self.data)
 
     def starts(self) -> Sequence[Floats]:
+        """Where a search begins, the best model first."""
         return self.selection.task.starts(self.policy, self.inputs, self.data, self.best)
 
     def found(self, targets: Sequence[Target], known: Sequence[Floats] = ()) -> Found:
         """The best models by the method of the selection, starting from known models, if any."""
         if self.selection.method == "steps":
-            return self._trained(targets[0], known)
+            # One target: training more models takes too long.
+            best, problem = steps_search(self, targets[0], known)
+            return Found([best], problem.evaluations, problem)
         if self.selection.method == "cmaes":
             problem, start = self._problem(), known[0] if known else self.best
             best = cmaes_search(problem, start, seed=self.selection.seed)
@@ -224,27 +227,6 @@ class _View:
                 found = self._finished(targets, first.candidates)
                 return replace(found, evaluations=first.evaluations + found.evaluations)
         return self._searched(targets, known)
-
-    def _trained(self, target: Target, known: Sequence[Floats]) -> Found:
-        """The best model for one target by gradient steps: training more takes too long.
-
-        ``n_error`` plays no part: judging rows and the test are taken to err independently, which
-        is on the safe side.
-        """
-        task, seed = self.selection.task, self.selection.seed
-        assert isinstance(task, Classification)
-        best, judge = steps_search(
-            task.goal,
-            self.policy,
-            self.data,
-            self.plan,
-            target,
-            self.n_test,
-            known=known,
-            seed=seed,
-            progress=self.progress,
-        )
-        return Found([best], judge.evaluations, judge)
 
     def _searched(self, targets: Sequence[Target], known: Sequence[Floats]) -> Found:
         """The gradient search, from known models and from the usual starts."""

@@ -9,18 +9,20 @@ models along the way is the best.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from elfair.data import LoggedData
 from elfair.policies.torch_module import TorchPolicy
-from elfair.search.goals import Goal, LogLoss, Preferred
+from elfair.search.goals import LogLoss, Preferred
 from elfair.search.prediction import Target, requirements_of
 from elfair.search.problem import Candidate, Problem, Progress, silent
 from elfair.search.shrinkage import shrunk_means
-from elfair.statistics.plan import Plan
 from elfair.types import Floats, Index
+
+if TYPE_CHECKING:
+    from elfair.search.selection import View
 
 #: The share of candidate rows that judge.
 JUDGING_SHARE = 0.4
@@ -38,39 +40,21 @@ GROWTH = 0.2
 
 
 def steps_search(
-    goal: Goal,
-    policy: TorchPolicy,
-    data: LoggedData,
-    plan: Plan,
-    target: Target,
-    n_test: int,
-    *,
-    known: Sequence[Floats] = (),
-    seed: int,
-    progress: Progress = silent,
+    view: View, target: Target, known: Sequence[Floats] = ()
 ) -> tuple[Candidate, Problem]:
-    """The best model that constrained gradient steps find.
+    """The best model for one target that constrained gradient steps find.
+
+    ``n_error`` of the view plays no part: judging rows and the test are taken to err independently,
+    which is on the safe side.
 
     Parameters
     ----------
-    goal : Goal
-        What to optimise.
-    policy : TorchPolicy
-        The family of models.
-    data : LoggedData
-        Candidate rows.
-    plan : Plan
-        What will be tested.
+    view : View
+        Candidate rows, the plan and the family of models.
     target : Target
         How far inside its constraints a candidate must be.
-    n_test : int
-        The number of test rows.
     known : sequence of ndarray
         Parameters to start from, before the usual starts.
-    seed : int
-        Seed of the division into training and judging rows.
-    progress : callable
-        Called after each step.
 
     Returns
     -------
@@ -78,24 +62,21 @@ def steps_search(
     problem : Problem
         How judging rows judge models.
     """
-    order = np.random.default_rng(seed).permutation(data.n)
+    data, plan, policy, n_test = view.data, view.plan, view.policy, view.n_test
+    task = view.selection.task
+    order = np.random.default_rng(view.selection.seed).permutation(data.n)
     cut = max(1, round(JUDGING_SHARE * data.n))
     judging, training = (data.take(np.sort(part)) for part in (order[:cut], order[cut:]))
-    rows = _Rows(policy, training, judging, progress)
-    judge = Problem(
-        policy,
-        rows.judging_inputs,
-        goal.loss(judging),
-        requirements_of(plan.compile(judging), target, n_test / judging.n),
-        progress,
-    )
+    requirements = requirements_of(plan.compile(judging), target, n_test / judging.n)
+    judge = Problem(policy, policy.logged(judging), task.loss(judging), requirements, view.progress)
+    inputs = policy.logged(training)
     best: Candidate | None = None
-    for start in (*known, *rows.starts(goal)):
+    for start in (*known, *_starts(view, training, judging)):
         # Smoothed labels and shrunk means leave less luck to learn.
-        free, compiled = policy.free(start, rows.inputs), plan.compile(training)
+        free, compiled = policy.free(start, inputs), plan.compile(training)
         shrunk = shrunk_means(plan, compiled, training, [free])
         requirements = requirements_of(compiled, target, n_test / training.n, shrunk=shrunk)
-        learner = Problem(policy, rows.inputs, goal.loss(training, free), requirements)
+        learner = Problem(policy, inputs, task.loss(training, free), requirements)
         found = constrained_steps(learner, judge, start)
         if found.better_than(best):
             best = found
@@ -178,42 +159,29 @@ def fit_by_steps(
     return best
 
 
-class _Rows:
-    """Training and judging rows, and where a search on them starts."""
+def _starts(view: View, training: LoggedData, judging: LoggedData) -> Iterator[Floats]:
+    """A model that takes the preferred decisions; if that leads nowhere, one that imitates the
+    behaviour model; and the behaviour model itself, if it is known.
+    """
+    policy: TorchPolicy = view.policy
+    task: Any = view.selection.task  # a classifier's: only these can be trained
 
-    def __init__(
-        self,
-        policy: TorchPolicy,
-        training: LoggedData,
-        judging: LoggedData,
-        progress: Progress,
-    ) -> None:
-        self.policy, self.training, self.judging = policy, training, judging
-        self.inputs, self.judging_inputs = policy.logged(training), policy.logged(judging)
-        self.progress = progress
-
-    def starts(self, goal: Goal) -> Iterator[Floats]:
-        """A model that takes the preferred decisions; if that leads nowhere, one that imitates the
-        behaviour model; and the behaviour model itself, if it is known.
-        """
-        yield self._fitted(goal.preferred(self.training), goal.preferred(self.judging))
-        done, others = self.training.decision_index, self.judging.decision_index
-        if done is not None and others is not None:
-            familiar = self._fitted(
-                Preferred(np.arange(done.size), done), Preferred(np.arange(others.size), others)
-            )
-            yield familiar
-            if self.policy.mixed:
-                yield np.append(familiar[:-1], 0.0)
-
-    def _fitted(self, training: Preferred, judging: Preferred) -> Floats:
-        if not (training.rows.size and judging.rows.size):
-            return self.policy.start
+    def fitted(*preferred: Preferred) -> Floats:
+        if not all(each.rows.size for each in preferred):
+            return policy.start
         seen, unseen = (
-            (self.policy.logged(data.take(preferred.rows)), preferred.classes)
-            for data, preferred in ((self.training, training), (self.judging, judging))
+            (policy.logged(data.take(each.rows)), each.classes)
+            for data, each in zip((training, judging), preferred, strict=True)
         )
-        return fit_by_steps(self.policy, seen, unseen, self.progress)
+        return fit_by_steps(policy, seen, unseen, view.progress)
+
+    yield fitted(task.goal.preferred(training), task.goal.preferred(judging))
+    done, others = training.decision_index, judging.decision_index
+    if done is not None and others is not None:
+        familiar = fitted(*(Preferred(np.arange(each.size), each) for each in (done, others)))
+        yield familiar
+        if policy.mixed:
+            yield np.append(familiar[:-1], 0.0)
 
 
 class _Adam:

@@ -23,7 +23,7 @@ tighter bound depends on weights, rows and bound. So both are tried.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf, log, sqrt
 from typing import NamedTuple
@@ -32,27 +32,15 @@ import numpy as np
 from scipy.special import ndtri
 
 from elfair.data import LoggedData
+from elfair.language import distribution
 from elfair.language.conjunction import conjuncts, linear_form
-from elfair.language.distribution import (
-    ConditionalValueAtRisk,
-    Deficit,
-    LowerTail,
-    Quantile,
-    Squared,
-    Threshold,
-)
 from elfair.language.expressions import AtMost, Expression, Mean, Number, Statistic, substitute
 from elfair.language.intervals import ABOVE, Formula, needs
 from elfair.language.tree import point_at
-from elfair.statistics import (
-    Baselines,
-    Estimation,
-    asks_for_cost,
-    compile_form,
-    impact_of,
-    mean_part,
-)
+from elfair.statistics.compiled import compile_form, mean_part
 from elfair.statistics.decisions import decisions_of
+from elfair.statistics.estimators import Baselines, Estimation
+from elfair.statistics.impacts import asks_for_cost, impact_of
 from elfair.statistics.plan import Claim, Plan, Tail
 from elfair.types import Floats
 
@@ -68,16 +56,16 @@ def centred(plan: Plan, data: LoggedData, free: Floats, n_test: int) -> Plan:
         return plan
     options = [plan.centred_at("range"), plan.centred_at("mean")]
     ratio = n_test / max(1, data.n)
-    return min(options, key=lambda option: _width(option, data, free, ratio))
 
+    def width(option: Plan) -> float:
+        tails = [tail for claim in option.compile(data) for tail in claim.tails]
+        return sum(_log_width(tail, free, ratio) for tail in tails)
 
-def _width(plan: Plan, data: LoggedData, free: Floats, ratio: float) -> float:
-    """The expected width of the bounds: the sum of its logarithms over all tails."""
-    tails = [tail for claim in plan.compile(data) for tail in claim.tails]
-    return sum(_log_width(tail, free, ratio) for tail in tails)
+    return min(options, key=width)
 
 
 def _log_width(tail: Tail, free: Floats, ratio: float) -> float:
+    """The logarithm of the expected width of a bound."""
     values = [part.rows.exact_values(free) for part in tail.parts]
     samples = tail.samples(values, [float(row.std(ddof=1)) or None for row in values])
     sizes = [ratio * row.size for row in values]
@@ -144,6 +132,7 @@ class _Settling:
     data: LoggedData
     free: Floats
     test_ratio: float
+    _in_order: dict[Statistic, tuple[Floats, Floats]] = field(default_factory=dict)
 
     def claims(self) -> list[Claim]:
         """Claims about averages that together imply the claim."""
@@ -194,8 +183,8 @@ class _Settling:
 
     def _is_traded(self, statistic: Statistic) -> bool:
         from_above = self._sides[statistic] == ABOVE
-        cvar = isinstance(statistic, ConditionalValueAtRisk)
-        return isinstance(statistic, Quantile) or (cvar and from_above)
+        cvar = isinstance(statistic, distribution.ConditionalValueAtRisk)
+        return isinstance(statistic, distribution.Quantile) or (cvar and from_above)
 
     # -- replacements ---------------------------------------------------------------------------
 
@@ -204,12 +193,12 @@ class _Settling:
         of, given = statistic.of, statistic.given
         values, weights = self._sorted(statistic)
         total = float(weights.sum()) or 1.0
-        if isinstance(statistic, ConditionalValueAtRisk):
+        if isinstance(statistic, distribution.ConditionalValueAtRisk):
             reached = int(np.searchsorted(np.cumsum(weights), statistic.share * total))
             point = _rounded(float(values[min(reached, values.size - 1)]))
-            return _Stood(point - Mean(Deficit(of, point), given) / statistic.share)
+            return _Stood(point - Mean(distribution.Deficit(of, point), given) / statistic.share)
         point = _rounded(float(values @ weights) / total)
-        square: Expression = Mean(Squared(of, point), given)
+        square: Expression = Mean(distribution.Squared(of, point), given)
         if self._sides[statistic] != ABOVE:
             square = square - (Mean(of, given) - point) * (Mean(of, given) - point)
         return _Stood(square)
@@ -217,21 +206,20 @@ class _Settling:
     def _beside(self, statistic: Statistic, number: float, errors: float = 0.0) -> _Stood:
         """A number, and the conditions under which the statistic is on its side of it."""
         of, given = statistic.of, statistic.given
-        assert isinstance(statistic, Quantile | ConditionalValueAtRisk)
-        if self._sides[statistic] != ABOVE:
-            below = Mean(Threshold(of, number, "<"), given)
-            return _Stood(Number(number), (below <= statistic.share,))
-        most = round(1 - statistic.share, 12)
-        if isinstance(statistic, Quantile):
-            return _Stood(Number(number), (Mean(Threshold(of, number, ">"), given) <= most,))
-        point = self._edge(statistic, errors)
-        return _Stood(
-            Number(number),
-            (
-                Mean(Threshold(of, point, ">"), given) <= most,
-                Mean(LowerTail(of, point, number), given) <= 0,
-            ),
-        )
+        assert isinstance(statistic, distribution.Quantile | distribution.ConditionalValueAtRisk)
+
+        def beyond(point: float, op: str) -> Expression:
+            return Mean(distribution.Threshold(of, point, op), given)
+
+        conditions: tuple[AtMost, ...] = (beyond(number, "<") <= statistic.share,)
+        if self._sides[statistic] == ABOVE:
+            most = round(1 - statistic.share, 12)
+            conditions = (beyond(number, ">") <= most,)
+            if isinstance(statistic, distribution.ConditionalValueAtRisk):
+                point = self._edge(statistic, errors)
+                below = Mean(distribution.LowerTail(of, point, number), given)
+                conditions = (beyond(point, ">") <= most, below <= 0)
+        return _Stood(Number(number), conditions)
 
     # -- numbers --------------------------------------------------------------------------------
 
@@ -240,7 +228,7 @@ class _Settling:
         standard errors more than the test requires.
         """
         edge = self._edge(statistic, errors)
-        if isinstance(statistic, Quantile):
+        if isinstance(statistic, distribution.Quantile):
             return edge
         values, weights = self._sorted(statistic)
         inside = np.where(values <= edge, weights, 0.0)
@@ -255,7 +243,7 @@ class _Settling:
 
     def _edge(self, statistic: Statistic, errors: float) -> float:
         """The same for the quantile behind a statistic."""
-        assert isinstance(statistic, Quantile | ConditionalValueAtRisk)
+        assert isinstance(statistic, distribution.Quantile | distribution.ConditionalValueAtRisk)
         values, weights = self._sorted(statistic)
         n, share = values.size, statistic.share
         if self._sides[statistic] == ABOVE:
@@ -278,10 +266,6 @@ class _Settling:
         if statistic not in self._in_order:
             self._in_order[statistic] = in_order(statistic, self.data, self.free)
         return self._in_order[statistic]
-
-    @cached_property
-    def _in_order(self) -> dict[Statistic, tuple[Floats, Floats]]:
-        return {}
 
     # -- the rest of the claim ------------------------------------------------------------------
 

@@ -11,14 +11,8 @@ import numpy as np
 
 from elfair.data import LoggedData
 from elfair.errors import DataError
-from elfair.language.conditions import (
-    EVERYONE,
-    Condition,
-    SquaredError,
-    columns_used,
-    uses_decision,
-    who,
-)
+from elfair.language import conditions
+from elfair.language.conditions import Condition, SquaredError, uses_decision
 from elfair.language.conjunction import Linear
 from elfair.language.evaluation import holds
 from elfair.language.expressions import Mean
@@ -153,7 +147,7 @@ class Part:
     @property
     def condition(self) -> str:
         """The condition, for people."""
-        return who(self.given)
+        return conditions.who(self.given)
 
 
 def compile_form(
@@ -237,19 +231,18 @@ def _part(
         if mean.logged:
             offset += coefficient * _logged(mean, data, decisions)[index]
         else:
-            term = decisions.term(mean)
-            offset += coefficient * term.offset[index]
-            by_slot += coefficient * term.by_slot[:, index]
+            unchanged, by_decision = decisions.term(mean)
+            offset += coefficient * unchanged[index]
+            by_slot += coefficient * by_decision[:, index]
         ends = sorted(coefficient * end for end in _ends(mean, data))
         low, high = low + ends[0], high + ends[1]
     for impact, (new, logged) in impacts.items():
         part = data if everyone else data.take(index)
         if direct and new:
-            table = baselines.model(impact).of(part)
-            _add_predicted(by_slot, offset, decisions_of(part), table, new, logged)
-            low, high = -np.inf, np.inf
-            continue
-        limits = _add_impact(by_slot, offset, part, impact, given, new, logged, baselines)
+            _add_predicted(by_slot, offset, part, baselines.model(impact).of(part), new, logged)
+            limits = -np.inf, np.inf
+        else:
+            limits = _add_impact(by_slot, offset, part, impact, given, new, logged, baselines)
         low, high = low + limits[0], high + limits[1]
     rows = Rows(index, *decisions.free(offset, by_slot), low, high)
     return Part(given, rows, impacts)
@@ -304,25 +297,17 @@ def _add_impact(
 
 
 def _add_predicted(
-    by_slot: Floats,
-    offset: Floats,
-    decisions: LoggedDecisions,
-    table: Floats,
-    new: float,
-    logged: float,
+    by_slot: Floats, offset: Floats, data: LoggedData, table: Floats, new: float, logged: float
 ) -> None:
     """Add an outcome model's prediction of new * E[impact] + logged * E_logged[impact]."""
+    decisions = decisions_of(data)
     decisions.add_predicted(by_slot, offset, table, new)
     expected = decisions.under_behavior(table)
     offset += logged * (decisions.at_logged(table) if expected is None else expected)
 
 
 def _weighted_ends(
-    new: float,
-    logged: float,
-    k: float,
-    limits: tuple[float, float],
-    estimation: Estimation,
+    new: float, logged: float, k: float, limits: tuple[float, float], estimation: Estimation
 ) -> tuple[float, float]:
     """The ends of new * (k + w (I - k)) + logged * I: bilinear in w and I, so the corners."""
     if not np.isfinite(limits).all():
@@ -353,7 +338,7 @@ def _doubly_robust_ends(
 def require_rows(given: Condition | None, count: int, n: int, known: LoggedData) -> None:
     """Raise if fewer than 2 of n rows meet a condition; the error shows the values in ``known``."""
     if count < 2:
-        what = EVERYONE if given is None else f"the condition '{given}'"
+        what = conditions.EVERYONE if given is None else f"the condition '{given}'"
         raise DataError(
             f"{what} is met by {count} of the {n} rows of one part of the data; at least "
             f"2 are needed in each.{shown_values(given, known)}",
@@ -365,7 +350,7 @@ def require_rows(given: Condition | None, count: int, n: int, known: LoggedData)
 def shown_values(given: Condition | None, data: LoggedData) -> str:
     """The values in the columns of a condition, if there are only a few."""
     shown = []
-    for name in sorted(columns_used(given)) if given is not None else ():
+    for name in sorted(conditions.columns_used(given)) if given is not None else ():
         values = sorted({str(value) for value in data.column(name).tolist()})
         if len(values) <= 10:
             shown.append(f" '{name}' holds {', '.join(values)}.")

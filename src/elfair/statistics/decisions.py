@@ -9,46 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
 from elfair.data import LoggedData
 from elfair.errors import ConstraintError, DataError, listed
-from elfair.language.conditions import (
-    Compare,
-    Condition,
-    Decision,
-    Label,
-    Literal,
-    Member,
-    Operand,
-    SquaredError,
-    uses_decision,
-)
+from elfair.language import conditions
+from elfair.language.conditions import Condition, SquaredError, uses_decision
 from elfair.language.evaluation import holds
 from elfair.language.expressions import Mean
 from elfair.language.tree import point_at, walk
 from elfair.policies.gaussian import DENSITY, FIRST_THRESHOLD, MEAN, SQUARE
-from elfair.statistics.impacts import OutcomeModel, QuadraticModel, asks_for_cost
+from elfair.statistics.impacts import asks_for_cost
 from elfair.types import Array, Floats, Index
-
-Outcome: TypeAlias = type[OutcomeModel] | type[QuadraticModel]
-
-
-class Term(NamedTuple):
-    """A statistic row by row: offset + sum over the slots of by_slot times slot.
-
-    Parameters
-    ----------
-    offset : ndarray of shape (n,)
-        The part that no policy changes.
-    by_slot : ndarray of shape (slots, n)
-        What each slot adds.
-    """
-
-    offset: Floats
-    by_slot: Floats
 
 
 class Classes:
@@ -61,7 +35,6 @@ class Classes:
         "decision": "the decision that was taken",
         "propensity": "the probability with which it was taken (or pass behavior=)",
     }
-    outcome_model: ClassVar[Outcome] = OutcomeModel
 
     def __init__(self, data: LoggedData) -> None:
         self._data = data
@@ -72,11 +45,11 @@ class Classes:
         """The number of slots: one for each class."""
         return self._data.classes.size
 
-    def term(self, mean: Mean) -> Term:
-        """What is averaged if the new model decides (weights take care of impacts): the event, for
-        each possible decision.
+    def term(self, mean: Mean) -> tuple[Floats, Floats]:
+        """What is averaged if the new model decides (weights take care of impacts): the part that
+        no policy changes, and what each slot adds. Here, the event for each possible decision.
         """
-        return Term(np.zeros(self._data.n), self._event(mean))
+        return np.zeros(self._data.n), self._event(mean)
 
     def logged(self, mean: Mean) -> Floats:
         """What is averaged, for the logged decision of each row: where the event holds."""
@@ -184,7 +157,6 @@ class Numbers:
         "behavior_spread": "the standard deviation of the behaviour model's decisions; the weights "
         "of a new model with a larger spread are unbounded",
     }
-    outcome_model: ClassVar[Outcome] = QuadraticModel
 
     def __init__(self, data: LoggedData) -> None:
         self._data = data
@@ -194,17 +166,17 @@ class Numbers:
         """Density, mean, mean square, and one for each threshold."""
         return FIRST_THRESHOLD + len(self._data.thresholds)
 
-    def term(self, mean: Mean) -> Term:
+    def term(self, mean: Mean) -> tuple[Floats, Floats]:
         """The decision, its squared error, or an event about it."""
         data = self._data
         offset, by_slot = np.zeros(data.n), np.zeros((self.slots, data.n))
-        if isinstance(mean.of, Decision):
+        if isinstance(mean.of, conditions.Decision):
             by_slot[MEAN] = 1.0
-            return Term(offset, by_slot)
+            return offset, by_slot
         if isinstance(mean.of, SquaredError):
             label = self._label(mean)
             by_slot[MEAN], by_slot[SQUARE] = -2 * label, 1.0
-            return Term(label**2, by_slot)
+            return label**2, by_slot
         # An event does not change between thresholds: one value represents each interval.
         edges = _thresholds(mean)
         inner = [(low + high) / 2 for low, high in pairwise(edges)]
@@ -212,12 +184,12 @@ class Numbers:
         met = [self._event(mean, np.full(data.n, value)) for value in between]
         for t, (below, above) in zip(edges, pairwise(met), strict=True):
             by_slot[FIRST_THRESHOLD + data.thresholds.index(t)] = above - below
-        return Term(met[0], by_slot)
+        return met[0], by_slot
 
     def logged(self, mean: Mean) -> Floats:
         """What is averaged, for the logged decision of each row."""
         decision = _known(self._data.decision)
-        return decision if isinstance(mean.of, Decision) else self._event(mean, decision)
+        return decision if isinstance(mean.of, conditions.Decision) else self._event(mean, decision)
 
     def add_weighted(self, by_slot: Floats, values: Floats) -> None:
         """A weight is the new density divided by the logged one."""
@@ -291,16 +263,17 @@ def _known(column: Array | None) -> Floats:
 
 def check_values(event: Condition, data: LoggedData) -> None:
     """Raise, pointing at the text, if a class does not exist."""
+    known = data.classes.tolist()
     for node in walk(event):
-        if isinstance(node, Compare) and node.op in ("==", "!="):
-            sides: tuple[Operand, ...] = (node.left, node.right)
-        elif isinstance(node, Member):
+        if isinstance(node, conditions.Compare) and node.op in ("==", "!="):
+            sides: tuple[conditions.Operand, ...] = (node.left, node.right)
+        elif isinstance(node, conditions.Member):
             sides = (node.left, *node.values)
         else:
             continue
-        if any(isinstance(side, Decision | Label) for side in sides):
+        if any(isinstance(side, conditions.Decision | conditions.Label) for side in sides):
             for side in sides:
-                if isinstance(side, Literal) and not any(side.value == k for k in data.classes):
+                if isinstance(side, conditions.Literal) and side.value not in known:
                     raise point_at(
                         f"no class {side}; classes: {listed(data.classes)}.",
                         side.span,
@@ -325,14 +298,14 @@ def _thresholds(mean: Mean) -> list[float]:
         return []
     found = set()
     for node in walk(mean.of):
-        if isinstance(node, Member) and isinstance(node.left, Decision):
+        if isinstance(node, conditions.Member) and isinstance(node.left, conditions.Decision):
             raise _has_no_probability(mean, node)
-        if not isinstance(node, Compare) or not uses_decision(node):
+        if not isinstance(node, conditions.Compare) or not uses_decision(node):
             continue
         if node.op in ("==", "!="):
             raise _has_no_probability(mean, node)
-        other = node.right if isinstance(node.left, Decision) else node.left
-        value = other.value if isinstance(other, Literal) else None
+        other = node.right if isinstance(node.left, conditions.Decision) else node.left
+        value = other.value if isinstance(other, conditions.Literal) else None
         if not isinstance(value, int | float) or isinstance(value, bool):
             raise point_at(
                 f"'{node}' compares the decision with something other than a literal number.",

@@ -20,7 +20,6 @@ from elfair.data.features import Encoding
 from elfair.errors import DataError
 from elfair.language.conditions import Condition
 from elfair.language.evaluation import holds
-from elfair.statistics.decisions import decisions_of
 from elfair.statistics.impacts import Impact, OutcomeModel, OutcomeSettings, QuadraticModel
 
 Estimator = Literal["is", "paired", "dr"]
@@ -200,6 +199,7 @@ class Baselines:
         if impact not in self._models:
             limits, regressor = impact.ends(self.estimation.ranges), self.estimation.outcome_model
             settings = OutcomeSettings(self.encoding, regressor, limits, self._personal)
-            kind = decisions_of(self._candidate).outcome_model
+            numbers = self._candidate.decision_kind == "numbers"
+            kind = QuadraticModel if numbers else OutcomeModel
             self._models[impact] = kind.fit(self._candidate, impact, settings)
         return self._models[impact]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -25,6 +26,7 @@ from elfair.language.tree import find, point_at
 from elfair.statistics import Baselines, Part, compile_form, impact_of, is_decided, logged_average
 from elfair.types import Floats
 
+T = TypeVar("T")
 Constraint: TypeAlias = str | Statement | Recipe
 
 #: 0.7 + 0.2 + 0.1 is below 1 only by rounding.
@@ -108,12 +110,8 @@ def read_constraints(
     0.1 PR[T == 1] - PR[T == 0] <= 0.1
     0.05 accuracy >= 0.8
     """
-    texts = _items(constraints)
-    if texts is None:
-        texts = [constraints]
-    deltas = _items(delta)
-    if deltas is None:
-        deltas = [delta] * len(texts)
+    texts: list[Any] = list(constraints) if _is_several(constraints) else [constraints]
+    deltas: list[Any] = list(delta) if _is_several(delta) else [delta] * len(texts)
     if len(deltas) != len(texts):
         raise InputError(
             f"delta must be one number, or one for each constraint. Got {len(deltas)} for "
@@ -168,10 +166,9 @@ def _is_weighted(claim: Claim, data: LoggedData) -> bool:
     return bool(claim.statistics) or any(impact_of(mean, data) is not None for mean in new)
 
 
-def _items(value: Any) -> list[Any] | None:
-    """The items of a sequence; None for text, a tree, a number or anything else."""
-    plain = isinstance(value, str | Mapping) or not isinstance(value, Iterable)
-    return None if plain else list(value)
+def _is_several(value: Any) -> TypeGuard[Iterable[Any]]:
+    """Whether a value is a sequence, not text, a tree, a number or anything else."""
+    return isinstance(value, Iterable) and not isinstance(value, str | Mapping)
 
 
 @dataclass(frozen=True)
@@ -312,6 +309,11 @@ class CompiledClaim:
     def parts(self) -> list[Part]:
         """The rows of all tails."""
         return [part for tail in self.tails for part in tail.parts]
+
+    def by_tail(self, of_parts: Sequence[T]) -> list[Sequence[T]]:
+        """What belongs to the parts, in the order of `parts`, divided by tail."""
+        ends = np.cumsum([0, *(len(tail.parts) for tail in self.tails)])
+        return [of_parts[start:end] for start, end in pairwise(ends)]
 
 
 @dataclass(frozen=True)
