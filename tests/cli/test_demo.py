@@ -6,7 +6,7 @@ import io
 import pytest
 
 from elfair import Certificate, load
-from elfair.cli.demo import main
+from elfair.cli.studies import demo
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def folder(tmp_path_factory):
 def shown(folder):
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as out:
         patch.setenv("COLUMNS", "100")  # whatever the terminal of who runs the tests is
-        main(folder)
+        demo.callback(folder)
     return out.getvalue()
 
 

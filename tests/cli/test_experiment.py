@@ -172,7 +172,7 @@ def test_a_summary_goes_where_it_can(folder):
     for command in ("summarize", "plot"):  # where a file is, there is no folder
         refused = elfair(command, "small.toml", "--output", "small.toml/x")
         assert refused.exit_code == 2
-        assert "Error: --output must be a path that elfair can write" in refused.stderr
+        assert "small.toml/x' could not be written: " in refused.stderr
         assert "Traceback" not in refused.output
 
 

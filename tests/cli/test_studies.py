@@ -120,7 +120,7 @@ def test_one_line_that_is_open_is_called_it(elfair, tmp_path, monkeypatch):
     rows = "".join(f"{k},{'fm'[k % 2]},{k % 2},0.5,{k / 7}\n" for k in range(20))
     (tmp_path / "t.csv").write_text("income,sex,approved,chance,impact\n" + rows)
     told = elfair("init", "t.csv").output
-    assert "1 line says TODO: only you can fill it in." in told
+    assert "1 line with TODO: only you can fill in what belongs there." in told
 
 
 def test_no_study_file_is_overwritten(elfair, folder):

@@ -104,6 +104,6 @@ def test_places_that_are_no_files_are_refused(tmp_path):
     with pytest.raises(InputError, match="cannot be the name of a file"):
         write_whole("a\0b", "")
     (tmp_path / "loop").symlink_to("loop")
-    with pytest.raises(InputError, match="could not be written"):
+    with pytest.raises(InputError, match=r"could not be written|cannot be the name of a file"):
         write_whole(tmp_path / "loop", "")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["file", "loop"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from elfair.errors import DataError
+from elfair.errors import InputError
 from elfair.study.sources import DelimitedText
 
 
@@ -14,7 +14,7 @@ def read(content: str | bytes, *names: str):
 
 
 def refused(content: str | bytes) -> str:
-    with pytest.raises(DataError) as caught:
+    with pytest.raises(InputError) as caught:
         read(content)
     assert str(caught.value).count("Hint: ") == 1
     return str(caught.value)

@@ -598,7 +598,7 @@ def test_a_file_that_is_not_there(folder):
     with pytest.raises(ElfairError, match="could not be read"):
         StudyFile.load(folder)
     (folder / "latin.toml").write_bytes('title = "x"\n# Größe'.encode("latin-1"))
-    with pytest.raises(ElfairError, match=r"must be text in UTF-8\. Line 2 is not"):
+    with pytest.raises(ElfairError, match=r"must be text in UTF-8\. Line 2 holds the byte"):
         StudyFile.load(folder / "latin.toml")
 
 

@@ -191,8 +191,8 @@ def test_of_two_tests_at_once_one_counts_the_other(three_tests, tmp_path, monkey
     entries = Ledger._entries
     other = threading.Thread(target=lambda: counts.append(Ledger(path).enter(second, data)))
 
-    def slow(self):
-        found = entries(self)
+    def slow(self, content):
+        found = entries(self, content)
         if threading.current_thread() is not other:
             other.start()
             other.join(timeout=0.5)  # it waits for its turn

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from elfair.cli.results import deliver
+from elfair.cli.results import deliver, format_option, path_option
+from elfair.records.files import writing
 from elfair.records.text import plural
 
 if TYPE_CHECKING:
     from elfair.experiments.study import Study
 
 _study = click.argument("study")
-_store = click.option(
-    "--store",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The file of finished trials.  [default: STUDY.sqlite in this folder]",
+_store = path_option(
+    "--store", "The file of finished trials.  [default: STUDY.sqlite in this folder]"
 )
 
 
@@ -55,8 +52,8 @@ def run(study: str, store: Path | None, jobs: int, dask: str | None, retry_faile
             err=True,
         )
         click.get_current_context().exit(130)
-    trials = plural(tally.finished, "trial")
-    click.echo(f"{trials} run, {tally.failed:,} crashed; stored in {path}.")
+    ran = plural(tally.finished, "trial")
+    click.echo(f"{ran} run, {tally.failed:,} crashed; stored in {path}.")
     if tally.failed:
         asked = [study] if store is None else [study, "--store", str(store)]
         click.echo(
@@ -90,24 +87,14 @@ def status(study: str, store: Path | None) -> None:
 @experiment.command()
 @_study
 @_store
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "markdown", "csv"]),
-    default="text",
-    show_default=True,
-)
-@click.option(
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write to this file; its folder is created if necessary.",
-)
+@format_option("text", "markdown", "csv")
+@path_option("--output", "Write to this file; its folder is created if necessary.")
 def summarize(study: str, store: Path | None, form: str, output: Path | None) -> None:
     """Summarise solutions, accuracy, failures and data efficiency, with standard errors."""
     loaded, store = _opened(study, store)
     text = getattr(_summary(loaded, store), form)()
     if output is not None:
-        with _writing(output):
+        with writing(f"'{output}'"):
             output.parent.mkdir(parents=True, exist_ok=True)
     deliver(text, output)
     _warn_of_edits(loaded, store)
@@ -116,19 +103,14 @@ def summarize(study: str, store: Path | None, form: str, output: Path | None) ->
 @experiment.command()
 @_study
 @_store
-@click.option(
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    required=True,
-    help="A folder; it is created if necessary.",
-)
+@path_option("--output", "A folder; it is created if necessary.", folder=True, required=True)
 def plot(study: str, store: Path | None, output: Path) -> None:
     """Draw the figures of a study, as PNG and SVG."""
     from elfair.experiments.figures import draw
 
     loaded, store = _opened(study, store)
     summary = _summary(loaded, store)
-    with _writing(output):
+    with writing(f"the figures in '{output}'"):
         for path in draw(loaded, summary, output):
             click.echo(path)
     _warn_of_edits(loaded, store)
@@ -179,21 +161,6 @@ def _opened(name: str, store: Path | None, *, runnable: bool = False) -> tuple[S
 
     loaded = Study.load(name, runnable=runnable)
     return loaded, store or Path(f"{Path(name).stem}.sqlite")
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    """Report as one message if a file or a folder cannot be written."""
-    from elfair.errors import InputError
-
-    try:
-        yield
-    except OSError as error:
-        raise InputError(
-            f"--output must be a path that elfair can write. Got {str(path)!r} instead "
-            f"({error.strerror or error}).",
-            hint="check write permission and free disk space.",
-        ) from None
 
 
 def _summary(study: Study, store: Path) -> Any:

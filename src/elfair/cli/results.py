@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,10 +15,56 @@ if TYPE_CHECKING:
 
     from elfair.certificate import Certificate
 
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
 #: A table would break a longer statement into many short lines.
 LONGEST_IN_TABLE = 48
 #: More statements than this are shown only with --details.
 MOST_IN_TABLE = 10
+
+
+def path_option(
+    name: str, about: str, *, folder: bool = False, **how: Any
+) -> Callable[[Command], Command]:
+    """An option that names a file, or a folder.
+
+    Parameters
+    ----------
+    name : str
+        The option.
+    about : str
+        What its help says.
+    folder : bool, default False
+        Whether it names a folder.
+    **how
+        What else `click.option` takes.
+    """
+    kind = click.Path(file_okay=not folder, dir_okay=folder, path_type=Path)
+    return click.option(name, type=kind, help=about, **how)
+
+
+def format_option(*forms: str, about: str | None = None) -> Callable[[Command], Command]:
+    """The option ``--format``, which is the first one unless given.
+
+    Parameters
+    ----------
+    *forms : str
+        The formats.
+    about : str, optional
+        What its help says.
+    """
+    kind = click.Choice(forms)
+    return click.option(
+        "--format", "form", type=kind, default=forms[0], show_default=True, help=about
+    )
+
+
+details_option = click.option(
+    "--details",
+    is_flag=True,
+    help="Show every statement, assumption and warning, and the promise in full.",
+)
 
 
 def deliver(text: str, output: Path | None) -> None:
@@ -91,22 +138,12 @@ _certificate = click.argument("certificate", type=click.Path(path_type=Path))
 
 @click.command(short_help="Show what a certificate says.")
 @_certificate
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "markdown", "html", "cyclonedx"]),
-    default="text",
-    show_default=True,
-    help="cyclonedx is a bill of materials with a model card.",
+@format_option(
+    *("text", "markdown", "html", "cyclonedx"),
+    about="cyclonedx is a bill of materials with a model card.",
 )
-@click.option(
-    "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file instead."
-)
-@click.option(
-    "--details",
-    is_flag=True,
-    help="Show every statement, assumption and warning, and the promise in full.",
-)
+@path_option("--output", "Write to this file instead.")
+@details_option
 def explain(certificate: Path, form: str, output: Path | None, details: bool) -> None:
     """Show a certificate: in short for people, as a report, or for other programs."""
     from elfair.certificate import Certificate
@@ -126,11 +163,7 @@ def explain(certificate: Path, form: str, output: Path | None, details: bool) ->
 @_certificate
 @click.option("--data", help="The table: a file, or the address of a database.")
 @click.option("--query", help="The query, if --data is the address of a database.")
-@click.option(
-    "--model",
-    type=click.Path(path_type=Path),
-    help="The model file (after no solution, rejected.elfair).",
-)
+@path_option("--model", "The model file (after no solution, rejected.elfair).")
 @click.option("--refit", is_flag=True, help="Also search again, and compare the models.")
 @click.option("--json", "as_json", is_flag=True, help="Print the checks as JSON.")
 def verify(
@@ -170,11 +203,8 @@ _seed = click.option(
 @_model
 @_people
 @_query
-@click.option(
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    required=True,
-    help="The table to write: .csv, .tsv, .parquet, .arrow or .feather.",
+@path_option(
+    "--output", "The table to write: .csv, .tsv, .parquet, .arrow or .feather.", required=True
 )
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
 @_seed
@@ -202,11 +232,8 @@ def predict(
 @_model
 @_people
 @_query
-@click.option(
-    "--log",
-    type=click.Path(dir_okay=False, path_type=Path),
-    required=True,
-    help="The CSV file to append to; it is created if it does not exist.",
+@path_option(
+    "--log", "The CSV file to append to; it is created if it does not exist.", required=True
 )
 @_seed
 def decide(model: Path, people: str, query: str | None, log: Path, seed: int | None) -> None:

@@ -1,12 +1,20 @@
-"""``elfair init``, ``check``, ``plan`` and ``fit``: from a table to a certified model."""
+"""``elfair init``, ``check``, ``plan`` and ``fit``: from a table to a model; and ``demo``."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from elfair.records.text import visible
+from elfair.cli.results import details_option, path_option, verdict_table
+from elfair.records.text import plural, visible
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from elfair.estimators.classifier import ELFClassifier
+    from elfair.populations import FosterCare
 
 #: The exit code of `fit` if there is no solution.
 NO_SOLUTION = 3
@@ -17,12 +25,10 @@ _study = click.argument("study", type=click.Path(path_type=Path))
 @click.command(short_help="Draft a study file for a table.")
 @click.argument("source")
 @click.option("--query", help="The query, if SOURCE is the address of a database.")
-@click.option(
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
+@path_option(
+    *("--output", "The study file; an existing file is not replaced."),
     default=Path("study.toml"),
     show_default=True,
-    help="The study file; an existing file is not replaced.",
 )
 def init(source: str, query: str | None, output: Path) -> None:
     """Look at a table and write a study file for it.
@@ -42,13 +48,11 @@ def init(source: str, query: str | None, output: Path) -> None:
         )
     text = draft_study(source, query=query, folder=output.parent)
     write_whole(output, text)
-    open_lines = len(lines_to_fill_in(text))
     click.echo(
         f"Written: {visible(str(output))}. Guesses are marked '# guess': check and correct them."
     )
-    if open_lines:
-        lines, them = ("line says", "it") if open_lines == 1 else ("lines say", "them")
-        click.echo(f"{open_lines} {lines} TODO: only you can fill {them} in.")
+    if todo := len(lines_to_fill_in(text)):
+        click.echo(f"{plural(todo, 'line')} with TODO: only you can fill in what belongs there.")
     click.echo(f"Next: elfair check {visible(str(output))}")
 
 
@@ -88,11 +92,7 @@ def check(study: Path, details: bool, as_json: bool) -> None:
     default=None,
     help="Plan for this much more than each constraint asks, on the scale of the impact.",
 )
-@click.option(
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the curve to this SVG file.",
-)
+@path_option("--output", "Write the curve to this SVG file.")
 def plan(study: Path, share: float, improvement: float | None, output: Path | None) -> None:
     """Say how many rows, by group, would be needed, and draw the curve.
 
@@ -115,17 +115,11 @@ def plan(study: Path, share: float, improvement: float | None, output: Path | No
 
 @click.command(short_help="Search for a model and test it.")
 @_study
-@click.option(
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="The folder of the results.  [default: results, next to STUDY]",
+@path_option(
+    "--output", "The folder of the results.  [default: results, next to STUDY]", folder=True
 )
 @click.option("--overwrite", is_flag=True, help="Replace the results of an earlier run.")
-@click.option(
-    "--details",
-    is_flag=True,
-    help="Show every statement, assumption and warning, and the promise in full.",
-)
+@details_option
 def fit(study: Path, output: Path | None, overwrite: bool, details: bool) -> None:
     """Search for a model, test it on held-out rows, and write the results.
 
@@ -137,7 +131,6 @@ def fit(study: Path, output: Path | None, overwrite: bool, details: bool) -> Non
     from rich.console import Console
 
     from elfair.certificate.explanation import paragraphs
-    from elfair.cli.results import verdict_table
     from elfair.errors import CertificateWarning
     from elfair.study import Ledger, StudyFile, fit_study
     from elfair.study.outcome import OPENINGS, check_free
@@ -164,18 +157,79 @@ def fit(study: Path, output: Path | None, overwrite: bool, details: bool) -> Non
 
 
 @click.command(short_help="Fit a built-in population.")
-@click.option(
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
+@path_option(
+    *("--output", "The folder of the results."),
+    folder=True,
     default=Path("demo"),
     show_default=True,
-    help="The folder of the results.",
 )
 def demo(output: Path) -> None:
     """Fit a built-in population twice, and write the reports.
 
     The first fit finds a model; the second asks for more than its data can show.
     """
-    from elfair.cli.demo import main
+    from rich.console import Console
 
-    main(output)
+    from elfair.populations import FosterCare
+    from elfair.records.files import writing
+    from elfair.study.outcome import write_results
+
+    with writing(f"the results in '{output}'"):
+        for name in ("solution", "no-solution"):
+            (output / name).mkdir(parents=True, exist_ok=True)
+    # Statements have square brackets, which markup would read as styles.
+    console = Console(markup=False, highlight=False)
+    console.print(
+        "4,096 simulated young people in foster care. A model predicts who will find work (the "
+        "label). Its decision influences who gets support, and how they fare years later is the "
+        "impact. Is there a more accurate model that makes neither group T worse off than the old "
+        "one?\n"
+    )
+    population = FosterCare(alpha=0.9)
+    found = _fitted(population, n=4096, seed=0)
+    console.print(verdict_table(found.certificate_))
+    console.print(
+        "\nThis population is built in, so the truth is known. In practice you never know it, "
+        "which is why the table above bounds it.\n"
+    )
+    console.print(_truth_table(population, found))
+    write_results(found, output / "solution")
+    console.print(
+        "\nThe same constraints with only 500 people, and with decisions that matter little "
+        "compared with everything else in a life:\n"
+    )
+    missed = _fitted(FosterCare(alpha=0.2), n=500, seed=1)
+    console.print(missed.explain(), soft_wrap=True)
+    write_results(missed, output / "no-solution")
+    console.print(
+        f"\nWritten to {output}/solution and {output}/no-solution: the certificate, the report and "
+        f"the model. Open {output}/solution/report.html in a browser.",
+        soft_wrap=True,
+    )
+
+
+def _fitted(population: FosterCare, *, n: int, seed: int) -> ELFClassifier:
+    from elfair.estimators.classifier import ELFClassifier
+
+    draw = population.sample(n, seed=seed)
+    return ELFClassifier(population.constraints, delta=0.1).fit(
+        draw.features, draw.label, **draw.logged
+    )
+
+
+def _truth_table(population: FosterCare, new: ELFClassifier) -> Table:
+    """What the old and the new model truly do: by quadrature, not from the sample."""
+    from rich.table import Table
+
+    table = Table("the truth")
+    for heading in ("old model", "new model", "change"):
+        table.add_column(heading, justify="right")
+    both = population.behavior, new
+    truth = {
+        f"expected impact where T == {group}": [population.impact(each, group) for each in both]
+        for group in (0, 1)
+    }
+    truth["accuracy"] = [population.accuracy(each) for each in both]
+    for name, (before, after) in truth.items():
+        table.add_row(name, f"{before:.3f}", f"{after:.3f}", f"{after - before:+.3f}")
+    return table

@@ -35,32 +35,55 @@ def write_whole(path: str | os.PathLike[str], data: bytes | str) -> None:
     """
     try:
         content = data.encode() if isinstance(data, str) else data
-        target = Path(path).resolve()  # what a link leads to is replaced, not the link
-        if target.exists() and not target.is_file():
-            raise InputError(
-                f"'{path}' must be a file to be written. Got "
-                f"{'a folder' if target.is_dir() else 'something else'} of that name.",
-                hint="choose another name.",
-            )
-        _replace(target, content)
-    except (OSError, RuntimeError) as error:  # a loop of links is a RuntimeError
-        if isinstance(error, FileNotFoundError):
-            hint = "make its folder first."
-        else:
-            hint = "check write permission and free disk space."
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"'{path}' could not be written: {reason}.", hint=hint) from None
+        with writing(f"'{path}'"):
+            target = Path(path).resolve()  # what a link leads to is replaced, not the link
+            if target.exists() and not target.is_file():
+                raise InputError(
+                    f"'{path}' must be a file to be written. Got "
+                    f"{'a folder' if target.is_dir() else 'something else'} of that name.",
+                    hint="choose another name.",
+                )
+            _replace(target, content)
     except UnicodeEncodeError as error:
         raise InputError(
             f"{str(path)!r} cannot hold {error.object[error.start : error.end]!r}, which is not "
             "text.",
             hint="rename files whose names are not UTF-8.",
         ) from None
-    except ValueError as error:  # a NUL in the name
+    except (ValueError, RuntimeError) as error:  # a NUL in the name, a loop of links
         if isinstance(error, InputError):
             raise
         raise InputError(
             f"{str(path)!r} cannot be the name of a file: {error}.", hint="choose another name."
+        ) from None
+
+
+@contextlib.contextmanager
+def writing(what: str) -> Iterator[None]:
+    """Where something is written: an error of the system becomes one message with a hint.
+
+    Parameters
+    ----------
+    what : str
+        What is written; begins the sentence "... could not be written".
+
+    Examples
+    --------
+    >>> with writing("the log 'log.csv'"):
+    ...     raise OSError(28, "No space left on device")
+    Traceback (most recent call last):
+        ...
+    elfair.errors.InputError: the log 'log.csv' could not be written: No space left on device.
+    Hint: check write permission and free disk space.
+    """
+    try:
+        yield
+    except OSError as error:
+        hint = "check write permission and free disk space."
+        if isinstance(error, FileNotFoundError):
+            hint = "make its folder first."
+        raise InputError(
+            f"{what} could not be written: {error.strerror or error}.", hint=hint
         ) from None
 
 
@@ -166,5 +189,7 @@ def decoded(content: bytes, path: str | os.PathLike[str], *, hint: str) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise InputError(
-            f"{str(path)!r} must be text in UTF-8. Line {line} is not.", hint=hint
+            f"{str(path)!r} must be text in UTF-8. Line {line} holds the byte "
+            f"0x{content[error.start]:02x}, which is not.",
+            hint=hint,
         ) from None

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elfair.data.behavior import text_or_numbers
-from elfair.data.columns import Columns, as_floats, is_missing, table_columns
+from elfair.data.columns import as_floats, is_missing, table_columns
 from elfair.errors import DataError, InputError, did_you_mean, listed
 from elfair.records.allowed import Allowed
 from elfair.records.json import from_plain, to_plain
-from elfair.study.sources import POINTS, has_decimal_comma
+from elfair.study.sources import POINTS, check_columns, has_decimal_comma
 from elfair.types import Array
 
 Level: TypeAlias = Annotated[
@@ -140,11 +140,6 @@ class TableEncoding:
             )
 
     @property
-    def columns(self) -> list[str]:
-        """The columns that it needs."""
-        return [feature.column for feature in self.features]
-
-    @property
     def names(self) -> list[str]:
         """The names of the features that it makes."""
         return [name for feature in self.features for name in feature.names]
@@ -155,7 +150,7 @@ class TableEncoding:
         Parameters
         ----------
         table : pyarrow table, data frame or mapping
-            It must have all `columns`; others are left alone.
+            It must have the columns of all features; others are left alone.
 
         Returns
         -------
@@ -165,19 +160,12 @@ class TableEncoding:
         import pyarrow as pa
 
         columns = table_columns(table, "the table") or {}
-        return pa.table(self._encoded(columns))
-
-    def _encoded(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
-        absent = [name for name in self.columns if name not in columns]
-        if absent:
-            raise DataError(
-                f"the table has no column {listed(absent)}; columns: {listed(columns, 30)}.",
-                hint=did_you_mean(absent[0], columns, "the model was fitted with this feature."),
-            )
+        wanted = [feature.column for feature in self.features]
+        check_columns(wanted, columns, "the table", "the model was fitted with this feature.")
         encoded: dict[str, NDArray[np.float64]] = {}
         for feature in self.features:
             encoded |= zip(feature.names, feature.encode(columns[feature.column]), strict=True)
-        return encoded
+        return pa.table(encoded)
 
     def to_dict(self) -> dict[str, Any]:
         """The record, as JSON can hold it."""

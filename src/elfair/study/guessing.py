@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -129,21 +129,9 @@ class Profile:
         )
 
     @property
-    def is_class(self) -> bool:
-        """Whether it could be what is decided between: few values, one in each row."""
-        return 2 <= self.different <= MOST_CLASSES and not self.missing
-
-    @property
     def is_measured(self) -> bool:
         """Whether it holds measurements: numbers that are not whole."""
         return self.kind == "number" and any(value != int(value) for value in self.counts)
-
-    @property
-    def is_probability(self) -> bool:
-        """Whether it could be the probability of a decision that was taken."""
-        if self.kind != "number" or self.missing:
-            return False
-        return all(0 < value <= 1 for value in self.counts) and any(v < 1 for v in self.counts)
 
     @property
     def groups(self) -> list[Any]:
@@ -215,34 +203,35 @@ def guess_columns(table: Any) -> Guess:
         else:
             guess.left[name] = reason
 
-    def take(role: str, fits: Callable[[Profile], bool]) -> Profile | None:
-        found = next(iter(matches(role, filter(fits, pool))), None)
+    def fitting(role: str, decision: Profile | None = None) -> list[Profile]:
+        return [each for each in matches(role, pool) if _obstacle(role, each, decision) is None]
+
+    def take(role: str, decision: Profile | None = None) -> Profile | None:
+        found = next(iter(fitting(role, decision)), None)
         if found is not None:
             pool.remove(found)
             setattr(guess, role, found.name)
         return found
 
-    take("row_id", lambda each: each.different == each.n and not each.is_measured)
-    probabilities = matches("propensity", [each for each in pool if each.is_probability])
+    take("row_id")
+    probabilities = fitting("propensity")
     pool = [each for each in pool if each not in probabilities]
-    decision = take("decision", lambda each: each.is_class)
+    decision = take("decision")
     _share_out(guess, probabilities, decision)
-    label = take("label", lambda each: each.is_class and _covers(each, decision))
+    label = take("label", decision)
     if label is None and (alike := _speaks_alike(decision, pool)) is not None:
         pool.remove(alike)
         guess.label = alike.name
     # Before sensitive features are looked for: an impact may be 'change of group'.
-    take("impact", lambda each: each.kind in ("number", "truth"))
-    for each in matches("sensitive", pool):
-        if 2 <= each.different <= MOST_LEVELS and each.groups:
-            guess.sensitive.append(each)
-            pool.remove(each)
+    take("impact")
+    guess.sensitive = fitting("sensitive")
     for each in pool:
-        reason = why_not(each, vars(guess), decision) or _no_feature(each)
-        if reason is None:
-            guess.features.append(each)
-        else:
-            guess.left[each.name] = reason
+        if each not in guess.sensitive:
+            reason = why_not(each, vars(guess), decision) or _no_feature(each)
+            if reason is None:
+                guess.features.append(each)
+            else:
+                guess.left[each.name] = reason
     return guess
 
 
@@ -306,11 +295,6 @@ def why_not(
     return f"looks like {_LIKE[role]}, but {why}"
 
 
-def _covers(label: Profile, decision: Profile | None) -> bool:
-    """Whether a label's classes hold all decisions, as they must; not knowing the decision, yes."""
-    return decision is None or set(decision.counts) <= set(label.counts)
-
-
 def _is_called(role: str, profile: Profile) -> bool:
     """Whether a name tells the role; 'student', with few values, may be a yes or no."""
     few = profile.different <= profile.n / 2
@@ -320,39 +304,39 @@ def _is_called(role: str, profile: Profile) -> bool:
 
 def _obstacle(role: str, profile: Profile, decision: Profile | None) -> str | None:
     """What keeps a column from its role, if anything does."""
+    numbers = profile.kind == "number" or (role == "impact" and profile.kind == "truth")
     if profile.missing and role not in ("impact", "sensitive"):
         return f"it is missing in {profile.missing} of {profile.n} rows"
-    if role == "row_id":
-        return _repeated(profile)
+    if role in ("impact", "propensity") and not numbers:
+        return "it holds no numbers"
     if role == "propensity":
         return _improbable(profile)
-    if role == "impact":
-        return None if profile.kind in ("number", "truth") else "it holds no numbers"
-    if role == "sensitive" and profile.different <= MOST_LEVELS:
-        return "no group has enough rows"
-    if profile.different > MOST_CLASSES:
+    if role == "row_id":
+        repeated = sum(count > 1 for count in profile.counts.values())
+        if repeated:
+            return "1 value is repeated" if repeated == 1 else f"{repeated} values are repeated"
+        return "it holds measurements" if profile.is_measured else None
+    most = {"decision": MOST_CLASSES, "label": MOST_CLASSES, "sensitive": MOST_LEVELS}
+    if profile.different > most.get(role, profile.n):
         return f"it has {profile.different} different values"
-    if role == "label" and decision is not None and not _covers(profile, decision):
+    if role == "sensitive" and profile.different < 2:
+        return "it names a single group"
+    if role == "sensitive" and not profile.groups:
+        return "no group has enough rows"
+    if role == "label" and decision is not None and not set(decision.counts) <= set(profile.counts):
         its, others = (listed(sorted(each.counts)) for each in (profile, decision))
         return f"its values are {its}, and those of the decision {others}"
     return None
 
 
-def _repeated(profile: Profile) -> str | None:
-    repeated = sum(count > 1 for count in profile.counts.values())
-    if repeated:
-        return "1 value is repeated" if repeated == 1 else f"{repeated} values are repeated"
-    return "it holds measurements" if profile.is_measured else None
-
-
 def _improbable(profile: Profile) -> str | None:
-    if profile.kind != "number":
-        return "it holds no numbers"
     values = np.array(list(profile.counts.elements()))
     wrong = int(((values <= 0) | (values > 1)).sum())
     if wrong > len(values) / 2 and values.min() >= 0 and values.max() <= 100:
         return "it is in per cent: it must be above 0 and at most 1"
-    return f"in {wrong} of {profile.n} rows it is not above 0 and at most 1" if wrong else None
+    if wrong:
+        return f"in {wrong} of {profile.n} rows it is not above 0 and at most 1"
+    return "it is 1 in every row" if values.min() == 1 else None
 
 
 def _useless(profile: Profile) -> str | None:
@@ -364,7 +348,7 @@ def _useless(profile: Profile) -> str | None:
         return "looks like numbers with a decimal comma: write 1.5, not 1,5"
     if profile.different == 1 and not profile.missing:
         # Except in an experiment, where all decisions have the same chance.
-        chance = profile.is_probability and matches("propensity", [profile])
+        chance = matches("propensity", [profile]) and not _obstacle("propensity", profile, None)
         return None if chance else "the same in every row"
     return None
 

@@ -23,7 +23,7 @@ from elfair.data.digests import content_digest, rows_digest
 from elfair.errors import InputError
 from elfair.estimators.classifier import ELFClassifier
 from elfair.estimators.regressor import ELFRegressor
-from elfair.records.files import append_whole, appending
+from elfair.records.files import append_whole, appending, writing
 from elfair.records.json import from_json, to_json
 from elfair.study.data import StudyData
 from elfair.study.file import StudyFile
@@ -75,7 +75,7 @@ class StudyOutcome:
         """
         folder = Path(folder)
         check_free(folder, overwrite=overwrite)
-        try:
+        with writing(f"the results in '{folder}'"):
             target = folder.resolve()  # what a link leads to is replaced, not the link
             target.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=target.parent, prefix=".elfair-") as made:
@@ -85,11 +85,6 @@ class StudyOutcome:
                 if overwrite and target.exists():
                     target.replace(Path(made) / "old")
                 part.replace(target)  # fails where somebody else's results came meanwhile
-        except OSError as error:
-            raise InputError(
-                f"the results could not be written to '{folder}': {error.strerror or error}.",
-                hint="check write permission and free disk space.",
-            ) from None
         return [folder / name for name in names]
 
 
@@ -256,38 +251,25 @@ class Ledger:
         now = datetime.now(UTC).isoformat(timespec="seconds")
         entry = Opening(_of_rows(data), _of_test(certificate), certificate.passed, now)
         line = (to_json(entry, indent=None) + "\n").encode()
-        try:
-            with appending(self._path) as file:
-                earlier = _others(self._entries(), entry.rows, entry.test)
-                # Half a line behind the end is of a result that was not shown.
-                end, missing = _end_of_whole_lines(file)
-                append_whole(file, end, missing + line)
-                return earlier
-        except OSError as error:
-            raise InputError(
-                f"the list of tests '{self._path.name}' could not be written: {error.strerror}. "
-                "No result is shown, since it could not be counted.",
-                hint="check write permission in the folder of the study file, and free disk space.",
-            ) from None
+        what = f"no result is shown, since it was not counted: the list of tests '{self._path}'"
+        with writing(what), appending(self._path) as file:
+            file.seek(0)
+            content = file.read()
+            # Half a line at the end is of a result that was not shown: the disk was full.
+            end, missing = content.rfind(b"\n") + 1, b""
+            if _is_whole(content[end:]):
+                end, missing = len(content), b"\n"  # an editor took the line break away
+            entries = self._entries(content[:end])
+            append_whole(file, end, missing + line)
+        earlier = {each.test for each in entries if set(each.rows) & set(entry.rows)}
+        return len(earlier - {entry.test})
 
-    def _entries(self) -> list[Opening]:
-        try:
-            text = self._path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return []
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(
-                f"the list of tests '{self._path.name}' cannot be read: {error}.",
-                hint="it must be the file that elfair wrote.",
-            ) from None
-        entries, lines = [], text.splitlines()
-        torn = not text.endswith("\n")
-        for number, line in enumerate(lines, 1):
+    def _entries(self, content: bytes) -> list[Opening]:
+        entries = []
+        for number, line in enumerate(content.splitlines(), 1):
             try:
-                entries.append(from_json(line, Opening))
-            except InputError as error:
-                if torn and number == len(lines) and not _is_whole(line):
-                    continue  # written when the disk was full: the result was not shown
+                entries.append(from_json(line.decode(), Opening))
+            except ValueError as error:
                 raise InputError(
                     f"line {number} of the list of tests '{self._path.name}' is not as elfair "
                     f"wrote it: {str(error).splitlines()[0]}",
@@ -296,21 +278,7 @@ class Ledger:
         return entries
 
 
-def _others(entries: list[Opening], rows: tuple[str, ...], test: str) -> int:
-    return len({each.test for each in entries if set(each.rows) & set(rows)} - {test})
-
-
-def _end_of_whole_lines(file: Any) -> tuple[int, bytes]:
-    """Where whole lines end, and the line break that the last of them may lack."""
-    file.seek(0)
-    content: bytes = file.read()
-    start = content.rfind(b"\n") + 1
-    if content[start:] and _is_whole(content[start:].decode("utf-8", "replace")):
-        return len(content), b"\n"  # an editor took it away
-    return start, b""
-
-
-def _is_whole(line: str) -> bool:
+def _is_whole(line: bytes) -> bool:
     try:
         json.loads(line)
     except ValueError:

@@ -12,7 +12,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -21,7 +21,7 @@ from typing import Any
 
 from elfair.data.digests import file_digest
 from elfair.errors import DataError, InputError, did_you_mean, listed
-from elfair.records.files import unreadable
+from elfair.records.files import decoded, unreadable
 from elfair.records.text import plural
 from elfair.study.databases import (
     Opened,
@@ -251,18 +251,8 @@ def _arrow(path: Path, name: str) -> Opened:
     with path.open("rb") as file:
         is_file = file.read(6) == b"ARROW1"  # the other format is a stream
 
-    def opened(fields: list[int] | None) -> Any:
-        options = pa.ipc.IpcReadOptions(included_fields=fields)
-        file = pa.OSFile(str(path))
-        return (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file, options=options)
-
-    names = opened(None).schema.names
-
-    def read(columns: Sequence[str]) -> Any:
-        fields = sorted(names.index(column) for column in columns)
-        return opened(fields).read_all().select(list(columns))
-
-    return names, read
+    reader = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(pa.OSFile(str(path)))
+    return reader.schema.names, lambda columns: reader.read_all().select(list(columns))
 
 
 def _read(opened: Opened, columns: Sequence[str] | None, name: str) -> Any:
@@ -275,13 +265,34 @@ def _read(opened: Opened, columns: Sequence[str] | None, name: str) -> Any:
             hint="rename all but one of them.",
         )
     wanted = list(names if columns is None else dict.fromkeys(columns))
+    check_columns(wanted, names, name, "check the names in [columns].")
+    return _plain(read(wanted))
+
+
+def check_columns(wanted: Iterable[str], names: Collection[str], table: str, advice: str) -> None:
+    """Raise if a table lacks a column.
+
+    Parameters
+    ----------
+    wanted : iterable of str
+        The columns that are needed.
+    names : collection of str
+        Those that there are.
+    table : str
+        What messages call the table.
+    advice : str
+        What to do if no column has almost that name.
+
+    Examples
+    --------
+    >>> check_columns(["age"], ["age", "sex"], "loans.csv", "check the names.")
+    """
     absent = [each for each in wanted if each not in names]
     if absent:
         raise DataError(
-            f"{name} has no column {listed(absent)}; columns: {listed(names, 30)}.",
-            hint=did_you_mean(absent[0], names, "check the names in [columns]."),
+            f"{table} has no column {listed(absent)}; columns: {listed(names, 30)}.",
+            hint=did_you_mean(absent[0], names, advice),
         )
-    return _plain(read(wanted))
 
 
 def _plain(table: Any) -> Any:
@@ -354,7 +365,7 @@ class DelimitedText:
         self._delimiter = max(DELIMITERS, key=lambda each: _fit(text, each))
         self.names = next(_records(text, self._delimiter, 1))[1]
         if "\ufffd" in "".join(self.names):
-            self._check_encoding()
+            self._text()
 
     def read(self, columns: Sequence[str]) -> Any:
         """Some columns, as a pyarrow table."""
@@ -373,7 +384,6 @@ class DelimitedText:
                 ),
             )
         except pa.ArrowInvalid as error:
-            self._check_encoding()
             self._check_lines()
             raise DataError(
                 f"{self._name} cannot be read: {error}.", hint="check that it is a CSV file."
@@ -382,20 +392,13 @@ class DelimitedText:
             self._check_lines()  # a quote that nothing closes swallows all lines after it
         return pa.table({name: typed(table[name]) for name in columns})
 
-    def _check_encoding(self) -> None:
-        try:
-            self._content.decode("utf-8")
-        except UnicodeDecodeError as error:
-            line = self._content.count(b"\n", 0, error.start) + 1
-            raise DataError(
-                f"{self._name} must be text in UTF-8. Line {line} holds the byte "
-                f"0x{self._content[error.start]:02x}, which is not.",
-                hint="save it again as 'CSV UTF-8'; older programs write Latin-1 or Windows-1252.",
-            ) from None
+    def _text(self) -> str:
+        hint = "save it again as 'CSV UTF-8'; older programs write Latin-1 or Windows-1252."
+        return decoded(self._content, self._name, hint=hint)
 
     def _check_lines(self) -> None:
         """Say which line has another number of fields than the first one, or an open quote."""
-        text, wanted, last = self._content.decode("utf-8"), len(self.names), 1
+        text, wanted, last = self._text(), len(self.names), 1
         try:
             for line, record in _records(text, self._delimiter):
                 last = line + 1

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from elfair.errors import DataError, InputError
 from elfair.estimators.base import ELFEstimator
-from elfair.records.files import append_whole, appending, write_whole
+from elfair.records.files import append_whole, appending, write_whole, writing
 from elfair.study.data import class_text
 from elfair.study.encoding import TableEncoding
 from elfair.study.sources import check_format
@@ -135,36 +134,31 @@ def append_decisions(table: Any, log: str | Path, *, row_id: str | None = None) 
                 hint="rename it.",
             )
     header, _, rows = _content(table, log).partition(b"\n")
-    try:
-        with appending(log) as file:
-            file.seek(0)
-            first = file.readline().rstrip(b"\r\n")
-            if first and _fields(first) != _fields(header):
-                raise DataError(
-                    f"'{log}' logs {', '.join(_fields(first))}; these decisions have "
-                    f"{', '.join(_fields(header))}.",
-                    hint="name another log, or give the same columns in the same order.",
-                )
-            if row_id is not None and row_id in table.column_names:
-                _check_new(table[row_id].to_pylist(), _fields(header).index(row_id), file, log)
-            end = file.seek(0, os.SEEK_END)
-            if end and not _ends_line(file):
-                raise DataError(
-                    f"'{log}' ends in the middle of a line.",
-                    hint="something else wrote to it: repair its last line first.",
-                )
-            append_whole(file, end, rows if first else header + b"\n" + rows)
-    except OSError as error:
-        raise InputError(
-            f"the log '{log}' could not be written: {error.strerror or error}. No decision was "
-            "added.",
-            hint="check write permission and free disk space.",
-        ) from None
+    with writing(f"no decision was added: the log '{log}'"), appending(log) as file:
+        file.seek(0)
+        first, content = file.readline(), file.read()
+        logged = _fields(first)
+        if logged and logged != _fields(header):
+            raise DataError(
+                f"'{log}' logs {', '.join(logged)}; these decisions have "
+                f"{', '.join(_fields(header))}.",
+                hint="name another log, or give the same columns in the same order.",
+            )
+        if row_id is not None and row_id in table.column_names:
+            _check_new(table[row_id].to_pylist(), _fields(header).index(row_id), content, log)
+        if first and not (content or first).endswith(b"\n"):
+            raise DataError(
+                f"'{log}' ends in the middle of a line.",
+                hint="something else wrote to it: repair its last line first.",
+            )
+        append_whole(file, file.tell(), rows if logged else header + b"\n" + rows)
 
 
-def _check_new(people: list[Any], place: int, file: Any, log: Path) -> None:
-    """Refuse people who occur twice, or are in the log; ``file`` is past its first line."""
-    lines = csv.reader(io.TextIOWrapper(io.BytesIO(file.read()), encoding="utf-8", newline=""))
+def _check_new(people: list[Any], place: int, logged: bytes, log: Path) -> None:
+    """Refuse people who occur twice, or are in the log, of which the lines below the first are
+    given.
+    """
+    lines = csv.reader(io.StringIO(logged.decode("utf-8"), newline=""))
     known = {line[place] for line in lines if len(line) > place}
     for person in map(str, people):
         if person in known:
@@ -225,9 +219,3 @@ def _content(table: Any, path: Path) -> bytes:
 
 def _fields(line: bytes) -> list[str]:
     return next(csv.reader(io.StringIO(line.decode("utf-8", "replace"))), [])
-
-
-def _ends_line(file: Any) -> bool:
-    file.seek(-1, os.SEEK_END)
-    ends: bool = file.read(1) == b"\n"
-    return ends
