@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from elfair import verification
 from elfair.certificate import Certificate
 from elfair.data.split import Split
 from elfair.errors import InputError
 from elfair.study import StudyFile, fit_study
-from elfair.verification import context, verify_files
+from elfair.verification import verify_files
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 from awkward import write_loans, write_study
@@ -68,7 +69,7 @@ def test_everything_is_read_once(folder, monkeypatch):
 
         monkeypatch.setattr(owner, name, counted)
 
-    count(context, "read_certificate")
+    count(verification, "read_certificate")
     count(StudyFile, "loads")
     count(StudyFile, "read")
     count(Split, "of")

@@ -7,16 +7,34 @@ certificate, with rows and models that never existed, can make one that agrees w
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elfair.certificate import Certificate
 from elfair.data import LoggedData
 from elfair.errors import InputError
+from elfair.verification import arithmetic, bookkeeping
 from elfair.verification.checks import LEVELS, Check, Verification, make
+from elfair.verification.context import Context, digest_checks, read_certificate
+from elfair.verification.recomputation import recomputation_checks
+from elfair.verification.study import study_checks
 
-if TYPE_CHECKING:
-    from elfair.verification.context import Context
+#: What the record alone can show, by the name of the check.
+ARITHMETIC: dict[str, Callable[[Context], str]] = {
+    "statements": arithmetic.check_statements,
+    "moments": arithmetic.check_moments,
+    "bounds": arithmetic.check_bounds,
+    "formulas": arithmetic.check_formulas,
+    "verdicts": arithmetic.check_verdicts,
+    "joint promise": bookkeeping.check_promise,
+    "groups": bookkeeping.check_groups,
+    "numbers of rows": bookkeeping.check_sizes,
+    "places on the ladder": bookkeeping.check_ladder,
+    "pictures": bookkeeping.check_pictures,
+    "assumptions": bookkeeping.check_assumptions,
+    "warnings": bookkeeping.check_warnings,
+}
 
 
 def verify(
@@ -73,11 +91,12 @@ def verify(
             hint="elfair verify --data, or elfair.verification.verify_files, reads a table as the "
             "study says.",
         )
-    context, read = _read(certificate)
-    if context is None:
-        return Verification((read,), refit)
-    context.data, context.model, context.source = data, model, source
-    return _checked(context, [read], refit)
+
+    def given(context: Context) -> list[Check]:
+        context.data, context.model, context.source = data, model, source
+        return []
+
+    return _verified(certificate, given, refit)
 
 
 def verify_files(
@@ -110,62 +129,49 @@ def verify_files(
     """
     from elfair.study.databases import is_address
 
-    if not Path(certificate).is_file():
-        raise InputError(
-            f"there is no certificate '{certificate}'.",
-            hint="elfair fit writes certificate.json into the folder of its results.",
-        )
     if data is None and query is not None:
         raise InputError(
             "a query was given, but no database to ask.", hint="--data names its address."
         )
-    is_file = data is not None and not is_address(str(data))
-    if is_file and not Path(str(data)).is_file():
-        raise InputError(f"there is no table '{data}'.", hint="--data names the file of the rows.")
-    if model is not None and not Path(model).is_file():
-        raise InputError(f"there is no model '{model}'.", hint="--model names the model's file.")
-    context, read = _read(Path(certificate))
-    if context is None:
-        return Verification((read,), refit)
-    checks = [read]
-    if data is not None:
-        context.source = data if is_file else None
-        checks += context.read_table(data, query)
-    if model is not None:
-        checks += context.read_model(model)
-    return _checked(context, checks, refit)
+    source = None if data is None or is_address(str(data)) else data
+    for what, path, hint in (
+        (
+            "certificate",
+            certificate,
+            "elfair fit writes certificate.json beside its results.",
+        ),
+        ("table", source, "--data names the file of the rows."),
+        ("model", model, "--model names the model's file."),
+    ):
+        if path is not None and not Path(path).is_file():
+            raise InputError(f"there is no {what} '{path}'.", hint=hint)
+
+    def given(context: Context) -> list[Check]:
+        context.source = source
+        unread = [] if data is None else context.read_table(data, query)
+        return unread if model is None else [*unread, *context.read_model(model)]
+
+    return _verified(Path(certificate), given, refit)
 
 
-def _read(
+def _verified(
     certificate: Certificate | str | bytes | os.PathLike[str],
-) -> tuple[Context | None, Check]:
-    """The certificate, if it can be read, and the check of this."""
-    from elfair.verification.context import Context, read_certificate
-
-    found: list[Context] = []
+    given: Callable[[Context], list[Check]],
+    refit: bool,
+) -> Verification:
+    """All checks, if the certificate can be read, with what was given beside it."""
+    contexts: list[Context] = []
 
     def look() -> str:
-        found.append(Context(read_certificate(certificate)))
+        contexts.append(Context(read_certificate(certificate)))
         return "its digest and form are as elfair writes them, and its subject is the model"
 
-    check = make("digests", "record", look)
-    return (found[0] if found else None), check
-
-
-def _checked(context: Context, checks: list[Check], refit: bool) -> Verification:
-    from elfair.verification.arithmetic import arithmetic_checks
-    from elfair.verification.bookkeeping import bookkeeping_checks
-    from elfair.verification.context import digest_checks
-    from elfair.verification.recomputation import recomputation_checks
-    from elfair.verification.study import study_checks
-
-    checks = [
-        *checks,
-        *digest_checks(context),
-        *arithmetic_checks(context),
-        *bookkeeping_checks(context),
-        *study_checks(context),
-        *recomputation_checks(context, refit=refit),
-    ]
-    ordered = sorted(checks, key=lambda check: LEVELS.index(check.level))
-    return Verification(tuple(ordered), refit)
+    checks = [make("digests", "record", look)]
+    for context in contexts:
+        checks += given(context)
+        checks += digest_checks(context)
+        checks += [make("arithmetic", name, look, context) for name, look in ARITHMETIC.items()]
+        checks += study_checks(context)
+        checks += recomputation_checks(context, refit=refit)
+    checks.sort(key=lambda check: LEVELS.index(check.level))
+    return Verification(tuple(checks), refit)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from math import inf, isfinite, sqrt
 
 from elfair.bounds import Bound, Moments, get_bound
@@ -21,26 +20,13 @@ from elfair.language.parsing import parse_expression
 from elfair.language.tree import find
 from elfair.records.text import plural
 from elfair.statistics.plan import Claim
-from elfair.verification.checks import RELATIVE, Check, SkippedError, agree, make, require
+from elfair.verification.checks import RELATIVE, SkippedError, agree, require
 from elfair.verification.context import Context
-
-
-def arithmetic_checks(context: Context) -> list[Check]:
-    """What follows from the moments of each statement."""
-    checks: list[tuple[str, Callable[[Context], str]]] = [
-        ("statements", _check_statements),
-        ("moments", _check_moments),
-        ("bounds", _check_bounds),
-        ("formulas", _check_formulas),
-        ("verdicts", _check_verdicts),
-    ]
-    return [make("arithmetic", name, partial(look, context)) for name, look in checks]
-
 
 # -- statements ----------------------------------------------------------------------------------
 
 
-def _check_statements(context: Context) -> str:
+def check_statements(context: Context) -> str:
     """Each claim has its result, and each result its claim."""
     record, claims = context.record, context.claims
     asked = Counter(_key(claim) for claim in claims if not claim.statistics)
@@ -97,7 +83,7 @@ def _count(record: Certificate) -> int:
     return sum(len(result.tails) for result in record.constraints)
 
 
-def _check_moments(context: Context) -> str:
+def check_moments(context: Context) -> str:
     """Whether such moments are possible, and what follows from them without a bound."""
     record = context.record
     for result, tail, where in _tails(record):
@@ -172,7 +158,7 @@ def _scale(tail: TailRecord) -> float:
 # -- bounds --------------------------------------------------------------------------------------
 
 
-def _check_bounds(context: Context) -> str:
+def check_bounds(context: Context) -> str:
     """The bound on each linear form, from its moments."""
     record = context.record
     bound = get_bound(record.bound)
@@ -224,7 +210,7 @@ def _may_be_silent(tail: TailRecord, bound: Bound) -> bool:
 # -- formulas and verdicts -----------------------------------------------------------------------
 
 
-def _check_formulas(context: Context) -> str:
+def check_formulas(context: Context) -> str:
     """Estimate, spread and bound of each statement, from those of its linear forms."""
     record, unread = context.record, 0
     for result in record.constraints:
@@ -289,7 +275,8 @@ def _form_of(result: ConstraintResult, claims: tuple[Claim, ...]) -> tuple[Linea
     return whole[0].form, False
 
 
-def _check_verdicts(context: Context) -> str:
+def check_verdicts(context: Context) -> str:
+    """A statement passes if its bound is at most 0, and a model if all its statements do."""
     record = context.record
     for result in record.constraints:
         agree(f"'{result.statement}': passed", result.passed, result.upper <= 0)

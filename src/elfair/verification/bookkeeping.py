@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from itertools import zip_longest
 from math import inf, isfinite
 
@@ -21,28 +19,14 @@ from elfair.language.conditions import EVERYONE, Column, uses_label, who
 from elfair.records.text import plural
 from elfair.statistics.plan import conditions_of
 from elfair.verification.arithmetic import are_apart
-from elfair.verification.checks import RELATIVE, Check, agree, close, make, require
+from elfair.verification.checks import RELATIVE, agree, close, require
 from elfair.verification.context import Context
 
 #: The warnings of a statement that only the rows can show.
 NEED_ROWS = ("few_beyond_point", "few_candidate_rows")
 
 
-def bookkeeping_checks(context: Context) -> list[Check]:
-    """What must add up in the whole record."""
-    checks: list[tuple[str, Callable[[Context], str]]] = [
-        ("joint promise", _check_promise),
-        ("groups", _check_groups),
-        ("numbers of rows", _check_sizes),
-        ("places on the ladder", _check_ladder),
-        ("pictures", _check_pictures),
-        ("assumptions", _check_assumptions),
-        ("warnings", _check_warnings),
-    ]
-    return [make("arithmetic", name, partial(look, context)) for name, look in checks]
-
-
-def _check_promise(context: Context) -> str:
+def check_promise(context: Context) -> str:
     """The order of statements, and what is promised about all of them."""
     record = context.record
     worst = [badness(result) for result in record.constraints]
@@ -58,7 +42,7 @@ def _check_promise(context: Context) -> str:
 # -- groups --------------------------------------------------------------------------------------
 
 
-def _check_groups(context: Context) -> str:
+def check_groups(context: Context) -> str:
     """Sizes and weights of the groups of each statement."""
     for result in context.record.constraints:
         where = f"'{result.statement}'"
@@ -98,7 +82,8 @@ def _check_weights(weights: list[float], n: int, where: str) -> None:
 # -- rows and models -----------------------------------------------------------------------------
 
 
-def _check_sizes(context: Context) -> str:
+def check_sizes(context: Context) -> str:
+    """The numbers of rows, by their use."""
     record = context.record
     n, aside, tested = record.n, record.n_candidate, record.n_held_out
     share, folds = record.terms.candidate_share, record.terms.folds
@@ -123,7 +108,7 @@ def _check_sizes(context: Context) -> str:
     return said
 
 
-def _check_ladder(context: Context) -> str:
+def check_ladder(context: Context) -> str:
     """A model is released if all before it passed, and the next one failed or there is none."""
     record, of = context.record, context.record.search
     if of is None:
@@ -164,7 +149,7 @@ def _check_trade_off(trade_off: TradeOff, of: SearchRecord, passed: bool) -> Non
 # -- pictures ------------------------------------------------------------------------------------
 
 
-def _check_pictures(context: Context) -> str:
+def check_pictures(context: Context) -> str:
     """Groups that were asked for, and histograms that hold each of their rows once."""
     record = context.record
     sizes = {group.condition: group.n for group in context.groups}
@@ -208,7 +193,7 @@ def _check_picture(picture: GroupPicture, classes: tuple[str, ...]) -> None:
 # -- assumptions and warnings --------------------------------------------------------------------
 
 
-def _check_assumptions(context: Context) -> str:
+def check_assumptions(context: Context) -> str:
     """The list of assumptions, made again from what the record says."""
     record = context.record
     expected = list_assumptions(_facts_of_record(context))
@@ -246,7 +231,7 @@ def _facts_of_record(context: Context) -> Facts:
     )
 
 
-def _check_warnings(context: Context) -> str:
+def check_warnings(context: Context) -> str:
     """The warnings that follow from the record; others need the rows."""
     record = context.record
     violated = [violation(each) for each in record.violated]

@@ -9,7 +9,7 @@ import json
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from math import isfinite, isnan
 from typing import Any, Literal
@@ -177,13 +177,14 @@ def agree(name: str, said: Any, found: Any, scale: float = 0.0) -> None:
     require(same, f"{name} is {_short(said)}, and should be {_short(found)}")
 
 
-def require_none(wrong: Sequence[str]) -> None:
-    """Raise `MismatchError` if there are differences, and name the first of them."""
+def require_same(said: Any, found: Any, name: str, but: frozenset[str] = frozenset()) -> None:
+    """Raise `MismatchError` if two records differ, and say where; see `differences`."""
+    wrong = list(differences(said, found, name, but))
     more = f"; and {len(wrong) - SHOWN} more differences" if len(wrong) > SHOWN else ""
     require(not wrong, "; ".join(wrong[:SHOWN]) + more)
 
 
-def make(level: Level, name: str, look: Callable[[], str | None]) -> Check:
+def make(level: Level, name: str, look: Callable[..., str], *given: Any) -> Check:
     """Make one check. Any error on the way means that something is wrong with the certificate, or
     with what it is compared to.
 
@@ -193,16 +194,18 @@ def make(level: Level, name: str, look: Callable[[], str | None]) -> Check:
         See `Check`.
     look : callable
         Returns what it found; raises `MismatchError` or `SkippedError`.
+    *given
+        What it looks at.
 
     Examples
     --------
-    >>> make("arithmetic", "sum", lambda: str(1 / 0)).status
+    >>> make("arithmetic", "sum", lambda n: str(1 / n), 0).status
     'failed'
     """
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")  # the original test raised them
-            return Check(level, name, "passed", look() or "")
+            return Check(level, name, "passed", look(*given))
     except SkippedError as reason:
         return Check(level, name, "skipped", str(reason))
     except MismatchError as found:
@@ -239,7 +242,11 @@ def close(one: float, other: float, scale: float = 0.0) -> bool:
 
 
 def differences(
-    recorded: Any, found: Any, path: str = "", *, but: frozenset[str] = frozenset()
+    recorded: Any,
+    found: Any,
+    path: str,
+    but: frozenset[str] = frozenset(),
+    scale: float = 0.0,
 ) -> Iterator[str]:
     """Say where two records differ.
 
@@ -251,6 +258,8 @@ def differences(
         Their name.
     but : frozenset of str
         The fields that are not compared.
+    scale : float, default 0
+        The size of the numbers around them; see `close`.
 
     Examples
     --------
@@ -258,12 +267,6 @@ def differences(
     >>> list(differences(Version("numpy", "2.1"), Version("numpy", "2.2"), "version"))
     ["version.version is '2.1', and '2.2' was found"]
     """
-    yield from _differences(recorded, found, path, 0.0, but)
-
-
-def _differences(
-    recorded: Any, found: Any, path: str, scale: float, but: frozenset[str]
-) -> Iterator[str]:
     if type(recorded) is not type(found):
         yield _said(path, recorded, found)
     elif is_dataclass(recorded):
@@ -271,15 +274,14 @@ def _differences(
         for field in fields(recorded):
             if field.name not in but:
                 one, other = getattr(recorded, field.name), getattr(found, field.name)
-                name = f"{path}.{field.name}" if path else field.name
-                yield from _differences(one, other, name, inner, but)
+                yield from differences(one, other, f"{path}.{field.name}", but, inner)
     elif isinstance(recorded, tuple):
         if len(recorded) != len(found):
             yield f"{path} has {len(recorded)} entries, and {len(found)} were found"
             return
         numbers = [abs(x) for x in recorded if isinstance(x, float) and isfinite(x)]
         for k, (one, other) in enumerate(zip(recorded, found, strict=True)):
-            yield from _differences(one, other, f"{path}[{k}]", max(numbers, default=0.0), but)
+            yield from differences(one, other, f"{path}[{k}]", but, max(numbers, default=0.0))
     elif not _same(recorded, found, path, scale):
         yield _said(path, recorded, found)
 

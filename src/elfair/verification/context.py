@@ -6,9 +6,9 @@ Level 1: whether rows, split and models are those that the certificate names.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,15 +63,12 @@ class Context:
         claims: list[Claim] = []
         left = list(self.record.terms.claims)
         while left:
-            first = left[0]
-            whole = conjuncts(first.constraint)
+            first, whole = left[0], conjuncts(left[0].constraint)
             said, left = left[: len(whole)], left[len(whole) :]
-            stated = [(claim.constraint, claim.statement, claim.delta) for claim in said]
-            meant = [(first.constraint, each.text, first.delta) for each in whole]
             require(
-                stated == meant,
-                f"'{first.constraint}' says {[text for _, text, _ in meant]}, each at delta "
-                f"{first.delta}; the terms say {[(text, delta) for _, text, delta in stated]}",
+                said == [replace(first, statement=each.text) for each in whole],
+                f"'{first.constraint}' says {[each.text for each in whole]}, each at delta "
+                f"{first.delta}; the terms say {said}",
             )
             require(0 < first.delta <= 0.5, f"delta is {first.delta}")
             claims += [Claim(each, first.delta) for each in whole]
@@ -224,21 +221,20 @@ def _unread(what: str, error: Exception) -> Check:
     return Check("digests", what, "failed", "; ".join(str(error).splitlines()))
 
 
-def digest_checks(context: Context) -> list[Check]:
+def digest_checks(context: Context) -> Iterator[Check]:
     """The checks of all digests."""
     said = context.record.digests
-    checks: list[tuple[str, str, Callable[[], str]]] = [
-        ("model", said.model, lambda: context.tested_model),
-        ("ladder", said.ladder, lambda: ladder_digest(context.ladder)),
-        ("data", said.data, lambda: context.rows.fingerprint()),
-        ("candidate rows", said.candidate, lambda: context.split.candidate.fingerprint()),
-        ("held-out rows", said.held_out, lambda: context.held_out.fingerprint()),
-        ("split", said.split, lambda: columns_digest([("position", context.held_out.position)])),
-    ]
-    return [
-        make("digests", "source file", partial(_check_source, context)),
-        *(make("digests", name, partial(_equal, said, found)) for name, said, found in checks),
-    ]
+    found: dict[str, tuple[str, Callable[[], str]]] = {
+        "model": (said.model, lambda: context.tested_model),
+        "ladder": (said.ladder, lambda: ladder_digest(context.ladder)),
+        "data": (said.data, lambda: context.rows.fingerprint()),
+        "candidate rows": (said.candidate, lambda: context.split.candidate.fingerprint()),
+        "held-out rows": (said.held_out, lambda: context.held_out.fingerprint()),
+        "split": (said.split, lambda: columns_digest([("position", context.held_out.position)])),
+    }
+    yield make("digests", "source file", _check_source, context)
+    for name, given in found.items():
+        yield make("digests", name, _equal, *given)
 
 
 def _check_source(context: Context) -> str:

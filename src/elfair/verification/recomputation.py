@@ -24,15 +24,7 @@ from elfair.search.classification import Family, family_behind
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.estimators import declared_estimation
 from elfair.statistics.plan import Plan
-from elfair.verification.checks import (
-    Check,
-    SkippedError,
-    agree,
-    differences,
-    make,
-    require,
-    require_none,
-)
+from elfair.verification.checks import Check, SkippedError, agree, make, require, require_same
 from elfair.verification.context import Context
 
 #: The parts of a certificate that the test gives again, by the name of their check.
@@ -52,32 +44,26 @@ COMPARED = {
 SEARCHED = ("split", "digests", "terms", "search", "trade_off")
 
 
-def recomputation_checks(context: Context, *, refit: bool = False) -> list[Check]:
+def recomputation_checks(context: Context, *, refit: bool = False) -> Iterator[Check]:
     """The checks that need rows and models."""
-    record = context.record
-    again = cache(partial(recomputed, context))
-    checks: dict[str, Callable[[], str]] = {
-        name: partial(_check_parts, record, parts, again)
-        for name, parts in COMPARED.items()
-        if any(getattr(record, part) is not None for part in parts)
-    }
+    record, again = context.record, cache(partial(recomputed, context))
+    for name, parts in COMPARED.items():
+        if any(getattr(record, part) is not None for part in parts):
+            yield make("recomputation", name, _check_parts, record, parts, again)
     if record.search is not None:
-        checks["what decides"] = partial(_check_what_decides, context)
-        checks["search"] = partial(_check_search, context, refit)
+        yield make("recomputation", "what decides", _check_what_decides, context)
+        yield make("recomputation", "search", _check_search, context, refit)
     if record.terms.claims:
-        checks["openings"] = _check_openings
-    return [make("recomputation", name, look) for name, look in checks.items()]
+        yield make("recomputation", "openings", _check_openings)
 
 
-def _check_parts(record: Certificate, parts: Sequence[str], again: Callable[[], Any]) -> str:
-    require_none(list(_differences(record, again(), parts)))
-    return ""
-
-
-def _differences(record: Certificate, again: Certificate, parts: Sequence[str]) -> Iterator[str]:
-    people_say = frozenset({"chosen_by", "why"})
+def _check_parts(
+    record: Certificate, parts: Sequence[str], again: Callable[[], Certificate]
+) -> str:
+    found, people_say = again(), frozenset({"chosen_by", "why"})
     for part in parts:
-        yield from differences(getattr(record, part), getattr(again, part), part, but=people_say)
+        require_same(getattr(record, part), getattr(found, part), part, people_say)
+    return ""
 
 
 def _check_openings() -> str:
@@ -133,7 +119,7 @@ def _check_search(context: Context, refit: bool) -> str:
     require(again.digests.ladder == record.digests.ladder, "the search found other models")
     # The search is the estimator's, by its own parameters: what it says must be what the record
     # says, or the models may have been found on rows that are called held out.
-    require_none(list(_differences(record, again, SEARCHED)))
+    _check_parts(record, SEARCHED, lambda: again)
     again = again.stating(provenance=record.provenance)
     # Only the estimator knows whether a scorer came fitted.
     said, found = ({each.code for each in of.assumptions} for of in (record, again))
