@@ -1,57 +1,14 @@
-"""Every name that ``elfair`` gives, in the one place where they are imported."""
+"""Every name that ``elfair`` gives, in one list."""
 
 from __future__ import annotations
 
 from elfair._version import __version__
 from elfair.certificate import Certificate
 from elfair.data import LoggedData
-from elfair.errors import (
-    BoundError,
-    CertificateWarning,
-    ConstraintError,
-    DataError,
-    ElfairError,
-    FeatureTypeError,
-    InputError,
-    MissingPackageError,
-    NoSolutionFoundError,
-)
+from elfair.errors import *
 from elfair.estimators import ELFClassifier, ELFRegressor, certify, load
-from elfair.language.build import (
-    FNR,
-    FPR,
-    IQR,
-    PR,
-    TNR,
-    TPR,
-    CVaR,
-    E,
-    E_logged,
-    P,
-    accuracy,
-    col,
-    decision,
-    label,
-    maximum,
-    median,
-    minimum,
-    mse,
-    quantile,
-    var,
-)
-from elfair.language.fairness import (
-    Recipe,
-    accuracy_parity,
-    decline,
-    disparate_impact,
-    equal_opportunity,
-    equalized_odds,
-    improvement,
-    no_worse,
-    parity,
-    predictive_equality,
-    stagnation,
-)
+from elfair.language.build import *
+from elfair.language.fairness import *
 from elfair.planning import RowPlan, check, plan_rows
 from elfair.planning.check_report import CheckReport
 from elfair.report import Report

@@ -117,4 +117,4 @@ def test_a_certain_sign_is_the_sign(node, random):
     ],
 )
 def test_signs_that_can_be_told_are_told(node, sign):
-    assert sign_of(node if not hasattr(node, "_node") else node._node()) == sign
+    assert sign_of(node) == sign

@@ -17,6 +17,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 
 from elfair.errors import DataError
+from elfair.language.evaluation import is_missing
 from elfair.types import Array, Booleans, Floats, Index
 
 Columns: TypeAlias = dict[str, Array]
@@ -140,23 +141,6 @@ def as_floats(
 
 
 _NUMBERS = (Real, Decimal, np.bool_, NoneType)
-
-
-def is_missing(column: Array) -> Booleans:
-    """Where a column holds NaN, NaT or None.
-
-    Examples
-    --------
-    >>> is_missing(np.array(["a", None, float("nan")], dtype=object))
-    array([False,  True,  True])
-    """
-    if column.dtype.kind in "fc":
-        return np.isnan(column)
-    if column.dtype.kind in "mM":
-        return np.isnat(column)
-    if column.dtype.kind != "O" or set(map(type, column)) <= {str, int, bool}:
-        return np.zeros(column.shape, dtype=np.bool_)
-    return np.fromiter(map(_differs_from_itself, column), np.bool_, len(column))
 
 
 def distinct(column: Array) -> Array:
@@ -326,15 +310,3 @@ def _tidy(array: Array) -> Array:
 
 def _objects(values: list[Any]) -> Array:
     return np.fromiter(values, dtype=object, count=len(values))
-
-
-def _differs_from_itself(value: Any) -> bool:
-    """Only a missing value differs from itself; pandas' NA refuses to compare, which reveals it."""
-    if value is None:
-        return True
-    try:
-        return bool(value != value)
-    except TypeError:
-        return True
-    except ValueError:  # an array
-        return False

@@ -10,20 +10,16 @@ Examples
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import reduce
 from numbers import Real
 from operator import and_
 from typing import Any, NoReturn
-
-import numpy as np
 
 from elfair.errors import ConstraintError
 from elfair.language import conditions
 from elfair.language.conditions import Column, Compare, Condition, Decision, Literal, as_condition
 from elfair.language.distribution import ConditionalValueAtRisk, Quantile, Variance
 from elfair.language.expressions import Expression, Max, Mean, Min, extreme
-from elfair.language.tree import walk
 
 
 class Reference:
@@ -62,7 +58,7 @@ class Reference:
     def __ge__(self, other: object) -> Compare:
         return self._compare(">=", other)
 
-    def isin(self, values: Iterable[object]) -> conditions.Member:
+    def isin(self, values: Iterable[Any]) -> conditions.Member:
         """Whether it is one of the values.
 
         Examples
@@ -75,7 +71,7 @@ class Reference:
                 f"isin takes a list of values. Got the text {values!r} instead.",
                 hint=f"write isin([{values!r}]).",
             )
-        return conditions.Member(self._operand, tuple(_literal(value) for value in values))
+        return conditions.Member(self._operand, tuple(Literal(value) for value in values))
 
     def __bool__(self) -> NoReturn:
         raise ConstraintError(
@@ -86,35 +82,9 @@ class Reference:
     def __repr__(self) -> str:
         return str(self._operand)
 
-    def _compare(self, op: str, other: object) -> Compare:
-        right = other._operand if isinstance(other, Reference) else _literal(other)
+    def _compare(self, op: str, other: Any) -> Compare:
+        right = other._operand if isinstance(other, Reference) else Literal(other)
         return Compare(self._operand, op, right)
-
-
-@dataclass(frozen=True)
-class Rate(Expression):
-    """A named rate: among all rows as it is, within a group when called with a condition.
-
-    Examples
-    --------
-    >>> accuracy = Rate("accuracy")
-    >>> print(accuracy >= 0.75)
-    accuracy >= 0.75
-    >>> print(accuracy(col("race") == "A") >= 0.75)
-    accuracy[race == 'A'] >= 0.75
-    """
-
-    name: str
-
-    def __call__(self, given: Condition | None = None) -> Mean:
-        """The rate among the rows that meet the condition."""
-        return Mean(*conditions.spelled_out(self.name, _optional(given)))
-
-    def _node(self) -> Expression:
-        return self()
-
-    def __str__(self) -> str:
-        return self.name
 
 
 def col(name: str) -> Reference:
@@ -128,8 +98,8 @@ def col(name: str) -> Reference:
     return Reference(_column(name))
 
 
-def expectation(of: str | Condition | Reference, *, given: Condition | None = None) -> Mean:
-    """The expected impact under the new model; also called ``E``.
+def E(of: str | Condition | Reference, *, given: Condition | None = None) -> Mean:
+    """The expected impact under the new model.
 
     It also takes an event (for its rate), and the decision where decisions are numbers.
 
@@ -141,8 +111,8 @@ def expectation(of: str | Condition | Reference, *, given: Condition | None = No
     return Mean(_averaged(of), _optional(given))
 
 
-def logged_expectation(of: str | Condition | Reference, *, given: Condition | None = None) -> Mean:
-    """The expected impact under the behaviour model; also called ``E_logged``.
+def E_logged(of: str | Condition | Reference, *, given: Condition | None = None) -> Mean:
+    """The expected impact under the behaviour model.
 
     Examples
     --------
@@ -152,8 +122,8 @@ def logged_expectation(of: str | Condition | Reference, *, given: Condition | No
     return Mean(_averaged(of), _optional(given), logged=True)
 
 
-def probability(event: Condition, *, given: Condition | None = None) -> Expression:
-    """The probability of an event under the new model; also called ``P``.
+def P(event: Condition, *, given: Condition | None = None) -> Expression:
+    """The probability of an event under the new model.
 
     Given a decision, it is a quotient: the probability of event and decision together, divided by
     the probability of the decision.
@@ -167,7 +137,7 @@ def probability(event: Condition, *, given: Condition | None = None) -> Expressi
     """
     event, given = as_condition(event), _optional(given)
     parts = conditions.parts_of(given)
-    decided = tuple(part for part in parts if any(isinstance(n, Decision) for n in walk(part)))
+    decided = tuple(part for part in parts if conditions.uses_decision(part))
     if not decided:
         return Mean(event, given)
     rest = conditions.all_of(tuple(part for part in parts if part not in decided))
@@ -197,8 +167,8 @@ def median(of: str, *, given: Condition | None = None) -> Quantile:
     return quantile(of, 0.5, given=given)
 
 
-def cvar(of: str, share: float, *, given: Condition | None = None) -> ConditionalValueAtRisk:
-    """The mean impact on the worst-off share of people; also called ``CVaR``.
+def CVaR(of: str, share: float, *, given: Condition | None = None) -> ConditionalValueAtRisk:
+    """The mean impact on the worst-off share of people.
 
     Examples
     --------
@@ -208,8 +178,8 @@ def cvar(of: str, share: float, *, given: Condition | None = None) -> Conditiona
     return ConditionalValueAtRisk(_column(of), _optional(given), share=_number(share))
 
 
-def variance(of: str, *, given: Condition | None = None) -> Variance:
-    """The variance of an impact; also called ``var``.
+def var(of: str, *, given: Condition | None = None) -> Variance:
+    """The variance of an impact.
 
     Examples
     --------
@@ -219,10 +189,10 @@ def variance(of: str, *, given: Condition | None = None) -> Variance:
     return Variance(_column(of), _optional(given))
 
 
-def interquantile_range(
+def IQR(
     of: str, low: float = 0.25, high: float = 0.75, *, given: Condition | None = None
 ) -> Expression:
-    """The distance between two quantiles of an impact; also called ``IQR``.
+    """The distance between two quantiles of an impact.
 
     Examples
     --------
@@ -260,29 +230,23 @@ def minimum(*parts: Expression | float) -> Expression:
     return extreme(Min, parts)
 
 
-E = expectation
-E_logged = logged_expectation
-P = probability
-CVaR = cvar
-var = variance
-IQR = interquantile_range
 label = Reference(conditions.Label())
 """The label, in a condition or an event: ``P(decision == 1, given=label == 0)``."""
 decision = Reference(Decision())
 """The new model's decision, in an event: ``P(decision == "approve")``."""
-accuracy = Rate("accuracy")
+accuracy = Mean(*conditions.spelled_out("accuracy"))
 """How often the decision is the label: ``accuracy >= 0.75``, or by group, ``accuracy(given)``."""
-PR = Rate("PR")
+PR = Mean(*conditions.spelled_out("PR"))
 """The rate of the positive decision: ``PR(col("race") == "A")``, or ``PR`` of everyone."""
-TPR = Rate("TPR")
+TPR = Mean(*conditions.spelled_out("TPR"))
 """The rate of the positive decision among those whose label is positive."""
-FPR = Rate("FPR")
+FPR = Mean(*conditions.spelled_out("FPR"))
 """The rate of the positive decision among those whose label is not positive."""
-TNR = Rate("TNR")
+TNR = Mean(*conditions.spelled_out("TNR"))
 """The rate of decisions that are not positive among those whose label is not positive."""
-FNR = Rate("FNR")
+FNR = Mean(*conditions.spelled_out("FNR"))
 """The rate of decisions that are not positive among those whose label is positive."""
-mse = Rate("mse")
+mse = Mean(*conditions.spelled_out("mse"))
 """The mean squared difference of decision and label, in regression: ``mse <= 0.2``."""
 
 
@@ -312,8 +276,3 @@ def _number(share: object) -> float:
         f"a share of people must be a number between 0 and 1. Got {share!r} instead.",
         hint="the lowest tenth is quantile('impact', 0.1).",
     )
-
-
-def _literal(value: Any) -> Literal:
-    # To the user a numpy scalar is the same value; the tree keeps plain Python values.
-    return Literal(value.item() if isinstance(value, np.generic) else value)

@@ -36,7 +36,10 @@ OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 @dataclass(frozen=True)
 class Operand(Node):
-    """Base of the things that a condition compares."""
+    """Base of the things that a condition compares; most are written as they are called."""
+
+    def __str__(self) -> str:
+        return type(self).__name__.lower()
 
 
 @dataclass(frozen=True)
@@ -66,9 +69,6 @@ class Label(Operand):
     label
     """
 
-    def __str__(self) -> str:
-        return "label"
-
 
 @dataclass(frozen=True)
 class Decision(Operand):
@@ -80,9 +80,6 @@ class Decision(Operand):
     decision
     """
 
-    def __str__(self) -> str:
-        return "decision"
-
 
 @dataclass(frozen=True)
 class Positive(Operand):
@@ -93,9 +90,6 @@ class Positive(Operand):
     >>> print(Compare(Decision(), "==", Positive()))
     decision == positive
     """
-
-    def __str__(self) -> str:
-        return "positive"
 
 
 @dataclass(frozen=True)
@@ -385,13 +379,13 @@ Pair = TypeVar("Pair", bound=Compare | SquaredError)
 
 
 def spelled_out(
-    name: str, given: Condition | None, span: Span | None = None
+    name: str, given: Condition | None = None, span: Span | None = None
 ) -> tuple[Condition | SquaredError, Condition | None]:
     """What a named rate averages, and among which rows.
 
     Examples
     --------
-    >>> event, condition = spelled_out("TPR", None)
+    >>> event, condition = spelled_out("TPR")
     >>> print(event, "|", condition)
     decision == positive | label == positive
     """
@@ -410,7 +404,7 @@ def short_text(event: Node, given: Condition | None) -> str | None:
 
     Examples
     --------
-    >>> short_text(*spelled_out("FNR", None))
+    >>> short_text(*spelled_out("FNR"))
     'FNR'
     """
     parts = parts_of(given)

@@ -152,16 +152,8 @@ def linear_form(node: Expression) -> Linear:
     >>> print(linear_form(2 * (PR() - E("cost") * PR()) + PR() - 1))
     3 * PR - 2 * E[cost] * PR - 1
     """
-    match node:
-        case Number(value):
-            return _linear(value, [])
-        case expressions.Scaled(factor, part):
-            inner = linear_form(part)
-            terms = [(factor * weight, term) for weight, term in inner.terms]
-            return _linear(factor * inner.constant, terms)
-        case expressions.Sum(parts):
-            return _sum([linear_form(part) for part in parts])
-    return _linear(0.0, [(1.0, node)])
+    (form,) = _forms(node, 1.0, convex=False)
+    return form
 
 
 def sign_of(node: Expression) -> int:
@@ -256,22 +248,18 @@ def _required(statement: Statement) -> tuple[Linear, ...]:
     )
 
 
-def _forms(node: Expression, scale: float) -> list[Linear]:
-    """The forms whose maximum is ``scale * node``."""
+def _forms(node: Expression, scale: float, *, convex: bool = True) -> list[Linear]:
+    """The forms whose maximum is ``scale * node``; a single one if not even convex parts open."""
     match node:
         case Number(value):
             return [_linear(scale * value, [])]
-        case Mean():
-            return [_linear(0.0, [(scale, node)])]
         case expressions.Scaled(factor, part):
-            return _forms(part, scale * factor)
+            return _forms(part, scale * factor, convex=convex)
         case expressions.Sum(parts):
-            return _added([_forms(part, scale) for part in parts])
-        case expressions.Abs(part) if scale >= 0:
+            return _added([_forms(part, scale, convex=convex) for part in parts])
+        case expressions.Abs(part) if convex and scale >= 0:
             return _forms(part, scale) + _forms(part, -scale)
-        case Max(parts) if scale >= 0:
-            return [form for part in parts for form in _forms(part, scale)]
-        case Min(parts) if scale <= 0:
+        case Max(parts) | Min(parts) if convex and (scale >= 0) == isinstance(node, Max):
             return [form for part in parts for form in _forms(part, scale)]
     return [_linear(0.0, [(scale, node)])]
 

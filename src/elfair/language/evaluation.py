@@ -35,7 +35,6 @@ from elfair.types import Array, Booleans
 NUMBERS, TEXT, TRUTH = "numbers", "text", "true/false values"
 
 _FILLERS = {NUMBERS: 0, TEXT: "", TRUTH: False}
-_MISSING_TYPES = ("NaTType", "NAType")  # pandas' own, known by name: pandas is not imported here
 _NUMBER = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]*)?")
 _SHOWN_NAMES = 10
 
@@ -234,17 +233,11 @@ def values_of(data: object) -> Values:
     """
     if not isinstance(data, np.ndarray):
         return Values(_kind_of(type(data)), data)
-    if data.dtype.kind in "OT":  # objects, and numpy's own variable-width text
-        return _values_of_objects(data.astype(object))  # a copy
-    missing = np.isnat(data) if data.dtype.kind in "mM" else data != data
-    kind = _kind_of(data.dtype.type)
-    return Values(None if missing.all() else kind, data, missing)
-
-
-def _values_of_objects(data: Array) -> Values:
-    if set(map(type, data)) == {str}:  # the usual case, and ten times as fast
-        return Values(TEXT, data, np.zeros(len(data), dtype=np.bool_))
-    missing = np.fromiter(map(_is_missing, data), dtype=np.bool_, count=len(data))
+    if data.dtype.kind not in "OT":
+        missing = is_missing(data)
+        return Values(None if missing.all() else _kind_of(data.dtype.type), data, missing)
+    data = data.astype(object)  # a copy of objects, or of numpy's own variable-width text
+    missing = is_missing(data)
     kinds = sorted({_kind_of(found) for found in set(map(type, data[~missing]))})
     if len(kinds) == 1:
         data[missing] = _FILLERS.get(kinds[0])
@@ -252,8 +245,34 @@ def _values_of_objects(data: Array) -> Values:
     return Values(f"a mix of {' and '.join(kinds)}" if kinds else None, data, missing)
 
 
-def _is_missing(value: Any) -> bool:
-    return value is None or type(value).__name__ in _MISSING_TYPES or bool(value != value)
+def is_missing(column: Array) -> Booleans:
+    """Where a column holds NaN, NaT or None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> is_missing(np.array(["a", None, float("nan")], dtype=object))
+    array([False,  True,  True])
+    """
+    if column.dtype.kind in "fc":
+        return np.isnan(column)
+    if column.dtype.kind in "mM":
+        return np.isnat(column)
+    if column.dtype.kind != "O" or set(map(type, column)) <= {str, int, bool}:
+        return np.zeros(column.shape, dtype=np.bool_)
+    return np.fromiter(map(_differs_from_itself, column), np.bool_, len(column))
+
+
+def _differs_from_itself(value: Any) -> bool:
+    """Only a missing value differs from itself; pandas' NA refuses to compare, which reveals it."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:
+        return True
+    except ValueError:  # an array
+        return False
 
 
 def _kind_of(found: type) -> str:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from numbers import Real
 from operator import add
 from typing import NoReturn
 
 from elfair.errors import ConstraintError
-from elfair.language.conditions import Column, Condition, Decision, short_text
+from elfair.language.conditions import Column, Condition, Decision, as_condition, short_text
 from elfair.language.tree import Node, Span, covering, flattened, number_text, point_at, walk
 
 
@@ -23,24 +23,19 @@ from elfair.language.tree import Node, Span, covering, flattened, number_text, p
 class Expression(Node):
     """Base of expressions; they add, scale and compare in Python as they do in text."""
 
-    def _node(self) -> Expression:
-        """The tree node that this stands for: itself, except for the bare rates of `build`."""
-        return self
-
     def __add__(self, other: object) -> Expression:
-        left, right = as_expression(self), as_expression(other)
-        span = covering(left, right)
-        if isinstance(left, Number) and isinstance(right, Number):
-            return Number(left.value + right.value, span=span)
-        before = left.parts if isinstance(left, Sum) else (left,)
+        right = as_expression(other)
+        span = covering(self, right)
+        if isinstance(self, Number) and isinstance(right, Number):
+            return Number(self.value + right.value, span=span)
+        before = self.parts if isinstance(self, Sum) else (self,)
         return Sum((*before, right), span=span)
 
     def __radd__(self, other: object) -> Expression:
         return as_expression(other) + self
 
     def __neg__(self) -> Expression:
-        node = as_expression(self)
-        return _scaled(node, -1.0, node.span)
+        return _scaled(self, -1.0, self.span)
 
     def __sub__(self, other: object) -> Expression:
         return self + -as_expression(other)
@@ -49,41 +44,38 @@ class Expression(Node):
         return as_expression(other) - self
 
     def __mul__(self, other: object) -> Expression:
-        left, right = as_expression(self), as_expression(other)
-        span = covering(left, right)
-        if isinstance(left, Number):
-            return _scaled(right, left.value, span)
+        right = as_expression(other)
+        span = covering(self, right)
+        if isinstance(self, Number):
+            return _scaled(right, self.value, span)
         if isinstance(right, Number):
-            return _scaled(left, right.value, span)
-        (first, left), (second, right) = _factored(left), _factored(right)
+            return _scaled(self, right.value, span)
+        (first, left), (second, right) = _factored(self), _factored(right)
         return _scaled(Product(left, right, span=span), first * second, span)
 
     def __rmul__(self, other: object) -> Expression:
         return as_expression(other) * self
 
     def __truediv__(self, other: object) -> Expression:
-        left, right = as_expression(self), as_expression(other)
-        if not isinstance(right, Number):
-            span = covering(left, right)
-            (first, left), (second, right) = _factored(left), _factored(right)
-            if second == 0:
-                raise _division_by_zero(right.span)
-            return _scaled(Quotient(left, right, span=span), first / second, span)
-        if right.value == 0:
-            raise _division_by_zero(right.span)
-        if isinstance(left, Number):
-            return Number(left.value / right.value, span=covering(left, right))
-        return _scaled(left, 1.0 / right.value, covering(left, right))
+        right = as_expression(other)
+        span = covering(self, right)
+        (first, left), (second, right) = _factored(self), _factored(right)
+        if second == 0:
+            raise point_at("division by zero.", right.span, "divide by a number other than 0.")
+        if isinstance(left, Number) and isinstance(right, Number):
+            return Number(first / second, span=span)
+        if isinstance(right, Number):
+            return _scaled(self, 1.0 / second, span)
+        return _scaled(Quotient(left, right, span=span), first / second, span)
 
     def __rtruediv__(self, other: object) -> Expression:
         return as_expression(other) / self
 
     def __abs__(self) -> Expression:
-        node = as_expression(self)
-        return Number(abs(node.value), span=node.span) if isinstance(node, Number) else Abs(node)
+        return Number(abs(self.value), span=self.span) if isinstance(self, Number) else Abs(self)
 
     def __le__(self, other: object) -> AtMost:
-        return AtMost(as_expression(self), as_expression(other))
+        return AtMost(self, as_expression(other))
 
     def __ge__(self, other: object) -> AtMost:
         return as_expression(other) <= self
@@ -136,6 +128,9 @@ class Mean(Expression):
     --------
     >>> print(Mean(Column("impact"), None, logged=True))
     E_logged[impact]
+    >>> from elfair import PR, col
+    >>> print(PR, PR(col("race") == "A"))
+    PR PR[race == 'A']
     """
 
     of: Node
@@ -151,6 +146,12 @@ class Mean(Expression):
                     node.span,
                     "write P[label == 1 | decision == 1], or move it before the bar.",
                 )
+
+    def __call__(self, given: Condition | None = None) -> Mean:
+        """The same average, but only among the rows that also meet a condition."""
+        if given is None or self.given is None:
+            return self if given is None else replace(self, given=as_condition(given))
+        return replace(self, given=self.given & given)
 
     def __str__(self) -> str:
         if not self.logged and (short := short_text(self.of, self.given)) is not None:
@@ -298,7 +299,7 @@ class Min(Expression):
 def as_expression(value: object) -> Expression:
     """The value as an expression: a number becomes a `Number`, an expression stays as it is."""
     if isinstance(value, Expression):
-        return value._node()
+        return value
     if isinstance(value, Real) and not isinstance(value, bool):
         return Number(float(value))
     raise ConstraintError(
@@ -350,10 +351,6 @@ def substitute(node: Expression, replaced: Mapping[Expression, Expression]) -> E
         case Abs(part):
             return abs(of(part))
     return node
-
-
-def _division_by_zero(span: Span | None) -> ConstraintError:
-    return point_at("division by zero.", span, "divide by a number other than 0.")
 
 
 def _scaled(node: Expression, factor: float, span: Span | None) -> Expression:

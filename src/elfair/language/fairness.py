@@ -20,7 +20,7 @@ import numpy as np
 from elfair.errors import DataError, InputError, did_you_mean, listed
 from elfair.language.build import FPR, PR, TPR, E, E_logged, P, accuracy, col, decision, label
 from elfair.language.conditions import Condition
-from elfair.language.evaluation import DataLike, values_of
+from elfair.language.evaluation import DataLike, is_missing
 from elfair.language.expressions import Expression, Mean
 from elfair.language.tree import number_text
 
@@ -270,7 +270,7 @@ def _counts(by: tuple[str, ...], data: DataLike) -> dict[Group, int]:
                 hint=did_you_mean(name, data.names, "pass it in sensitive_features=."),
             )
         columns.append(data.column(name))
-    known = ~np.logical_or.reduce([np.asarray(values_of(column).missing) for column in columns])
+    known = ~np.logical_or.reduce([is_missing(column) for column in columns])
     counts = Counter(zip(*(column[known].tolist() for column in columns), strict=True))
     try:
         return dict(sorted(counts.items()))

@@ -81,7 +81,10 @@ class _Dual(NamedTuple):
     """A number and its derivatives with respect to the tails."""
 
     value: float
-    slope: Floats
+    slope: Floats | float = 0.0
+
+
+_NOTHING = _Dual(0.0)
 
 
 class _Interval(NamedTuple):
@@ -139,69 +142,68 @@ class Formula:
 
     def upper(self, tails: Sequence[float]) -> tuple[float, Floats]:
         """The form's upper bound, from those of its tails, and its derivatives by them."""
-        place = {tail: k for k, tail in enumerate(self.tails)}
+        known = dict(zip(self.tails, _duals(tails), strict=True))
 
         def interval(variable: Linear) -> _Interval:
-            above, below = place.get(variable), place.get(-variable)
+            below = known.get(-variable)
             return _Interval(
-                _constant(-inf, len(tails))
-                if below is None
-                else _Dual(-float(tails[below]), -_unit(below, len(tails))),
-                _constant(inf, len(tails))
-                if above is None
-                else _Dual(float(tails[above]), _unit(above, len(tails))),
+                _Dual(-inf) if below is None else _times(below, -1.0),
+                known.get(variable, _Dual(inf)),
             )
 
-        return _evaluated(self.form, interval, len(tails)).high
+        return _with_all_slopes(_evaluated(self.form, interval).high, len(tails))
 
     def value(self, means: Sequence[float]) -> tuple[float, Floats]:
         """The form's value, from the means of its tails, and its derivatives by them.
 
         If a variable has two tails, the mean of the first one counts.
         """
-        first = {}
-        for tails in self.variables:
-            place, _ = tails[0]
-            first[self.tails[place]] = _Dual(float(means[place]), _unit(place, len(means)))
+        duals = _duals(means)
+        first = {self.tails[place]: duals[place] for ((place, _), *_) in self.variables}
 
         def interval(variable: Linear) -> _Interval:
-            known = first.get(variable)
-            if known is None:
-                known = _times(first[-variable], -1.0)
+            known = first.get(variable) or _times(first[-variable], -1.0)
             return _Interval(known, known)
 
-        return _evaluated(self.form, interval, len(means)).high
+        return _with_all_slopes(_evaluated(self.form, interval).high, len(means))
 
 
-def _evaluated(form: Linear, variable: Callable[[Linear], _Interval], size: int) -> _Interval:
+def _duals(values: Sequence[float]) -> list[_Dual]:
+    """Values, each with the derivative 1 by itself and 0 by the others."""
+    return [_Dual(float(v), unit) for v, unit in zip(values, np.eye(len(values)), strict=True)]
+
+
+def _with_all_slopes(of: _Dual, size: int) -> tuple[float, Floats]:
+    return of.value, np.zeros(size) + of.slope
+
+
+def _evaluated(form: Linear, variable: Callable[[Linear], _Interval]) -> _Interval:
     if form.means:
         affine = Linear(form.constant, form.means)
-        low, high = _signed(variable(affine), _sign_of_form(affine), size)
+        low, high = _signed(variable(affine), _sign_of_form(affine))
     else:
-        low = high = _constant(form.constant, size)
+        low = high = _Dual(form.constant)
     for weight, node in form.terms:
-        if (inner := _evaluated_term(node, variable, size)) is not None:
+        if (inner := _evaluated_term(node, variable)) is not None:
             ends = (inner.low, inner.high) if weight > 0 else (inner.high, inner.low)
             low = _plus(low, _times(ends[0], weight), -inf)
             high = _plus(high, _times(ends[1], weight), inf)
     return _Interval(low, high)
 
 
-def _evaluated_term(
-    node: Expression, variable: Callable[[Linear], _Interval], size: int
-) -> _Interval | None:
+def _evaluated_term(node: Expression, variable: Callable[[Linear], _Interval]) -> _Interval | None:
     """The interval of a term; None for an average, which belongs to its form's own variable."""
 
     def of(part: Expression) -> _Interval:
-        return _evaluated(linear_form(part), variable, size)
+        return _evaluated(linear_form(part), variable)
 
     match node:
         case Product(left, right):
             signs = sign_of(left), sign_of(right)
             product = _product(of(left), of(right), *signs)
-            return _signed(product, sign_of(node), size)
+            return _signed(product, sign_of(node))
         case Quotient(top, bottom):
-            inverse = _reciprocal(of(bottom), size)
+            inverse = _reciprocal(of(bottom))
             signs = sign_of(top), sign_of(bottom)
             return _product(of(top), inverse, *signs, undefined=inf)  # 0 / 0 may be anything
         case Max(parts) | Min(parts):
@@ -214,7 +216,7 @@ def _evaluated_term(
         case Abs(part):
             low, high = of(part)
             return _Interval(
-                max(low, _times(high, -1.0), _constant(0.0, size), key=_size),
+                max(low, _times(high, -1.0), _NOTHING, key=_size),
                 max(high, _times(low, -1.0), key=_size),
             )
     return None
@@ -231,9 +233,9 @@ def _product(left: _Interval, right: _Interval, *signs: int, undefined: float = 
     return _Interval(*ends)
 
 
-def _reciprocal(of: _Interval, size: int) -> _Interval:
+def _reciprocal(of: _Interval) -> _Interval:
     low, high = of
-    whole = _Interval(_constant(-inf, size), _constant(inf, size))
+    whole = _Interval(_Dual(-inf), _Dual(inf))
     if low.value < 0 < high.value or low.value == high.value == 0:
         return whole
     return _Interval(
@@ -242,13 +244,12 @@ def _reciprocal(of: _Interval, size: int) -> _Interval:
     )
 
 
-def _signed(of: _Interval, sign: int, size: int) -> _Interval:
+def _signed(of: _Interval, sign: int) -> _Interval:
     """The part of the interval that the known sign allows."""
-    nothing = _constant(0.0, size)
     if sign > 0:
-        return _Interval(max(of.low, nothing, key=_size), max(of.high, nothing, key=_size))
+        return _Interval(max(of.low, _NOTHING, key=_size), max(of.high, _NOTHING, key=_size))
     if sign < 0:
-        return _Interval(min(of.low, nothing, key=_size), min(of.high, nothing, key=_size))
+        return _Interval(min(of.low, _NOTHING, key=_size), min(of.high, _NOTHING, key=_size))
     return of
 
 
@@ -261,16 +262,6 @@ def _sign_of_form(form: Linear) -> int:
 
 def _size(of: _Dual) -> float:
     return of.value
-
-
-def _unit(place: int, size: int) -> Floats:
-    unit = np.zeros(size)
-    unit[place] = 1.0
-    return unit
-
-
-def _constant(value: float, size: int) -> _Dual:
-    return _Dual(value, np.zeros(size))
 
 
 def _plus(one: _Dual, other: _Dual, doubtful: float) -> _Dual:
@@ -289,7 +280,7 @@ def _inverse(of: _Dual) -> _Dual:
 def _multiplied(one: _Dual, other: _Dual, undefined: float) -> _Dual:
     value = one.value * other.value
     if isnan(value):
-        return _Dual(undefined, np.zeros_like(one.slope))
+        return _Dual(undefined)
     if not np.isfinite(value):
-        return _Dual(value, np.zeros_like(one.slope))
+        return _Dual(value)
     return _Dual(value, one.value * other.slope + other.value * one.slope)

@@ -54,9 +54,9 @@ _DISTRIBUTION: dict[str, tuple[Callable[..., Expression], tuple[int, ...]]] = {
     "quantile": (build.quantile, (1,)),
     "VaR": (build.quantile, (1,)),
     "median": (build.median, (0,)),
-    "CVaR": (build.cvar, (1,)),
-    "var": (build.variance, (0,)),
-    "IQR": (build.interquantile_range, (0, 2)),
+    "CVaR": (build.CVaR, (1,)),
+    "var": (build.var, (0,)),
+    "IQR": (build.IQR, (0, 2)),
 }
 _COUNTS = {(0,): "no number", (1,): "one number", (0, 2): "two numbers or none"}
 _FUNCTIONS: dict[str, Callable[..., Expression]] = {
@@ -64,6 +64,7 @@ _FUNCTIONS: dict[str, Callable[..., Expression]] = {
     "max": build.maximum,
     "min": build.minimum,
 }
+_STATISTICS = (*_AVERAGES, *RATES, *_DISTRIBUTION)
 _ARITHMETIC: dict[str, Callable[[Expression, Expression], Expression]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -264,8 +265,8 @@ class _Reader:
 
     def _named(self, tree: Any, name: str) -> Expression:
         if name in RATES:
-            return Mean(*conditions.spelled_out(name, None, self._span(tree)))
-        if name in _AVERAGES or name in _FUNCTIONS or name in _DISTRIBUTION:
+            return Mean(*conditions.spelled_out(name, span=self._span(tree)))
+        if name in _STATISTICS or name in _FUNCTIONS:
             raise point_at(
                 f"'{name}' does not say what it is about.",
                 self._span(tree),
@@ -275,7 +276,7 @@ class _Reader:
 
     def _statistic(self, tree: Any) -> Expression:
         head, *inside = tree.children
-        if head not in RATES and head not in _AVERAGES and head not in _DISTRIBUTION:
+        if head not in _STATISTICS:
             hint = f"write {head}(...)." if head in _FUNCTIONS else "check the name."
             raise self._unknown(head, hint)
         given = None
@@ -292,7 +293,7 @@ class _Reader:
         if head in _AVERAGES:
             of = self._averaged(head, inside[0])
             if isinstance(of, Condition) and head == "P":
-                return build.probability(of, given=given)
+                return build.P(of, given=given)
             return Mean(of, given, logged=head == "E_logged")
         if given is not None:
             raise point_at(
@@ -348,7 +349,7 @@ class _Reader:
     def _call(self, tree: Any) -> Expression:
         head, *inside = tree.children
         if head not in _FUNCTIONS:
-            known = head in RATES or head in _AVERAGES or head in _DISTRIBUTION
+            known = head in _STATISTICS
             hint = f"{head} takes square brackets: {head}[...]." if known else "check the name."
             raise self._unknown(head, hint, "function")
         if head == "abs" and len(inside) != 1:
@@ -360,14 +361,11 @@ class _Reader:
         return _FUNCTIONS[head](*map(self._expression, inside))
 
     def _unknown(self, name: Any, hint: str, kind: str = "statistic") -> ConstraintError:
-        known = tuple(_FUNCTIONS) if kind == "function" else (*_AVERAGES, *RATES, *_DISTRIBUTION)
-        return point_at(
-            f"no {kind} '{name}'; there are: {', '.join(known)}.",
-            self._span(name),
-            hint
-            if name in (*_AVERAGES, *RATES, *_FUNCTIONS, *_DISTRIBUTION)
-            else did_you_mean(name, known, hint),
-        )
+        known = tuple(_FUNCTIONS) if kind == "function" else _STATISTICS
+        if name not in (*_STATISTICS, *_FUNCTIONS):
+            hint = did_you_mean(name, known, hint)
+        message = f"no {kind} '{name}'; there are: {', '.join(known)}."
+        return point_at(message, self._span(name), hint)
 
     def _condition(self, tree: Any) -> Condition:
         node = self._operand_or_condition(tree)
