@@ -104,7 +104,7 @@ def described(
 
 
 def below_floor(study: Study, trials: Iterable[TrialRecord]) -> dict[str, float]:
-    """By ELF method, the largest share over cells of models let out whose accuracy is too low."""
+    """By ELF method, the largest share over cells of trials whose model is not accurate enough."""
     population = make_population(study.population, json.loads(study.combinations[0]))
     [floor] = [
         float(found[1])

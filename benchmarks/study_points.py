@@ -125,8 +125,8 @@ def _costs(plain: Results) -> list[Point]:
             f"{percent(ours[4_096].returned)} %.",
             abs(paper[4_096].returned - 0.91) < 0.03,
             "with lambda = 2 the rate of each binding constraint tends to 84 % on a 60/40 split, "
-            "however many rows there are ([why](method.md#where-the-paper-slips-and-what-is-done-"
-            "instead)); 91 % is more than that, so something in the paper's setting must differ.",
+            "however many rows there are ([why](method.md#where-elfair-departs-from-the-paper)); "
+            "91 % is more than that, so something in the paper's setting must differ.",
         ),
         Point(
             "As n grows, that probability increases rapidly.",
