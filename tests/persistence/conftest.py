@@ -188,10 +188,9 @@ def rewritten() -> Callable[..., bytes]:
     def rewrite(data: bytes, parts: dict[str, bytes] | None = None, **fields: Any) -> bytes:
         members = {**members_of(data), **(parts or {})}
         document = {**json.loads(members.pop("model.json")), **fields}
-        document["members"] = [
-            {"name": name, "sha256": hashlib.sha256(part).hexdigest()}
-            for name, part in members.items()
-        ]
+        document["members"] = {
+            name: hashlib.sha256(part).hexdigest() for name, part in members.items()
+        }
         text = json.dumps(document, indent=2, ensure_ascii=False)
         return pack({"model.json": text.encode(), **members})
 

@@ -104,7 +104,7 @@ def test_another_zip_file_is_refused(made, rewritten):
     assert "not an elfair model" in refused(pack({"model.json": b'{"format": "onnx"}'}))
     assert "not an elfair model" in refused(pack({"model.json": b"[]"}))
     assert "not JSON" in refused(pack({"model.json": b"{"}))
-    assert "not text" in refused(pack({"model.json": b"\xff"}))
+    assert "must be text" in refused(pack({"model.json": b"\xff"}))
 
 
 def test_a_newer_file_asks_for_a_newer_elfair(made):

@@ -24,6 +24,8 @@ from elfair.errors import InputError
 from elfair.language.expressions import Expression, Statement
 from elfair.language.fairness import Recipe
 
+#: What to do about a file that is not as `save` wrote it.
+DAMAGED = "the file was changed or cut short after it was saved: get a new copy."
 #: The earliest that a zip file can say.
 _TIME = (1980, 1, 1, 0, 0, 0)
 _UNIX, _READABLE = 3, 0o100644 << 16
@@ -38,9 +40,7 @@ def damaged(what: str) -> InputError:
     its part 'thetas.npy' is missing.
     Hint: the file was changed or cut short after it was saved: get a new copy.
     """
-    return InputError(
-        what, hint="the file was changed or cut short after it was saved: get a new copy."
-    )
+    return InputError(what, hint=DAMAGED)
 
 
 def pack(members: Mapping[str, bytes]) -> bytes:
@@ -79,20 +79,6 @@ def members_of(data: bytes) -> dict[str, bytes]:
         raise
     except Exception as error:  # zipfile raises many kinds of errors
         raise damaged(f"it is not a whole zip file ({error}).") from None
-
-
-def text_of(data: bytes, what: str) -> str:
-    """The text of a member.
-
-    Examples
-    --------
-    >>> text_of(b"{}", "model.json")
-    '{}'
-    """
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise damaged(f"{what} is not text ({error}).") from None
 
 
 def check_written(data: bytes, members: Mapping[str, bytes]) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from elfair.errors import InputError
-from elfair.persistence.contents import text_of
-from elfair.records.json import from_json, to_json
+from elfair.persistence.contents import DAMAGED
+from elfair.records.files import decoded
+from elfair.records.json import from_plain, parse, to_json
 
 FORMAT = "elfair.model/1"
 _FAMILY = "elfair.model/"
@@ -16,38 +17,6 @@ _FAMILY = "elfair.model/"
 Kind = Literal["classifier", "regressor"]
 PolicyKind = Literal["softmax", "scored", "module", "gaussian"]
 BehaviorKind = Literal["none", "elfair", "object"]
-
-
-@dataclass(frozen=True)
-class MemberRecord:
-    """Another member of the file.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    sha256 : str
-        The digest of its bytes.
-    """
-
-    name: str
-    sha256: str
-
-
-@dataclass(frozen=True)
-class TensorRecord:
-    """A tensor of a torch module.
-
-    Parameters
-    ----------
-    name : str
-        Its name in the module's state.
-    trained : bool
-        Whether theta replaces it.
-    """
-
-    name: str
-    trained: bool
 
 
 @dataclass(frozen=True)
@@ -62,14 +31,14 @@ class PolicyRecord:
         Whether it is mixed with the behaviour model.
     numbers : tuple of float
         For a Gaussian policy: level, unit, smallest and largest. For any other: the exploration.
-    tensors : tuple of TensorRecord
-        The state of a module.
+    tensors : mapping of str to bool
+        The names of a module's tensors, in order, and whether theta replaces each.
     """
 
     kind: PolicyKind
     mixed: bool
     numbers: tuple[float, ...]
-    tensors: tuple[TensorRecord, ...]
+    tensors: Mapping[str, bool]
 
 
 @dataclass(frozen=True)
@@ -106,8 +75,8 @@ class ModelDocument:
         Whether a behaviour model is kept, and how.
     encoding : dict, optional
         How a table becomes features, as the caller of ``save`` described it.
-    members : tuple of MemberRecord
-        The other members of the file, in order.
+    members : mapping of str to str
+        The other members of the file, in order, each with the SHA-256 of its bytes.
     """
 
     format: str
@@ -124,7 +93,7 @@ class ModelDocument:
     tuned: Any
     behavior: BehaviorKind
     encoding: Any
-    members: tuple[MemberRecord, ...]
+    members: Mapping[str, str]
 
     def to_bytes(self) -> bytes:
         """The JSON text."""
@@ -139,25 +108,15 @@ class ModelDocument:
     @classmethod
     def from_bytes(cls, data: bytes) -> ModelDocument:
         """The record; other versions are refused."""
-        text = text_of(data, "model.json")
-        _check_format(text)
-        return from_json(text, cls)
-
-
-def _check_format(text: str) -> None:
-    """Refuse another version by its name alone, whatever else the record says."""
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        return  # the strict reader will say what is wrong
-    said = document.get("format") if isinstance(document, dict) else None
-    if said == FORMAT:
-        return
-    if isinstance(said, str) and said.startswith(_FAMILY):
-        raise InputError(
-            f"it has the format {said!r}; this version of elfair reads {FORMAT!r}.",
-            hint="pip install --upgrade elfair.",
-        )
-    raise InputError(
-        "it is not an elfair model.", hint="only files that save() wrote can be loaded."
-    )
+        plain = parse(decoded(data, "model.json", hint=DAMAGED))
+        said = plain.get("format") if isinstance(plain, dict) else None
+        if isinstance(said, str) and said != FORMAT and said.startswith(_FAMILY):
+            raise InputError(
+                f"it has the format {said!r}; this version of elfair reads {FORMAT!r}.",
+                hint="pip install --upgrade elfair.",
+            )
+        if said != FORMAT:
+            raise InputError(
+                "it is not an elfair model.", hint="only files that save() wrote can be loaded."
+            )
+        return from_plain(plain, cls)

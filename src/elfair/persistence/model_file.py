@@ -17,29 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from elfair.certificate import Certificate
 from elfair.errors import InputError
-from elfair.persistence.contents import (
-    check_written,
-    damaged,
-    decode,
-    encode,
-    members_of,
-    pack,
-    text_of,
-    to_npy,
-)
-from elfair.persistence.document import FORMAT, BehaviorKind, MemberRecord, ModelDocument
+from elfair.persistence import contents, policies
+from elfair.persistence.contents import damaged, decode, encode, members_of, pack
+from elfair.persistence.document import FORMAT, BehaviorKind, ModelDocument
 from elfair.persistence.objects import from_skops, to_skops
-from elfair.persistence.policies import (
-    Members,
-    Reading,
-    check_model,
-    member,
-    read_floats,
-    read_policy,
-    write_policy,
-)
+from elfair.persistence.policies import Members, Reading, member
 from elfair.policies.models import Fitted, Model, digests, mixture_digest
-from elfair.records.files import unreadable, write_whole
+from elfair.records.files import decoded, unreadable, write_whole
 from elfair.types import Array
 
 SUFFIX = ".elfair"
@@ -101,17 +85,17 @@ def to_bytes(estimator: Any, encoding: Mapping[str, Any] | None = None) -> bytes
     check_is_fitted(estimator)
     fitted: Fitted = estimator.fitted_
     members: Members = {"certificate.json": fitted.certificate.to_json().encode()}
-    members["thetas.npy"] = to_npy(np.array([model.theta for model in fitted.ladder]))
-    policies = {id(model.policy): model.policy for model in fitted.ladder}
+    members["thetas.npy"] = contents.to_npy(np.array([model.theta for model in fitted.ladder]))
+    kept = {id(model.policy): model.policy for model in fitted.ladder}
     records = []
-    for place, policy in enumerate(policies.values()):
-        record, parts = write_policy(policy, f"policies/{place}")
+    for place, policy in enumerate(kept.values()):
+        record, parts = policies.write_policy(policy, f"policies/{place}")
         records.append(record)
         members.update(parts)
     behavior, parts = _behavior_record(getattr(estimator, "_behavior_model", None))
     members.update(parts)
     names = getattr(estimator, "feature_names_in_", None)
-    keys, rungs = list(policies), [id(model) for model in fitted.ladder]
+    keys, rungs = list(kept), [id(model) for model in fitted.ladder]
     document = ModelDocument(
         format=FORMAT,
         kind=kind,
@@ -164,10 +148,8 @@ def _json(encoding: Mapping[str, Any] | None) -> Any:
     return again
 
 
-def _manifest(members: Mapping[str, bytes]) -> tuple[MemberRecord, ...]:
-    return tuple(
-        MemberRecord(name, hashlib.sha256(data).hexdigest()) for name, data in members.items()
-    )
+def _manifest(members: Mapping[str, bytes]) -> dict[str, str]:
+    return {name: hashlib.sha256(data).hexdigest() for name, data in members.items()}
 
 
 def from_bytes(
@@ -193,7 +175,7 @@ def from_bytes(
         )
     members = members_of(data)
     document = ModelDocument.from_bytes(members.get("model.json", b"null"))
-    check_written(data, members)
+    contents.check_written(data, members)
     if document.to_bytes() != members.pop("model.json"):
         raise damaged("model.json is not written as elfair writes it.")
     _check_manifest(members, document.members)
@@ -209,10 +191,10 @@ def from_bytes(
     return estimator
 
 
-def _check_manifest(members: Mapping[str, bytes], records: Sequence[MemberRecord]) -> None:
+def _check_manifest(members: Mapping[str, bytes], said: Mapping[str, str]) -> None:
     found = _manifest(members)
-    if found != records:
-        wrong = {record.name for record in {*found} ^ {*records}} or {"their order"}
+    if list(found.items()) != list(said.items()):
+        wrong = {name for name, _ in found.items() ^ said.items()} or {"their order"}
         raise damaged(f"its parts are not those that model.json lists: {', '.join(sorted(wrong))}.")
 
 
@@ -249,21 +231,21 @@ def _fitted(document: ModelDocument, members: Mapping[str, bytes], reading: Read
     fits &= all(share > 0 for share in shares) and abs(sum(shares) - 1) < 1e-9
     if not fits:
         raise damaged("its ladder of models makes no sense.")
-    policies = [
-        read_policy(record, members, f"policies/{place}", reading)
+    read = [
+        policies.read_policy(record, members, f"policies/{place}", reading)
         for place, record in enumerate(document.policies)
     ]
-    thetas = read_floats(members, "thetas.npy", (rungs, policies[0].n_parameters))
+    thetas = policies.read_floats(members, "thetas.npy", (rungs, read[0].n_parameters))
     ladder = tuple(
-        Model(policies[place], theta) for place, theta in zip(document.ladder, thetas, strict=True)
+        Model(read[place], theta) for place, theta in zip(document.ladder, thetas, strict=True)
     )
     if digests(ladder) != document.digests:
         raise InputError(
             "what was read is not what was saved: the digests of its models differ.",
             hint="install the versions of scikit-learn and skops that it was saved with.",
         )
-    written = text_of(member(members, "certificate.json"), "its certificate")
-    certificate = Certificate.from_json(written)
+    written = member(members, name := "certificate.json")
+    certificate = Certificate.from_json(decoded(written, name, hint=contents.DAMAGED))
     released = tuple(ladder[place - 1] for place in document.released)
     known = [document.digests[place - 1] for place in document.released]
     if certificate.digests.model != mixture_digest(known):
@@ -289,5 +271,5 @@ def _behavior(
         model = from_bytes(nested, kinds, rounds=rounds + 1, **given)
     else:
         model = from_skops(member(members, "behavior.skops"), reading.trusted)
-    check_model(model, "behaviour model")
+    policies.check_model(model, "behaviour model")
     return model

@@ -11,7 +11,7 @@ import numpy as np
 
 from elfair.errors import InputError, listed
 from elfair.persistence.contents import damaged, from_npy, to_npy
-from elfair.persistence.document import PolicyKind, PolicyRecord, TensorRecord
+from elfair.persistence.document import PolicyKind, PolicyRecord
 from elfair.persistence.objects import from_skops, to_skops
 from elfair.policies import GaussianPolicy, SoftmaxPolicy
 from elfair.policies.scored import ScoredPolicy
@@ -38,14 +38,14 @@ def write_policy(policy: Any, folder: str) -> tuple[PolicyRecord, Members]:
     kind: PolicyKind = policy.digest_tag
     if kind == "gaussian":
         numbers = (policy.level, policy.unit, policy.smallest, policy.largest)
-        return PolicyRecord(kind, False, tuple(map(float, numbers)), ()), members
-    tensors: tuple[TensorRecord, ...] = ()
+        return PolicyRecord(kind, False, tuple(map(float, numbers)), {}), members
+    tensors: dict[str, bool] = {}
     if kind == "module":
         state = _state(policy.module)
         for place, array in enumerate(state.values()):
             members[f"{folder}/state/{place}.npy"] = to_npy(array)
         trained = {name for name, p in policy.module.named_parameters() if p.requires_grad}
-        tensors = tuple(TensorRecord(name, name in trained) for name in state)
+        tensors = {name: name in trained for name in state}
     elif kind == "scored":
         members[f"{folder}/scorer.skops"] = to_skops(policy.scorer)
     return PolicyRecord(kind, policy.mixed, (float(policy.exploration),), tensors), members
@@ -86,7 +86,10 @@ def read_policy(
         raise _does_not_fit(f"{len(record.numbers)} numbers", str(needed))
     if record.kind == "gaussian":
         return GaussianPolicy(center, scale, *record.numbers)
-    own = (n, center, scale, record.mixed, _share(*record.numbers))
+    (blind,) = record.numbers
+    if not 0 < blind < 1:
+        raise _does_not_fit(f"{blind:g} of the decisions taken blindly", "a number in (0, 1)")
+    own = (n, center, scale, record.mixed, blind)
     if record.kind == "module":
         module = _rebuilt(record.tensors, members, folder, reading.module)
         return TorchPolicy(*own, module=module)
@@ -142,7 +145,7 @@ def _state(module: Any) -> dict[str, Array]:
 
 
 def _rebuilt(
-    records: Sequence[TensorRecord], members: Mapping[str, bytes], folder: str, module: Any
+    tensors: Mapping[str, bool], members: Mapping[str, bytes], folder: str, module: Any
 ) -> Any:
     """A copy of the caller's module with the saved state."""
     if module is None:
@@ -152,13 +155,12 @@ def _rebuilt(
         )
     torch, own = load_torch(), copy.deepcopy(module).eval()
     state = own.state_dict()
-    names = [record.name for record in records]
-    if list(state) != names:
+    if list(state) != list(tensors):
         raise InputError(
-            f"module= must have the tensors {listed(names)}. Got {listed(list(state))} instead.",
+            f"module= must have the tensors {listed(tensors)}. Got {listed(state)} instead.",
             hint="pass an object of the class that was trained, made in the same way.",
         )
-    for place, name in enumerate(names):
+    for place, name in enumerate(tensors):
         saved = torch.from_numpy(from_npy(member(members, f"{folder}/state/{place}.npy")).copy())
         if saved.shape != state[name].shape or saved.dtype != state[name].dtype:
             raise InputError(
@@ -168,17 +170,9 @@ def _rebuilt(
             )
         state[name] = saved
     own.load_state_dict(state)
-    trained = {record.name for record in records if record.trained}
     for name, parameter in own.named_parameters():
-        parameter.requires_grad_(name in trained)
+        parameter.requires_grad_(tensors.get(name, False))
     return own
-
-
-def _share(number: float) -> float:
-    """The share of decisions taken blindly."""
-    if not 0 < number < 1:
-        raise _does_not_fit(f"{number:g} of the decisions taken blindly", "a number in (0, 1)")
-    return number
 
 
 def _does_not_fit(got: str, allowed: str) -> InputError:
