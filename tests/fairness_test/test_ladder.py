@@ -116,7 +116,7 @@ CASES = {
 def test_the_test_by_hand(name, watched):
     model = CASES[name]()
     certificate, record = model.certificate_, model.certificate_.search
-    outcomes = [run_in_turn([[rung]]).outcome for rung in watched.trials]
+    outcomes = [run_in_turn([[rung]]) for rung in watched.trials]
     passed = [outcome.passed for outcome in outcomes]
     first_failure = passed.index(False) if False in passed else len(passed)
     place = max(first_failure, 1)  # where none passed, all is about the first
@@ -152,7 +152,7 @@ def test_the_test_by_hand(name, watched):
 def test_certify_says_the_same_of_the_model_that_was_let_out(parameters, watched):
     clf = foster_care(parameters)
     assert clf.certificate_.search.place > 1
-    rows = watched.turns.outcome.data
+    rows = watched.turns.data
     parameters = {"constraints": POPULATION.constraints, **parameters}
     again = certify(clf.predict_proba(rows.features), rows, **parameters)
     assert again.n_candidate == 0  # nothing was learnt, so that the same rows are tested

@@ -77,7 +77,7 @@ def test_a_bound_of_exactly_zero_passes_and_anything_above_does_not():
             data,
         )
         rung = Rung(plan, SealedHalf(data), lambda rows: np.full((1, rows.n), 0.5))
-        outcome = run_in_turn([[rung]]).outcome
+        outcome = run_in_turn([[rung]])
         plan_of[text] = outcome
     # Rows that are 0 by construction, since the policy is the behaviour model.
     assert plan_of[NO_WORSE].results[0].upper == 0

@@ -132,11 +132,11 @@ def trials(bound, name, rows):
 def in_turn(these):
     """The place of the model that is let out, from 0; None if there is none."""
     turns = run_in_turn([rung] for rung in these)
-    return turns.place - 1 if turns.outcome.passed else None
+    return turns.place - 1 if turns.passed else None
 
 
 def _each(these):
-    return [run_in_turn([[rung]]).outcome for rung in these]
+    return [run_in_turn([[rung]]) for rung in these]
 
 
 def undaunted(these):

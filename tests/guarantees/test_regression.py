@@ -143,7 +143,7 @@ def passes_at_the_edge(what, bound, estimator, linear, n, seed):
     plan = Plan.make(claims, get_bound(bound), baselines, candidate)
     learnt = learn_from(plan, candidate, policy(candidate))
     sealed = SealedHalf(logged(population, n, seed))
-    return run_in_turn([[Rung(plan, sealed, policy, learnt)]]).outcome.passed
+    return run_in_turn([[Rung(plan, sealed, policy, learnt)]]).passed
 
 
 @pytest.mark.parametrize("what", ["tau", "paired"])

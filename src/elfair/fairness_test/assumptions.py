@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 
 from elfair.certificate import Assumption, GroupRecord, Kind, SplitKind, Status
 from elfair.certificate.assumptions import AssumptionCode, opened_once
@@ -223,7 +222,6 @@ def facts_of_test(
         shown["behavior_spread"] = f"the smallest spread is {least:g}; the new model spreads less"
     if costs:
         shown["cost_matrix"] = _costs(data)
-    weight = estimation.largest_weight
     return Facts(
         kind=plan.bound.kind if plan.claims else None,
         split=split,
@@ -235,7 +233,7 @@ def facts_of_test(
         costs=costs,
         row_id=data.row_id is not None,
         ranges=estimation.ranges,
-        floor=1 / weight if isfinite(weight) else None,
+        floor=estimation.propensity_floor,
         shown=shown,
     )
 

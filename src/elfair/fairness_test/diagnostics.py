@@ -32,24 +32,6 @@ SEEN_VARIANCE = 0.03
 ROUNDING = 1e-9
 
 
-def is_unseen(group: GroupRecord) -> bool:
-    """Whether weights average so far below 1 that rows must be missing.
-
-    Parameters
-    ----------
-    group : GroupRecord
-        A group whose behaviour probabilities are not all known.
-
-    Examples
-    --------
-    >>> is_unseen(GroupRecord("everyone", 400, 350.0, 0.5, 0.05, 1.1))
-    True
-    """
-    if group.mean_weight is None or group.mean_weight_error is None:
-        return False
-    return group.mean_weight + UNSEEN_ERRORS * group.mean_weight_error < SEEN_SHARE
-
-
 def hidden_variance(group: GroupRecord) -> float:
     """The variance of a weight that rows do not show, if that is most of it; otherwise 0.
 
@@ -93,9 +75,22 @@ def unseen_groups(
         The kind of its bound.
     behavior_known : bool
         Whether the behaviour model's probability of every decision is known.
+
+    Examples
+    --------
+    >>> group = GroupRecord("everyone", 400, 350.0, 0.5, 0.05, 1.1)
+    >>> len(unseen_groups([group], "asymptotic", behavior_known=False))
+    1
     """
-    judged = kind == "asymptotic" and not behavior_known
-    return [group for group in groups if judged and is_unseen(group)]
+    if kind != "asymptotic" or behavior_known:
+        return []
+    return [
+        group
+        for group in groups
+        if group.mean_weight is not None
+        and group.mean_weight_error is not None
+        and group.mean_weight + UNSEEN_ERRORS * group.mean_weight_error < SEEN_SHARE
+    ]
 
 
 def hidden_variances(

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil, inf, isfinite, sqrt
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from elfair.bounds import Sample
 from elfair.bounds.student import standard_error
 from elfair.certificate import ConstraintResult, GroupRecord, PartRecord, TailRecord
 from elfair.data import LoggedData
-from elfair.fairness_test.diagnostics import (
-    hidden_variances,
-    statement_warnings,
-    unseen_groups,
-)
+from elfair.fairness_test.diagnostics import hidden_variances, statement_warnings, unseen_groups
 from elfair.language.intervals import Formula
 from elfair.statistics import Part
 from elfair.statistics.decisions import decisions_of
-from elfair.statistics.plan import CompiledClaim, Tail
-from elfair.types import Floats
+from elfair.statistics.plan import CompiledClaim, Plan, Tail
+from elfair.types import Floats, Index
 
 #: By how much folds that learn from each other's rows stretch the width of a bound. Where g hardly
 #: depends on the policy, each fold's model points where the other folds were lucky, and the errors
@@ -35,11 +30,14 @@ SHARED_ROWS = sqrt(2)
 NO_WEIGHTS = (None, None, None, None)
 #: The chance to pass that "about how many rows would be needed" is about.
 PLANNED_POWER = 0.95
+#: If this many times today's rows are too few, no number is named.
+MOST_TIMES = 2.0**40
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the test of one model saw.
+    """What came of testing models in turn: the test of the last one that passed, or of the first if
+    even that one failed.
 
     Parameters
     ----------
@@ -49,11 +47,20 @@ class Outcome:
         The rows that were tested.
     free : ndarray of shape (channels, n)
         The free numbers of the policy on these rows.
+    plan : Plan
+        What the model was tested for.
+    place : int, default 1
+        Its place on the ladder, from 1.
+    tested : int, default 1
+        How many models were tested.
     """
 
     results: tuple[ConstraintResult, ...]
     data: LoggedData
     free: Floats
+    plan: Plan
+    place: int = 1
+    tested: int = 1
 
     @property
     def passed(self) -> bool:
@@ -68,65 +75,101 @@ def badness(result: ConstraintResult) -> float:
     return result.upper / result.spread if result.spread > 0 else result.upper
 
 
-def evidence_of(
-    compiled: CompiledClaim,
-    bound: Bounded,
-    data: LoggedData,
-    candidate_sizes: Sequence[int],
-    n_all: int,
-    stretch: float,
-) -> ConstraintResult:
-    """The record of one statement's test.
+@dataclass(frozen=True)
+class Bounded:
+    """The bound on a claim, and what it is made of.
 
     Parameters
     ----------
     compiled : CompiledClaim
-        The statement on the tested rows.
-    bound : Bounded
-        The bound on it.
+        The claim on the tested rows.
     data : LoggedData
-        The tested rows.
-    candidate_sizes : sequence of int
-        How many candidate rows meet the condition of each part.
-    n_all : int
-        How many rows there are, those that are not tested included.
+        These rows.
     stretch : float
         By how much the width of each bound is stretched.
-    """
-    claim = compiled.claim
-    tails, groups, unseen, upper = bound
-    records = tuple(tail.record() for tail in tails)
-    estimate, spread = claim_estimate(compiled.formula, records)
-    ess, mean_weight, max_weight = weight_summary(groups)
-    return ConstraintResult(
-        constraint=claim.conjunct.parent,
-        statement=claim.conjunct.text,
-        delta=claim.delta,
-        passed=upper <= 0,
-        estimate=estimate,
-        upper=upper,
-        spread=spread,
-        kind=compiled.tails[0].bound.kind,
-        tails=records,
-        n=np.unique(np.concatenate([part.rows.index for part in compiled.parts])).size,
-        ess=ess,
-        mean_weight=mean_weight,
-        max_weight=max_weight,
-        groups=tuple(groups),
-        rows_needed=None if unseen else _rows_needed(compiled, tails, estimate, n_all, stretch),
-        warnings=statement_warnings(compiled, groups, candidate_sizes, data),
-    )
-
-
-class Bounded(NamedTuple):
-    """The bound on a claim, the tails it is made of, whom it speaks of, and the groups in which it
-    means nothing.
+    tails : list of _Tested
+        The linear forms that make the claim.
+    groups : list of GroupRecord
+        The rows that it is about.
+    unseen : list of GroupRecord
+        The groups whose rows say nothing about the new model; with any of them, the bound is
+        infinite.
+    upper : float
+        The bound.
     """
 
+    compiled: CompiledClaim
+    data: LoggedData
+    stretch: float
     tails: list[_Tested]
     groups: list[GroupRecord]
     unseen: list[GroupRecord]
     upper: float
+
+    def result(self, candidate_sizes: Sequence[int], n_all: int) -> ConstraintResult:
+        """The record of the claim's test.
+
+        Parameters
+        ----------
+        candidate_sizes : sequence of int
+            How many candidate rows meet the condition of each part.
+        n_all : int
+            How many rows there are, those that are not tested included.
+        """
+        compiled, claim = self.compiled, self.compiled.claim
+        records = tuple(tail.record() for tail in self.tails)
+        estimate, spread = claim_estimate(compiled.formula, records)
+        ess, mean_weight, max_weight = weight_summary(self.groups)
+        return ConstraintResult(
+            constraint=claim.conjunct.parent,
+            statement=claim.conjunct.text,
+            delta=claim.delta,
+            passed=self.upper <= 0,
+            estimate=estimate,
+            upper=self.upper,
+            spread=spread,
+            kind=compiled.tails[0].bound.kind,
+            tails=records,
+            n=np.unique(np.concatenate([part.rows.index for part in compiled.parts])).size,
+            ess=ess,
+            mean_weight=mean_weight,
+            max_weight=max_weight,
+            groups=tuple(self.groups),
+            rows_needed=None if self.unseen else self._rows_needed(estimate, n_all),
+            warnings=statement_warnings(compiled, self.groups, candidate_sizes, self.data),
+        )
+
+    def _rows_needed(self, estimate: float, n_all: int) -> int | None:
+        """The smallest multiple of today's rows at which the bound would pass with high
+        probability.
+        """
+        if any(is_silent(tail) for tail in self.compiled.tails):
+            return None
+        if estimate >= 0:
+            # Rows that are 0 by construction pass however few they are.
+            return n_all if estimate == 0 and all(tail.upper == 0 for tail in self.tails) else None
+        high = 2.0 / min(sample.n for tail in self.tails for sample in tail.samples)
+        while not self._passes(high):
+            high *= 2
+            if high > MOST_TIMES:
+                return None
+        low = high / 2
+        for _ in range(12):
+            middle = (low + high) / 2
+            low, high = (low, middle) if self._passes(middle) else (middle, high)
+        return ceil(high * n_all)
+
+    def _passes(self, times: float) -> bool:
+        """Whether so many times today's rows would pass, with each tail as far out as bad luck
+        takes it.
+        """
+        z, uppers = float(ndtri(PLANNED_POWER)), []
+        for tail in self.tails:
+            sizes = [times * sample.n for sample in tail.samples]
+            upper = tail.upper_at(sizes)
+            error = sqrt(sum(v / n for v, n in zip(tail.variances, sizes, strict=True)))
+            uppers.append(tail.estimate + self.stretch * (upper - tail.estimate) + z * error)
+        return claim_upper(self.compiled.formula, uppers, ()) <= 0
 
 
 def bounded(
@@ -154,17 +197,14 @@ def bounded(
     groups = _groups(compiled.parts, data, free)
     kind, known = compiled.tails[0].bound.kind, data.behavior is not None
     hidden = hidden_variances(groups, kind, known)
-    tails, start = [], 0
-    for tail in compiled.tails:
-        end = start + len(tail.parts)
-        values = [part.rows.exact_values(free) for part in tail.parts]
-        samples = tail.samples(values, scales[start:end])
+    tails = []
+    for tail, of_parts in zip(compiled.tails, compiled.by_tail(scales), strict=True):
+        samples = tail.samples([part.rows.exact_values(free) for part in tail.parts], of_parts)
         upper = float(tail.bound.upper(samples, tail.delta, disjoint=tail.disjoint))
-        tails.append(_tested(tail, values, samples, upper, data, hidden, stretch))
-        start = end
+        tails.append(_tested(tail, samples, upper, data, hidden, stretch))
     unseen = unseen_groups(groups, kind, known)
     upper = claim_upper(compiled.formula, [tail.upper for tail in tails], unseen)
-    return Bounded(tails, groups, unseen, upper)
+    return Bounded(compiled, data, stretch, tails, groups, unseen, upper)
 
 
 def claim_upper(
@@ -249,23 +289,28 @@ class _Tested:
     """A tail and what the tested rows say of it."""
 
     tail: Tail
-    values: list[Floats]
     samples: list[Sample]
     estimate: float
     upper: float
     unseen: float
 
+    @cached_property
+    def variances(self) -> list[float]:
+        return [float(sample.values.var(ddof=1)) for sample in self.samples]
+
     def record(self) -> TailRecord:
         parts = [
             PartRecord(
                 condition=part.condition,
-                n=row.size,
-                mean=float(row.mean()),
-                variance=float(row.var(ddof=1)),
-                low=part.rows.low,
-                high=part.rows.high,
+                n=sample.n,
+                mean=float(sample.values.mean()),
+                variance=variance,
+                low=sample.low,
+                high=sample.high,
             )
-            for part, row in zip(self.tail.parts, self.values, strict=True)
+            for part, sample, variance in zip(
+                self.tail.parts, self.samples, self.variances, strict=True
+            )
         ]
         return TailRecord(
             form=str(self.tail.form),
@@ -278,21 +323,20 @@ class _Tested:
             parts=tuple(parts),
         )
 
-    def foreseen(self, sizes: Sequence[float], variances: Sequence[float]) -> float:
-        """The bound on so many rows like these, of these variances."""
+    def upper_at(self, sizes: Sequence[float]) -> float:
+        """The bound on so many rows like these."""
         bound, delta = self.tail.bound, self.tail.delta
         if len(sizes) == 1 and isfinite(self.upper):  # then moments are often enough
             width = self.samples[0].high - self.samples[0].low
             factors = bound.moment_factors(width, delta, sizes[0])
             if factors is not None:
-                return self.estimate + factors[0] + factors[1] * sqrt(variances[0])
+                return self.estimate + factors[0] + factors[1] * sqrt(self.variances[0])
         upper, _ = bound.predict(self.samples, delta, sizes, disjoint=self.tail.disjoint)
         return upper
 
 
 def _tested(
     tail: Tail,
-    values: list[Floats],
     samples: list[Sample],
     upper: float,
     data: LoggedData,
@@ -300,19 +344,19 @@ def _tested(
     stretch: float,
 ) -> _Tested:
     """A tail and its bound, which allows for what the rows do not show."""
-    estimate = float(sum(row.mean() for row in values))
+    estimate = float(sum(sample.values.mean() for sample in samples))
     if is_silent(tail):
         upper = inf
     # What rows do not show varies as much as weights are known to, around impacts like theirs.
     missing = [
-        hidden[part.condition] * _impact_square(part, data, tail.centred) / row.size
-        for part, row in zip(tail.parts, values, strict=True)
+        hidden[part.condition] * _impact_square(part, data, tail.centred) / part.rows.index.size
+        for part in tail.parts
         if part.condition in hidden
     ]
     unseen = sum(missing, 0.0)
     error = standard_error(samples, disjoint=tail.disjoint) if unseen else 0.0
     upper = widened(estimate, upper, error, unseen, stretch)
-    return _Tested(tail, values, samples, estimate, upper, unseen)
+    return _Tested(tail, samples, estimate, upper, unseen)
 
 
 def is_silent(tail: Tail) -> bool:
@@ -322,82 +366,32 @@ def is_silent(tail: Tail) -> bool:
 
 def _groups(parts: Sequence[Part], data: LoggedData, free: Floats) -> list[GroupRecord]:
     """One record for each condition; the weights count if they enter anywhere."""
-    weighted: dict[str, bool] = {}
-    for part in parts:
-        weighted[part.condition] = weighted.get(part.condition, False) or part.weighted
     index = {part.condition: part.rows.index for part in parts}
+    weighted = {part.condition for part in parts if part.weighted}
     return [
-        GroupRecord(name, rows.size, *(weights_of(rows, data, free) if weights else NO_WEIGHTS))
-        for (name, weights), rows in zip(weighted.items(), index.values(), strict=True)
+        GroupRecord(
+            name, rows.size, *(weights_of(rows, data, free) if name in weighted else NO_WEIGHTS)
+        )
+        for name, rows in index.items()
     ]
 
 
-class Weights(NamedTuple):
-    """Importance weights, as `GroupRecord` keeps them."""
-
-    ess: float
-    mean: float
-    mean_error: float
-    largest: float
-
-
-def weights_of(index: NDArray[np.intp], data: LoggedData, free: Floats) -> Weights:
-    """The importance weights of some rows under a policy.
+def weights_of(index: Index, data: LoggedData, free: Floats) -> tuple[float, float, float, float]:
+    """The importance weights of some rows under a policy, as `GroupRecord` keeps them.
 
     Parameters
     ----------
     index : ndarray of int
         Which rows.
     data, free
-        See `evidence_of`.
+        See `bounded`.
     """
     decisions = decisions_of(data)
     weights = decisions.weights(free)[index]
     squares = float(weights @ weights)
-    return Weights(
-        ess=float(weights.sum() ** 2 / squares) if squares else 0.0,
-        mean=float(weights.mean()),
-        mean_error=sqrt(decisions.weight_variance(free, index) / index.size),
-        largest=float(weights.max()),
+    return (
+        float(weights.sum() ** 2 / squares) if squares else 0.0,
+        float(weights.mean()),
+        sqrt(decisions.weight_variance(free, index) / index.size),
+        float(weights.max()),
     )
-
-
-def _rows_needed(
-    compiled: CompiledClaim,
-    tails: Sequence[_Tested],
-    estimate: float,
-    n_all: int,
-    stretch: float,
-) -> int | None:
-    """The smallest multiple of today's rows at which the bound would pass with high probability."""
-    if any(is_silent(tail) for tail in compiled.tails):
-        return None
-    if estimate >= 0:
-        # Rows that are 0 by construction pass however few they are.
-        return n_all if estimate == 0 and all(tail.upper == 0 for tail in tails) else None
-    z = float(ndtri(PLANNED_POWER))
-    variances = [[float(row.var(ddof=1)) for row in tail.values] for tail in tails]
-
-    def passes(times: float) -> bool:
-        # Each tail as far out as bad luck takes it.
-        uppers = []
-        for tail, of_rows in zip(tails, variances, strict=True):
-            sizes = [times * row.size for row in tail.values]
-            upper = tail.foreseen(sizes, of_rows)
-            error = sqrt(sum(v / n for v, n in zip(of_rows, sizes, strict=True)))
-            uppers.append(tail.estimate + stretch * (upper - tail.estimate) + z * error)
-        if compiled.formula is None:
-            return uppers[0] <= 0
-        return compiled.formula.upper(uppers)[0] <= 0
-
-    most = 2.0**40
-    high = 2.0 / min(row.size for tail in tails for row in tail.values)
-    while not passes(high):
-        high *= 2
-        if high > most:
-            return None
-    low = high / 2
-    for _ in range(12):
-        middle = (low + high) / 2
-        low, high = (low, middle) if passes(middle) else (middle, high)
-    return ceil(high * n_all)

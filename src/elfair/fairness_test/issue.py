@@ -4,34 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from platform import python_version
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from elfair._version import __version__
-from elfair.certificate import (
-    NOT_STATED,
-    Assumption,
-    Certificate,
-    ClaimRecord,
-    ConstraintResult,
-    Digests,
-    Kind,
-    Provenance,
-    RangeRecord,
-    RolesRecord,
-    SearchRecord,
-    SplitKind,
-    TermsRecord,
-    Version,
-    WarningRecord,
-    violation,
-)
-from elfair.certificate.assumptions import BEHAVIOR_MODEL
+from elfair.certificate import results as records
+from elfair.certificate.assumptions import BEHAVIOR_MODEL, WarningRecord, violation
 from elfair.certificate.pictures import TradeOff
+from elfair.certificate.record import Certificate, SearchRecord, SplitKind
+from elfair.certificate.results import NOT_STATED, ConstraintResult, Kind, Version
 from elfair.data import LoggedData
 from elfair.data.columns import is_missing
 from elfair.data.digests import columns_digest
@@ -39,10 +25,15 @@ from elfair.data.split import Split
 from elfair.errors import CertificateWarning
 from elfair.fairness_test.assumptions import facts_of_test, list_assumptions
 from elfair.fairness_test.evidence import Outcome
+from elfair.fairness_test.ladder import fate_of
 from elfair.fairness_test.pictures import group_pictures
 from elfair.language.conditions import columns_used
+from elfair.policies.models import mixture_digest
 from elfair.statistics.estimators import ROUNDING
 from elfair.statistics.plan import Plan
+
+if TYPE_CHECKING:
+    from elfair.fairness_test.test import FairnessTest
 
 
 def ladder_digest(digests: Sequence[str]) -> str:
@@ -50,45 +41,27 @@ def ladder_digest(digests: Sequence[str]) -> str:
     return columns_digest([("digest", np.array(digests, dtype=object))])
 
 
-def issue_certificate(
-    plan: Plan,
-    outcome: Outcome,
-    split: Split,
-    *,
-    asked: Plan,
-    openings: int,
-    model: str,
-    ladder: Sequence[str],
-    search: SearchRecord | None,
-    trade_off: TradeOff | None,
-    declared: tuple[Assumption, ...],
-) -> Certificate:
+def issue_certificate(test: FairnessTest, outcome: Outcome, openings: int) -> Certificate:
     """Write down the result of a test.
 
     Parameters
     ----------
-    plan : Plan
-        What was tested.
+    test : FairnessTest
+        The test.
     outcome : Outcome
         What was seen.
-    split : Split
-        The rows, divided.
-    asked : Plan
-        What was asked for, before points and constants were chosen for the tested model.
-    openings, search, trade_off
-        See `Certificate`.
-    model : str
-        The digest of the tested model.
-    ladder : sequence of str
-        The digests of all models on the ladder.
-    declared : tuple of Assumption
-        What the maker of the models answers for, beside what every test rests on.
+    openings : int
+        How often the held-out rows were opened.
     """
-    data, results, everyone = outcome.data, outcome.results, split.everyone
+    plan, data, results = outcome.plan, outcome.data, outcome.results
+    split, everyone = test.split, test.split.everyone
     groups = [group for result in results for group in result.groups]
     facts = facts_of_test(
-        plan, groups, data, split=split.kind, openings=openings, of_models=declared
+        plan, groups, data, split=split.kind, openings=openings, of_models=test.declared
     )
+    search, trade_off = _searched(test, outcome)
+    chosen = [ladder.digests[outcome.place - 1] for ladder in test.ladders]
+    every = zip(*(ladder.digests for ladder in test.ladders), strict=True)
     assumptions, kind = list_assumptions(facts), facts.kind
     joint = joint_delta([result.delta for result in results], split.kind)
     notes = [warning for result in results for warning in result.warnings]
@@ -112,8 +85,8 @@ def issue_certificate(
         split=split.kind,
         seed=split.seed,
         openings=openings,
-        terms=_terms(asked, split),
-        roles=RolesRecord(
+        terms=_terms(test.plans[0], split),
+        roles=records.RolesRecord(
             tuple(everyone.feature_names),
             tuple(everyone.sensitive),
             tuple(everyone.impacts),
@@ -121,37 +94,50 @@ def issue_certificate(
             propensities=everyone.propensity is not None,
             row_id=everyone.row_id is not None,
         ),
-        digests=Digests(
+        digests=records.Digests(
             data=everyone.fingerprint(),
             candidate=split.candidate.fingerprint(),
             held_out=data.fingerprint(),
             split=columns_digest([("position", data.position)]),
-            model=model,
-            ladder=ladder_digest(ladder),
+            model=mixture_digest(chosen),
+            ladder=ladder_digest([digest for of_folds in every for digest in of_folds]),
         ),
         search=search,
         groups=group_pictures(plan, data, outcome.free),
         trade_off=trade_off,
-        provenance=Provenance(rows_read=everyone.n),
+        provenance=records.Provenance(rows_read=everyone.n),
         versions=this_version(),
     )
 
 
-def _terms(asked: Plan, split: Split) -> TermsRecord:
-    """What was to be tested."""
+def _searched(test: FairnessTest, outcome: Outcome) -> tuple[SearchRecord | None, TradeOff | None]:
+    """What is known about the models after the test, and the trade-off between them."""
+    if test.search is None:
+        return None, None
+    place, tested, ladder = outcome.place, outcome.tested, test.ladders[0]
+    count = len(ladder.thetas)
+    search = replace(test.search, on_ladder=count, tested=tested, place=place)
+    if not test.losses:
+        return search, None
+    fates = [fate_of(k + 1, tested, place, passed=outcome.passed) for k in range(count)]
+    trade_off = ladder.trade_off(outcome.plan, fates, test.losses)
+    return replace(search, loss=test.losses[place - 1]), trade_off
+
+
+def _terms(asked: Plan, split: Split) -> records.TermsRecord:
+    """What was to be tested, before points and constants were chosen for the tested model."""
     estimation = asked.baselines.estimation
-    weight = estimation.largest_weight
+    model = estimation.outcome_model
+    shown = "ridge regression" if model is None else repr(model)
     claims = [(claim.conjunct.parent, claim.conjunct.text, claim.delta) for claim in asked.claims]
-    return TermsRecord(
-        claims=tuple(ClaimRecord(*claim, NOT_STATED, NOT_STATED) for claim in claims),
+    return records.TermsRecord(
+        claims=tuple(records.ClaimRecord(*claim, NOT_STATED, NOT_STATED) for claim in claims),
         center=estimation.center,
         impact_ranges=tuple(
-            RangeRecord(name, low, high) for name, (low, high) in estimation.ranges.items()
+            records.RangeRecord(name, low, high) for name, (low, high) in estimation.ranges.items()
         ),
-        propensity_floor=1 / weight if np.isfinite(weight) else None,
-        outcome_model=(
-            _outcome_model(estimation.outcome_model) if estimation.estimator == "dr" else ""
-        ),
+        propensity_floor=estimation.propensity_floor,
+        outcome_model=shown if estimation.estimator == "dr" else "",
         candidate_share=split.share,
         folds=max(1, len(split.folds)),
         thresholds=getattr(split.everyone, "thresholds", ()),
@@ -167,10 +153,6 @@ def joint_delta(deltas: Sequence[float], split: SplitKind) -> float:
     0.1
     """
     return min(1.0, sum(deltas)) if split == "crossfit" else max(deltas, default=0.0)
-
-
-def _outcome_model(model: Any) -> str:
-    return "ridge regression" if model is None else repr(model)
 
 
 @cache

@@ -9,14 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from elfair.certificate.pictures import (
-    DecisionPicture,
-    GroupPicture,
-    Histogram,
-    ImpactPicture,
-    Interval,
-    SeriesPicture,
-)
+from elfair.certificate import pictures
+from elfair.certificate.pictures import DecisionPicture, GroupPicture
 from elfair.data import LoggedData
 from elfair.language.conditions import Column, Condition, who
 from elfair.language.evaluation import holds
@@ -53,7 +47,7 @@ def groups_of(plan: Plan) -> tuple[Condition | None, ...]:
     return tuple(dict.fromkeys([None, *conditions_of(plan.claims)]))
 
 
-def impact_series(plan: Plan, data: LoggedData) -> tuple[list[SeriesPicture], list[Rows]]:
+def impact_series(plan: Plan, data: LoggedData) -> tuple[list[pictures.SeriesPicture], list[Rows]]:
     """Each impact of each group, and the rows whose mean estimates it under a policy.
 
     Parameters
@@ -63,19 +57,19 @@ def impact_series(plan: Plan, data: LoggedData) -> tuple[list[SeriesPicture], li
     data : LoggedData
         Rows that are not.
     """
-    pictures: list[SeriesPicture] = []
+    series: list[pictures.SeriesPicture] = []
     estimates: list[Rows] = []
     if data.propensity is None:
-        return pictures, estimates
+        return series, estimates
     for given in groups_of(plan):
         rows = _inside(given, data)
         if rows.size < 2:
             continue
         for name in data.impacts:
             logged = float(data.impacts[name][rows].mean())
-            pictures.append(SeriesPicture(name, who(given), logged))
+            series.append(pictures.SeriesPicture(name, who(given), logged))
             estimates.append(_rows(name, given, plan, data))
-    return pictures, estimates
+    return series, estimates
 
 
 def _rows(name: str, given: Condition | None, plan: Plan, data: LoggedData) -> Rows:
@@ -86,7 +80,7 @@ def _rows(name: str, given: Condition | None, plan: Plan, data: LoggedData) -> R
 def _picture(given: Condition | None, plan: Plan, data: LoggedData, free: Floats) -> GroupPicture:
     rows = _inside(given, data)
     weights = propensities = probabilities = None
-    impacts: tuple[ImpactPicture, ...] = ()
+    impacts: tuple[pictures.ImpactPicture, ...] = ()
     if data.propensity is not None and rows.size > 1:
         weight = decisions_of(data).weights(free)[rows]
         weights = _histogram(weight, WEIGHT_EDGES)
@@ -95,7 +89,7 @@ def _picture(given: Condition | None, plan: Plan, data: LoggedData, free: Floats
             propensities = _histogram(propensity, PROBABILITY_EDGES)
             probabilities = _histogram(weight * propensity, PROBABILITY_EDGES)
         impacts = tuple(
-            ImpactPicture(
+            pictures.ImpactPicture(
                 name,
                 _interval(data.impacts[name][rows]),
                 _interval(_rows(name, given, plan, data).values(free)),
@@ -123,16 +117,16 @@ def _inside(given: Condition | None, data: LoggedData) -> NDArray[np.intp]:
     return np.flatnonzero(holds(given, data))
 
 
-def _interval(values: Floats) -> Interval:
+def _interval(values: Floats) -> pictures.Interval:
     mean = float(values.mean())
     error = float(values.std(ddof=1)) / sqrt(values.size)
     half = float(stdtrit(values.size - 1, (1 + CONFIDENCE) / 2)) * error
-    return Interval(mean, mean - half, mean + half)
+    return pictures.Interval(mean, mean - half, mean + half)
 
 
-def _histogram(values: Floats, edges: Sequence[float]) -> Histogram:
+def _histogram(values: Floats, edges: Sequence[float]) -> pictures.Histogram:
     """Counts by bin; what lies beyond the edges counts in the outermost bins."""
     # numpy wants finite edges; the last one is then as large as needed.
     finite = [edge if isfinite(edge) else max(float(values.max()), edges[-2]) + 1 for edge in edges]
     counts, _ = np.histogram(np.clip(values, finite[0], finite[-1]), bins=finite)
-    return Histogram(tuple(edges), tuple(int(count) for count in counts))
+    return pictures.Histogram(tuple(edges), tuple(int(count) for count in counts))

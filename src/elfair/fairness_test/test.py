@@ -7,24 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
 from elfair.certificate import Assumption, Certificate, SearchRecord
 from elfair.data import LoggedData
 from elfair.data.split import SealedHalf, Split, looking_again
-from elfair.fairness_test.evidence import (
-    SHARED_ROWS,
-    Bounded,
-    Outcome,
-    badness,
-    bounded,
-    evidence_of,
-)
+from elfair.fairness_test.evidence import SHARED_ROWS, Outcome, badness, bounded
 from elfair.fairness_test.issue import issue_certificate
-from elfair.fairness_test.ladder import Ladder, Learnt, Rung, fate_of
-from elfair.policies.models import mixture_digest
+from elfair.fairness_test.ladder import Ladder, Learnt, Rung
 from elfair.statistics import Rows
 from elfair.statistics.plan import CompiledClaim, Plan, Tail
 from elfair.types import Floats, Index
@@ -65,67 +56,22 @@ class FairnessTest:
         openings : int, optional
             How often the rows had been opened, where the count of this process does not say it.
         """
-        turns = run_in_turn(self.rungs()) if self.split.folds else self.nothing()
+        outcome = run_in_turn(self.rungs()) if self.split.folds else self.nothing()
         opened = self.split.openings if openings is None else openings
-        chosen = [ladder.digests[turns.place - 1] for ladder in self.ladders]
-        every = list(zip(*(ladder.digests for ladder in self.ladders), strict=True))
-        search, trade_off = self.search, None
-        if search is not None:
-            search = replace(search, on_ladder=len(every), tested=turns.tested, place=turns.place)
-        if search is not None and self.losses:
-            search = replace(search, loss=self.losses[turns.place - 1])
-            fates = [
-                fate_of(place + 1, turns.tested, turns.place, passed=turns.outcome.passed)
-                for place in range(len(every))
-            ]
-            trade_off = self.ladders[0].trade_off(turns.plan, fates, self.losses)
-        return issue_certificate(
-            turns.plan,
-            turns.outcome,
-            self.split,
-            asked=self.plans[0],
-            openings=opened,
-            model=mixture_digest(chosen),
-            ladder=[digest for of_folds in every for digest in of_folds],
-            search=search,
-            trade_off=trade_off,
-            declared=self.declared,
-        )
+        return issue_certificate(self, outcome, opened)
 
     def rungs(self) -> Iterator[Sequence[Rung]]:
         """The tests of each model, one for each fold, from most to least cautious."""
         folds = zip(self.plans, self.ladders, self.split.folds, strict=True)
         return zip(*(ladder.rungs(plan, fold.sealed) for plan, ladder, fold in folds), strict=True)
 
-    def nothing(self) -> Turns:
+    def nothing(self) -> Outcome:
         """What came of it where there is nothing to test."""
         nobody = self.split.everyone.take(np.arange(0))
-        return Turns(Outcome((), nobody, np.empty((0, 0))), self.plans[0], 1, 1)
+        return Outcome((), nobody, np.empty((0, 0)), self.plans[0])
 
 
-@dataclass(frozen=True)
-class Turns:
-    """What came of testing models in turn.
-
-    Parameters
-    ----------
-    outcome : Outcome
-        Of the last model that passed; of the first, if even that one failed.
-    plan : Plan
-        What it was tested for.
-    place : int
-        Its place on the ladder, from 1.
-    tested : int
-        How many were tested.
-    """
-
-    outcome: Outcome
-    plan: Plan
-    place: int
-    tested: int
-
-
-def run_in_turn(rungs: Iterable[Sequence[Rung]]) -> Turns:
+def run_in_turn(rungs: Iterable[Sequence[Rung]]) -> Outcome:
     """Open the sealed rows once and test models in the given order until one fails.
 
     If some models violate a claim, the first of them in this order has to pass its test before any
@@ -142,7 +88,7 @@ def run_in_turn(rungs: Iterable[Sequence[Rung]]) -> Turns:
         The tests of each model, one for each fold, all on the same sealed rows, in an order that
         held-out rows had no part in. It is read no further than the test goes.
     """
-    opened, kept, place, tested = None, None, 0, 0
+    opened, kept, tested = None, None, 0
     for of_folds in rungs:
         opened = opened or _Opened([rung.sealed for rung in of_folds])
         claims, free, learnt = opened.claims(of_folds)
@@ -153,13 +99,17 @@ def run_in_turn(rungs: Iterable[Sequence[Rung]]) -> Turns:
         ]
         passed, tested = all(bound.upper <= 0 for bound in bounds), tested + 1
         if passed or kept is None:
-            seen = partial(_outcome, opened.data, free, claims, bounds, learnt, stretch)
-            kept, place = (of_folds[0].plan, seen), tested
+            kept = free, of_folds[0].plan, tested, bounds, learnt
         if not passed:
             break
+    assert opened is not None
     assert kept is not None
-    plan, seen = kept
-    return Turns(seen(), plan, place, tested)
+    free, plan, place, bounds, learnt = kept
+    n_all = learnt.n + opened.data.n
+    pairs = zip(bounds, learnt.sizes, strict=True)
+    results = [bound.result(sizes, n_all) for bound, sizes in pairs]
+    results.sort(key=lambda result: -badness(result))  # the worst statement first
+    return Outcome(tuple(results), opened.data, free, plan, place, tested)
 
 
 def opened_before(split: Split) -> LoggedData:
@@ -193,23 +143,6 @@ class _Opened:
         if len(rungs) > 1:  # rows that one fold tests, the others learn from
             learnt = replace(learnt, n=0)
         return claims, free, learnt
-
-
-def _outcome(
-    data: LoggedData,
-    free: Floats,
-    claims: Sequence[CompiledClaim],
-    bounds: Sequence[Bounded],
-    learnt: Learnt,
-    stretch: float,
-) -> Outcome:
-    """All that the certificate keeps of one model's test; the worst statement first."""
-    results = [
-        evidence_of(claim, bound, data, sizes, learnt.n + data.n, stretch)
-        for claim, bound, sizes in zip(claims, bounds, learnt.sizes, strict=True)
-    ]
-    results.sort(key=lambda result: -badness(result))
-    return Outcome(tuple(results), data, free)
 
 
 def _joined(claims: Sequence[CompiledClaim], starts: Index) -> CompiledClaim:

@@ -62,6 +62,11 @@ class Estimation:
     outcome_model: Any = None
     finite_sample: bool = False
 
+    @property
+    def propensity_floor(self) -> float | None:
+        """The declared smallest propensity."""
+        return 1 / self.largest_weight if np.isfinite(self.largest_weight) else None
+
     def learns_from(self, impact: Impact) -> bool:
         """Whether the baseline of an impact is learnt from rows that are not tested."""
         if self.estimator == "dr" or self.may_center:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from elfair.certificate import NOT_STATED, ClaimRecord
@@ -104,5 +103,4 @@ def _check_declared(context: Context, asked: Mapping[str, Any]) -> None:
     declared = declared_estimation(context.rows, asked)
     ranges = {each.impact: (each.low, each.high) for each in terms.impact_ranges}
     agree("the declared ranges", ranges, declared.ranges)
-    weight = declared.largest_weight
-    agree("the propensity floor", terms.propensity_floor, 1 / weight if isfinite(weight) else None)
+    agree("the propensity floor", terms.propensity_floor, declared.propensity_floor)
