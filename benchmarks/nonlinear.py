@@ -103,7 +103,7 @@ def main() -> None:
                 seconds = perf_counter() - began
                 lost, accuracy = truth(clf.fitted_.probabilities(TRUTH.features, None)[:, 1])
                 passed = clf.solution_found_
-                predicted = clf.certificate_.search.predicted_pass
+                predicted = clf.certificate_.search.forecast
                 rows.append((passed, passed and max(lost) > 0, accuracy, predicted, seconds))
             means = np.mean(rows, axis=0)
             lines.append(

@@ -92,7 +92,7 @@ def forecasts(population: Any, n: int, seed: int) -> tuple[float, float, bool]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CertificateWarning)
         clf.fit(draw.features, draw.label, **draw.logged)
-    return chance or 0.0, clf.certificate_.search.predicted_pass, clf.solution_found_
+    return chance or 0.0, clf.certificate_.search.forecast, clf.solution_found_
 
 
 def print_forecasts(seeds: int, processes: int) -> None:

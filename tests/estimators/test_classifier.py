@@ -70,7 +70,7 @@ def test_a_solution(fitted):
     assert POPULATION.accuracy(fitted) > 0.8
     record = fitted.certificate_.search
     assert (record.method, record.objective, record.meets_target) == ("gradient", "accuracy", True)
-    assert 0.5 < record.predicted_pass <= 1
+    assert 0.5 < record.forecast <= 1
 
 
 def test_no_solution_is_a_result_and_no_error(unsolved):

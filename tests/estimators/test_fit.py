@@ -94,7 +94,7 @@ def test_the_ladder_does_not_depend_on_any_held_out_row(parameters, monkeypatch)
     assert np.array_equal(first.policy.center, second.policy.center)
     assert before.tuned_ == after.tuned_
     records = [clf.certificate_.search for clf in (before, after)]
-    assert records[0].predicted_pass == records[1].predicted_pass
+    assert records[0].forecast == records[1].forecast
     assert records[0].evaluations == records[1].evaluations
     assert before.certificate_.constraints != after.certificate_.constraints
 

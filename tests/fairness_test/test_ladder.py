@@ -294,5 +294,5 @@ def test_what_is_written_down_of_the_model_and_of_the_first_in_line(watched):
     assert many.certificate_.search.place > one.certificate_.search.place
     # The prediction is the first model's, and the loss that of the model that was let out.
     first, last = one.certificate_.search, many.certificate_.search
-    assert first.predicted_pass == last.predicted_pass
+    assert first.forecast == last.forecast
     assert last.loss < first.loss

@@ -91,7 +91,7 @@ def test_what_a_scorer_learnt_by_heart_is_not_believed(honest, monkeypatch):
         y = (rng.random(600) < 1 / (1 + np.exp(-1.5 * X[:, 0]))).astype(int)
         clf = ELFClassifier("accuracy >= 0.62", scorer=DecisionTreeClassifier()).fit(X, y)
         passed.append(clf.solution_found_)
-        predicted.append(clf.certificate_.search.predicted_pass)
+        predicted.append(clf.certificate_.search.forecast)
     gap = np.mean(predicted) - np.mean(passed)
     if honest:
         assert gap < 0.05 + 4 * np.std(passed) / sqrt(draws)

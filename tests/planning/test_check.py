@@ -78,9 +78,9 @@ def test_groups_are_those_of_the_constraints_and_of_the_split(log):
     assert one.decisions["1"] == pytest.approx(table["decision"][inside].mean())
     assert one.overlap.smallest == table["propensity"][inside].min()
     assert one.overlap.largest_weight == pytest.approx(1 / one.overlap.smallest)
-    assert sum(one.overlap.counts) == inside.sum()
+    assert sum(one.overlap.counts.values()) == inside.sum()
     below = (table["propensity"][inside] <= 0.1).sum()
-    assert sum(one.overlap.counts[:4]) == below
+    assert sum(one.overlap.counts[edge] for edge in ("0.01", "0.02", "0.05", "0.1")) == below
 
 
 def test_weights_are_those_that_the_certificate_will_show(log):
@@ -110,7 +110,7 @@ def test_the_forecast_is_lower_than_what_the_search_hopes_for(log):
         forecast.append(check(clf, LoggedData(**table)).chance)
         clf.fit(table.pop("X"), table.pop("y"), **table)
         returned.append(clf.solution_found_)
-        hoped.append(clf.certificate_.search.predicted_pass)
+        hoped.append(clf.certificate_.search.forecast)
     assert np.mean(hoped) - np.mean(forecast) > 0.1
     assert abs(np.mean(forecast) - np.mean(returned)) < abs(np.mean(hoped) - np.mean(returned))
 

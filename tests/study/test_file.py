@@ -411,7 +411,7 @@ def test_a_study_is_fitted_and_new_people_are_decided_about(tmp_path):
     )
     assert clf.solution_found_
     assert direct.solution_found_
-    people = rows.encoding.encode(pa.table(features).slice(0, 5))
+    people = study.encoding.encode(pa.table(features).slice(0, 5))
     assert np.allclose(clf.predict_proba(people), direct.predict_proba(draw.features[:5]))
 
 
@@ -493,7 +493,7 @@ def test_a_regressor_is_fitted(tmp_path):
         ([('sensitive = ["race"]', 'sensitive = ["race", "race"]')],
          ["sensitive of columns must be different from each other"]),
         ([('no_worse = "race"', 'no_worse = "rase"')],
-         ["constraints[0] names 'rase'", "did you mean 'race'?"]),
+         ["constraints[0] names the feature 'rase'", "did you mean 'race'?"]),
         ([('no_worse = "race"', 'no_worse = "race"\nparity = "race"')],
          ["constraints[0] must have exactly one of 'text'", "Got 'parity', 'no_worse'"]),
         ([('no_worse = "race"\n', "")], ["constraints[0] must have exactly one", "Got none"]),
@@ -509,7 +509,7 @@ def test_a_regressor_is_fitted(tmp_path):
         ([("`savings 2y` |", "`saving 2y` |")],
          ["constraints[1] names the impact 'saving 2y'", "did you mean 'savings 2y'?"]),
         ([("housing == 'own'", "hausing == 'own'")],
-         ["constraints[1] names 'hausing'", "did you mean 'housing'?"]),
+         ["constraints[1] names the feature 'hausing'", "did you mean 'housing'?"]),
         ([('delta = 0.05', "slack = 0.05")], ["'text' takes nothing else. Got 'slack'"]),
         ([('objective = "accuracy"', 'kind = "regressor"\nclasses = [0, 1]')],
          ["classes of model is only for a classifier, but the kind of [model] is 'regressor'"]),

@@ -290,7 +290,7 @@ FORGERIES = {
         ),
         "3",
     ),
-    "chance to pass above 1": ("default", lambda c: candidate(c, predicted_pass=1.5), "2"),
+    "chance to pass above 1": ("default", lambda c: candidate(c, forecast=1.5), "2"),
     "number of policies below 0": ("default", lambda c: candidate(c, evaluations=-1), "2"),
     "loss that is not a number": ("crossfit", lambda c: candidate(c, loss=float("nan")), "2"),
     "infinite loss on the ladder": (

@@ -46,11 +46,12 @@ class SearchRecord:
         What was maximised.
     models : int
         How many models decide, one of them picked at random for each decision: one, or one for each
-        fold. With several, loss is their mean and predicted_pass the smallest.
+        fold. With several, loss is their mean and forecast the smallest.
     loss : float
         The loss on candidate rows; of an expression, the share of its range that is not reached.
-    predicted_pass : float
-        The predicted probability that the first model on the ladder passes every test.
+    forecast : float
+        The probability, as seen from candidate rows, that the first model on the ladder passes
+        every test.
     meets_target : bool
         Whether it has the margin that was asked for.
     evaluations : int
@@ -68,7 +69,7 @@ class SearchRecord:
     objective: str
     models: int
     loss: float
-    predicted_pass: float
+    forecast: float
     meets_target: bool
     evaluations: int
     on_ladder: int

@@ -60,8 +60,7 @@ def run(study: str, store: Path | None, jobs: int, dask: str | None, retry_faile
             f"Hint: `elfair experiment status {shlex.join(asked)}` shows which crashed and why.",
             err=True,
         )
-    _warn_of_edits(loaded, path)
-    _warn_of_versions(path)
+    _warn(loaded, path)
 
 
 @experiment.command()
@@ -80,8 +79,7 @@ def status(study: str, store: Path | None) -> None:
             "\nThe full traceback of each is in the column 'error' of the table 'trials' of "
             f"{store}."
         )
-    _warn_of_edits(loaded, store)
-    _warn_of_versions(store)
+    _warn(loaded, store)
 
 
 @experiment.command()
@@ -97,7 +95,7 @@ def summarize(study: str, store: Path | None, form: str, output: Path | None) ->
         with writing(f"'{output}'"):
             output.parent.mkdir(parents=True, exist_ok=True)
     deliver(text, output)
-    _warn_of_edits(loaded, store)
+    _warn(loaded, store, of_versions=False)  # the summary names them
 
 
 @experiment.command()
@@ -113,8 +111,7 @@ def plot(study: str, store: Path | None, output: Path) -> None:
     with writing(f"the figures in '{output}'"):
         for path in draw(loaded, summary, output):
             click.echo(path)
-    _warn_of_edits(loaded, store)
-    _warn_of_versions(store)
+    _warn(loaded, store)
 
 
 @experiment.command("list")
@@ -178,32 +175,29 @@ def _summary(study: Study, store: Path) -> Any:
     return summarize(study, trials, sources=Store.sources(store))
 
 
-def _warn_of_versions(store: Path) -> None:
-    from elfair.experiments.store import Store
-
-    sources = Store.sources(store)
-    if len(sources) > 1:
-        counts = ", ".join(f"{count:,} by {source}" for source, count in sources.items())
-        click.echo(
-            f"Warning: {len(sources)} versions of the code ran these trials "
-            f"({counts}).\nHint: for results of one version, run the study with another --store.",
-            err=True,
-        )
-
-
-def _warn_of_edits(study: Study, store: Path) -> None:
-    """Warn about trials of a method whose module has changed since; they are not run again."""
+def _warn(study: Study, store: Path, *, of_versions: bool = True) -> None:
+    """Warn about trials that several versions of the code ran, and about trials of a method whose
+    module has changed since: they are not run again.
+    """
     from elfair.experiments.store import Store
     from elfair.experiments.trial import module_digest
 
+    sources, said = Store.sources(store), []
+    if of_versions and len(sources) > 1:
+        counts = ", ".join(f"{count:,} by {source}" for source, count in sources.items())
+        said.append(
+            (f"{len(sources)} versions of the code ran these trials ({counts}).", "one version")
+        )
     for method, versions in Store.versions(store).items():
         now = module_digest(method) if method in study.methods else ""
         before = {source.partition("+")[2]: count for source, count in versions.items()}
         old = sum(count for module, count in before.items() if module and module != now)
         if now and old:
-            click.echo(
-                f"Warning: {plural(old, 'trial')} of {method} ran before its module was changed: "
-                "they are results of the old code.\n"
-                "Hint: for results of the new code, run the study with another --store.",
-                err=True,
-            )
+            ran = f"{plural(old, 'trial')} of {method} ran before its module was changed"
+            said.append((f"{ran}: they are results of the old code.", "the new code"))
+    for warning, wanted in said:
+        click.echo(
+            f"Warning: {warning}\n"
+            f"Hint: for results of {wanted}, run the study with another --store.",
+            err=True,
+        )

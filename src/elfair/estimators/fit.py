@@ -111,7 +111,7 @@ def _search_record(request: Request, searches: Sequence[Found]) -> SearchRecord:
         objective=selection.task.objective,
         models=len(first),
         loss=float(np.mean([candidate.loss for candidate in first])),
-        predicted_pass=float(np.exp(min(candidate.log_pass for candidate in first))),
+        forecast=float(np.exp(min(candidate.log_pass for candidate in first))),
         meets_target=all(candidate.meets_target for candidate in first),
         evaluations=sum(found.evaluations for found in searches),
         on_ladder=1,

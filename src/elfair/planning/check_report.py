@@ -6,7 +6,7 @@ A finding has a code for programs and a text for people.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -291,8 +291,10 @@ def _details(report: CheckReport) -> Iterator[str]:
         list(_forecast(report, len(report.statements))),
         *(list(_statement(statement)) for statement in report.statements),
         *(list(_group(group)) for group in report.groups),
-        _assumed(report),
+        ["Assumed, not checked:", *(f"  - {a.name}: {a.statement}" for a in report.assumptions)],
     ]
+    if not report.assumptions:
+        sections.pop()
     for lines in filter(None, sections):
         yield ""
         yield from lines
@@ -381,23 +383,11 @@ def _group(group: GroupCheck) -> Iterator[str]:
             f"{overlap.lower_quartile:.3g}, median {overlap.median:.3g}; largest weight possible "
             f"{overlap.largest_weight:.4g}"
         )
-        yield f"  rows by propensity: {_bins(overlap.edges, overlap.counts)}"
+        bins = (f"up to {edge}: {count:,}" for edge, count in overlap.counts.items())
+        yield f"  rows by propensity: {', '.join(bins)}"
     for model, of in zip(("first", "last"), group.weights, strict=False):
         yield (
             f"  weights under the {model} model: mean {of.mean_weight:.3f} +- "
             f"{of.mean_weight_error:.3f}, largest {of.max_weight:.3g}, effective sample size "
             f"{of.ess:,.0f}"
         )
-
-
-def _bins(edges: Sequence[float], counts: Sequence[int]) -> str:
-    return ", ".join(
-        f"up to {edge:g}: {count:,}" for edge, count in zip(edges[1:], counts, strict=True)
-    )
-
-
-def _assumed(report: CheckReport) -> list[str]:
-    if not report.assumptions:
-        return []
-    lines = ["Assumed, not checked:"]
-    return lines + [f"  - {each.name}: {each.statement}" for each in report.assumptions]

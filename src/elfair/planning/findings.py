@@ -21,7 +21,7 @@ from elfair.language.conditions import Condition, uses_label
 from elfair.language.evaluation import holds
 from elfair.planning.check_report import Finding
 from elfair.planning.forecast import StatementCheck
-from elfair.planning.visible import GroupCheck, not_forecast
+from elfair.planning.visible import TINY, GroupCheck, not_forecast
 from elfair.statistics.compiled import shown_values
 from elfair.types import Booleans, Floats
 
@@ -157,8 +157,6 @@ def _codes(values: NDArray[np.generic]) -> Floats:
     return np.unique(values.astype(str), return_inverse=True)[1].astype(np.float64)
 
 
-#: A row whose logged decision was less probable than this may weigh more than a hundred rows.
-TINY = 0.01
 #: The probability of a false alarm, over all tests, if impacts are missing at random.
 FALSE_ALARM = 0.01
 #: Expected counts below this are too small for a chi-squared test.
@@ -212,10 +210,9 @@ def of_propensities(data: LoggedData, groups: Sequence[GroupCheck]) -> Iterator[
     for group in groups:
         overlap, about = group.overlap, group.condition
         if overlap is not None and overlap.smallest < TINY:
-            bins = zip(overlap.edges[1:], overlap.counts, strict=True)
-            few = sum(count for edge, count in bins if edge <= TINY)
+            few = overlap.counts[f"{TINY:g}"]
             evidence = (
-                f"the smallest propensity is {overlap.smallest:.2g} (rows below {TINY:g}: {few}): "
+                f"the smallest propensity is {overlap.smallest:.2g} (rows up to {TINY:g}: {few}): "
                 f"one person may weigh as much as {overlap.largest_weight:,.0f}"
             )
             yield Finding.of("tiny_propensities", evidence, about=about)

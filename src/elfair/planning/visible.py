@@ -169,8 +169,10 @@ def _hide(data: LoggedData, seen: Booleans) -> LoggedData:
     return hidden
 
 
-#: The bins of propensities.
-EDGES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+#: A row whose logged decision was less probable than this may weigh more than a hundred rows.
+TINY = 0.01
+#: The upper edges of the bins of propensities.
+EDGES = (TINY, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
 @dataclass(frozen=True)
@@ -183,10 +185,8 @@ class Overlap:
         The smallest propensity, and its 5 %, 25 % and 50 % quantiles.
     largest_weight : float
         1 / smallest: no model gives a logged row a larger weight.
-    edges : tuple of float
-        The edges of the bins: above the previous edge, up to this one.
-    counts : tuple of int
-        Rows in each bin, one fewer than edges.
+    counts : mapping of str to int
+        Rows in each bin, by its upper edge: above the previous edge, up to this one.
     """
 
     smallest: float
@@ -194,8 +194,7 @@ class Overlap:
     lower_quartile: float
     median: float
     largest_weight: float
-    edges: tuple[float, ...]
-    counts: tuple[int, ...]
+    counts: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -289,10 +288,9 @@ def _overlap(rows: LoggedData, inside: NDArray[np.intp]) -> Overlap | None:
     if rows.probability is None or not inside.size:
         return None
     propensity = rows.probability[inside]
-    low, quartile, median = (float(q) for q in np.quantile(propensity, [0.05, 0.25, 0.5]))
+    low, quartile, median = np.quantile(propensity, [0.05, 0.25, 0.5]).tolist()
     smallest = float(propensity.min())
-    bins = np.searchsorted(EDGES, propensity) - 1  # above one edge, up to the next
-    counts = np.bincount(bins, minlength=len(EDGES) - 1)
-    return Overlap(
-        smallest, low, quartile, median, 1 / smallest, EDGES, tuple(int(c) for c in counts)
-    )
+    # Above one edge, up to the next.
+    counts = np.bincount(np.searchsorted(EDGES, propensity), minlength=len(EDGES)).tolist()
+    bins = {f"{edge:g}": count for edge, count in zip(EDGES, counts, strict=True)}
+    return Overlap(smallest, low, quartile, median, 1 / smallest, bins)

@@ -72,7 +72,7 @@ def search(certificate: Certificate) -> Iterator[Block]:
         ("objective (maximised)", found.objective),
         ("loss on candidate rows (minimised)", number(found.loss)),
         ("models evaluated", count(found.evaluations)),
-        ("forecast chance that the first model passes", rate(found.predicted_pass)),
+        ("forecast chance that the first model passes", rate(found.forecast)),
         ("met the margin that was asked for", "yes" if found.meets_target else "no"),
     ]
     if found.models == 1 and certificate.constraints:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,10 +13,12 @@ from elfair.certificate import GroupCount, LeftOut
 from elfair.data import ContinuousData, LoggedData
 from elfair.data.columns import Columns, distinct, is_missing, one_column, table_columns
 from elfair.errors import DataError, listed
-from elfair.study.encoding import TableEncoding
 from elfair.study.keys import ColumnKeys
 from elfair.study.sources import POINTS, SourceTable, has_decimal_comma
 from elfair.types import Array, Booleans
+
+if TYPE_CHECKING:
+    from elfair.study.file import StudyFile
 
 #: What a row without a group is counted under.
 NO_GROUP = "(missing)"
@@ -31,8 +33,6 @@ class StudyData:
     data : LoggedData
         The rows that take part: ``study.estimator().fit(rows.data)``. (For a regressor, a
         ContinuousData.)
-    encoding : TableEncoding
-        How features were made.
     n_read : int
         How many rows were read.
     left_out : tuple of LeftOut
@@ -62,7 +62,6 @@ class StudyData:
     """
 
     data: LoggedData
-    encoding: TableEncoding
     n_read: int
     left_out: tuple[LeftOut, ...]
     without_impact: LoggedData | None
@@ -70,61 +69,42 @@ class StudyData:
     digest: str | None
 
 
-def study_data(
-    table: SourceTable,
-    columns: ColumnKeys,
-    encoding: TableEncoding,
-    *,
-    in_conditions: Sequence[str],
-    missing_impact: str,
-    parameters: Mapping[str, Any] | None,
-) -> StudyData:
+def study_data(table: SourceTable, study: StudyFile) -> StudyData:
     """The rows of a study, from its table.
 
     Parameters
     ----------
     table : SourceTable
         All columns that are needed.
-    columns : ColumnKeys
+    study : StudyFile
         Which column is what.
-    encoding : TableEncoding
-        How features are made.
-    in_conditions : sequence of str
-        Categories that conditions name; they join the sensitive features, as the encoded columns
-        have other names.
-    missing_impact : {"refuse", "drop"}
-        What to do with rows without impact.
-    parameters : mapping or None
-        What `LoggedData` takes in addition to columns: classes, positive, cost. None if decisions
-        are numbers.
     """
-    read = table_columns(table.table, "the table") or {}
+    read, columns = table_columns(table.table, "the table") or {}, study.columns
     _check_points(read, columns)
     # Before rows are left out: messages count those of the table.
-    features = encoding.encode(table.table)
-    keep, left_out = _with_impact(read, columns, missing_impact)
+    features = study.encoding.encode(table.table)
+    keep, left_out = _with_impact(read, columns, study.rows.missing_impact)
+    given = {name: study.parameters.get(name) for name in ("classes", "positive", "cost")}
+    given = {name: value for name, value in given.items() if value is not None}
 
-    def part(rows: Booleans, known: Mapping[str, Any] | None, **changes: Any) -> LoggedData:
+    def part(rows: Booleans, given: Mapping[str, Any], **changes: Any) -> LoggedData:
         some = {name: column[rows] for name, column in read.items()}
-        logged = {**_logged(some, columns, in_conditions), **changes}
-        if known is None:
+        logged = {**_logged(some, study), **changes}
+        if study.kind == "regressor":
             spread = columns.behavior_spread
             spread = some[spread] if isinstance(spread, str) else spread
             return ContinuousData(features.filter(rows), **logged, behavior_spread=spread)
-        behavior = _behavior(some, columns, known.get("classes"))
-        return LoggedData(features.filter(rows), **logged, behavior=behavior, **known)
+        behavior = _behavior(some, columns, given.get("classes"))
+        return LoggedData(features.filter(rows), **logged, behavior=behavior, **given)
 
     without = None
     if left_out:
-        known = parameters
-        if known is not None and "classes" not in known:
-            # The few rows that are left out may not show all classes.
-            seen = columns.label if columns.label is not None else columns.decision
-            known = {**known, "classes": None if seen is None else distinct(read[seen])}
-        without = part(~keep, known, impact=None)
-    data = part(keep, parameters)
+        # The few rows that are left out may not show all classes.
+        seen = columns.label or columns.decision
+        classes = given.get("classes", None if seen is None else distinct(read[seen]))
+        without = part(~keep, {**given, "classes": classes}, impact=None)
     n_read = table.table.num_rows
-    return StudyData(data, encoding, n_read, left_out, without, table.name, table.digest)
+    return StudyData(part(keep, given), n_read, left_out, without, table.name, table.digest)
 
 
 def _check_points(read: Columns, columns: ColumnKeys) -> None:
@@ -140,20 +120,17 @@ def _check_points(read: Columns, columns: ColumnKeys) -> None:
             )
 
 
-def _logged(read: Columns, columns: ColumnKeys, in_conditions: Sequence[str]) -> dict[str, Any]:
+def _logged(read: Columns, study: StudyFile) -> dict[str, Any]:
     """What a table of logged decisions takes, without features and the behaviour model."""
-
-    def one(name: str | None) -> Any:
-        return None if name is None else read[name]
-
-    groups = dict.fromkeys([*columns.sensitive, *in_conditions])
+    columns = study.columns
+    single = {"y": columns.label, "decision": columns.decision, "propensity": columns.propensity}
+    single["row_id"] = columns.row_id
+    # Encoded, categories have other names: those that conditions name join the groups.
+    groups = dict.fromkeys([*columns.sensitive, *study.in_conditions])
     return {
-        "y": one(columns.label),
+        **{key: None if name is None else read[name] for key, name in single.items()},
         "sensitive_features": {name: read[name] for name in groups} or None,
-        "decision": one(columns.decision),
-        "propensity": one(columns.propensity),
         "impact": {name: read[name] for name in columns.impact} or None,
-        "row_id": one(columns.row_id),
     }
 
 

@@ -192,11 +192,7 @@ class StudyFile(StudyKeys):
     def needed_columns(self) -> list[str]:
         """The columns of the table that take part."""
         columns = self.columns
-        single = (columns.label, columns.decision, columns.propensity, columns.row_id)
-        spread = columns.behavior_spread
-        every = [*columns.features, *columns.sensitive, *columns.impact, *single]
-        every += [*columns.behavior.values(), spread if isinstance(spread, str) else None]
-        return list(dict.fromkeys(name for name in every if name is not None))
+        return list(dict.fromkeys([*columns.features, *columns.sensitive, *columns.roles.values()]))
 
     def read(self, source: str | Path | None = None, *, query: str | None = None) -> StudyData:
         """Read the table into the rows that `fit` takes.
@@ -220,23 +216,8 @@ class StudyFile(StudyKeys):
         else:
             check_query(source, query, of_study=self.data.query)
             source = source if is_address(source) else Path(source).resolve()
-        table = read_table(
-            source,
-            query=query,
-            columns=self.needed_columns,
-            folder=self.folder,
-        )
-        known = {name: self.parameters.get(name) for name in ("classes", "positive", "cost")}
-        return study_data(
-            table,
-            self.columns,
-            self.encoding,
-            in_conditions=self._categories_in_conditions(),
-            missing_impact=self.rows.missing_impact,
-            parameters={name: value for name, value in known.items() if value is not None}
-            if self.kind == "classifier"
-            else None,
-        )
+        columns, folder = self.needed_columns, self.folder
+        return study_data(read_table(source, query=query, columns=columns, folder=folder), self)
 
     def estimator(self) -> ELFClassifier | ELFRegressor:
         """An estimator with the parameters of the file, and defaults for the others."""
@@ -293,7 +274,8 @@ class StudyFile(StudyKeys):
         pairs = {"impact_range", "spread"} & set(given)
         return given | {key: _pairs(given[key]) for key in pairs}
 
-    def _categories_in_conditions(self) -> list[str]:
+    @property
+    def in_conditions(self) -> list[str]:
         """Categories that constraints or the objective compare: encoded, they have other names."""
         compared: set[str] = set()
         for entry in self.constraints:

@@ -124,6 +124,20 @@ class ColumnKeys:
         about="the levels of text features; others are refused, here and for new people",
     )  # fmt: skip
 
+    @property
+    def roles(self) -> dict[str, str]:
+        """The columns that are neither features nor groups, by what they are."""
+        every = {
+            "label": self.label,
+            "decision": self.decision,
+            "row_id": self.row_id,
+            **{f"impact {name!r}": name for name in self.impact},
+            "propensity": self.propensity,
+            "behavior_spread": self.behavior_spread,
+            **{f"behavior {name!r}": column for name, column in self.behavior.items()},
+        }
+        return {role: name for role, name in every.items() if isinstance(name, str)}
+
 
 @dataclass(frozen=True)
 class RowKeys:

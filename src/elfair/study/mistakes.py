@@ -111,21 +111,16 @@ def _columns(columns: Any) -> Iterator[InputError]:
     for key in ("features", "sensitive", "impact"):
         yield from repeated(f"{key} of columns", getattr(columns, key))
     # A feature may be sensitive; what came of a decision, or decided it, may not be a feature.
-    alone = {"label": columns.label, "decision": columns.decision, "row_id": columns.row_id}
-    alone |= {f"impact {name!r}": name for name in columns.impact}
-    spread = columns.behavior_spread
-    known = {"propensity": columns.propensity, "behavior_spread": spread}
-    known |= {f"behavior {name!r}": column for name, column in columns.behavior.items()}
-    for key, name in {**alone, **known}.items():
+    for role, name in columns.roles.items():
         if name in columns.features:
             yield InputError(
-                f"the column {name!r} is both a feature and {key} of columns.",
+                f"the column {name!r} is both a feature and {role} of columns.",
                 hint="a feature is what the new model sees before it decides; take it out of "
                 "features.",
             )
-    taken = [name for name in {**alone, **known}.values() if isinstance(name, str)]
     yield from repeated(
-        "label, decision, propensity, behavior, impact and row_id of columns", taken
+        "label, decision, propensity, behavior, impact and row_id of columns",
+        list(columns.roles.values()),
     )
     if columns.decision is None and (columns.propensity or columns.behavior):
         yield InputError(
@@ -199,9 +194,8 @@ def _constraint(where: str, entry: Mapping[str, Any], study: Any) -> Iterator[In
             read_constraints(constraint, study.setting("delta"))
             yield from _names(where, parse(constraint), study)
         else:
-            yield from _unknown(where, constraint.by, study)
-            if constraint.impact:
-                yield from _unknown_impacts(where, [constraint.impact], study)
+            impacts = [constraint.impact] if constraint.impact else []
+            yield from _unknown(where, constraint.by, impacts, study)
     except ElfairError as error:
         yield InputError(f"{where}: {error}")
 
@@ -212,31 +206,25 @@ def _names(where: str, node: Node, study: Any) -> Iterator[InputError]:
             f"{where} uses the label, but [columns] names none.",
             hint="for example: label = 'repaid'",
         )
-    yield from _unknown(where, sorted(columns_used(node)), study)
-    yield from _unknown_impacts(where, sorted(impacts_used(node)), study)
+    yield from _unknown(where, sorted(columns_used(node)), sorted(impacts_used(node)), study)
 
 
-def _unknown(where: str, names: Sequence[str], study: Any) -> Iterator[InputError]:
+def _unknown(
+    where: str, names: Sequence[str], impacts: Sequence[str], study: Any
+) -> Iterator[InputError]:
+    """Columns and impacts that are named, and that the study does not have."""
     columns = study.columns
     known = dict.fromkeys([*columns.sensitive, *columns.features, *study.encoding.names])
-    for name in names:
-        if name not in known:
-            yield InputError(
-                f"{where} names {name!r}, which is neither a sensitive feature nor a feature: "
-                f"{listed(known)}.",
-                hint=did_you_mean(name, known, "add it to sensitive of columns."),
-            )
-
-
-def _unknown_impacts(where: str, names: Sequence[str], study: Any) -> Iterator[InputError]:
-    impacts = list(study.columns.impact)
     # As in LoggedData: the only impact is also called that.
-    known = [*impacts, "impact"] if len(impacts) == 1 else impacts
-    if "cost" in study.model:
-        known = [*known, "cost"]
-    for name in names:
-        if name not in known:
-            yield InputError(
-                f"{where} names the impact {name!r}; impacts are {listed(known) or 'none'}.",
-                hint=did_you_mean(name, known, "name it in impact of columns."),
-            )
+    also = ["impact"] if len(columns.impact) == 1 else []
+    measured = [*columns.impact, *also, *(["cost"] if "cost" in study.model else [])]
+    for kind, asked, there, key in (
+        ("feature", names, known, "features or sensitive"),
+        ("impact", impacts, measured, "impact"),
+    ):
+        for name in asked:
+            if name not in there:
+                yield InputError(
+                    f"{where} names the {kind} {name!r}; {kind}s are {listed(there) or 'none'}.",
+                    hint=did_you_mean(name, there, f"name it in {key} of columns."),
+                )

@@ -117,7 +117,7 @@ def check_ladder(context: Context) -> str:
         return "a model from elsewhere"
     said = f"{of.on_ladder} on the ladder, {of.tested} tested, place {of.place}"
     require(1 <= of.place <= of.tested <= of.on_ladder, said)
-    chance = of.predicted_pass
+    chance = of.forecast
     require(0 <= chance <= 1, f"a predicted probability of {chance} to pass")
     require(of.evaluations >= 0, f"{of.evaluations} policies were tried")
     require(isfinite(of.loss), f"the loss is {of.loss}")
