@@ -277,7 +277,7 @@ def main() -> None:
         row = [f"{counts[name, bound, n, draws] / draws:.3f}" for bound in BOUNDS for n in SIZES]
         lines.append(f"| {name} | {' | '.join(row)} |")
     error = 4 * sqrt(DELTA * (1 - DELTA) / draws)
-    lines.append(f"\n{draws:,} draws a cell, delta = {DELTA}; 4 standard errors are {error:.3f}.")
+    lines.append(f"\n{draws:,} draws per cell, delta = {DELTA}; 4 standard errors are {error:.3f}.")
     lines.append(f"{stamp()}.")
     write_into("beyond-the-mean.md", "edges", "\n".join(lines))
     rows = ["| certified with betting | n | truth | elfair | band |", "|---|---|---|---|---|"]

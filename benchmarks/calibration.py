@@ -280,7 +280,7 @@ def main() -> None:
             results[key] = counts
             options.results.write_text(json.dumps(results))
     print(f"{len(missing)} cells in {time.perf_counter() - start:.0f} s")
-    heading = f"{options.draws:,} draws a cell. {stamp()}."
+    heading = f"{options.draws:,} draws per cell. {stamp()}."
     written = f"{heading}\n\n{tables(results, options.draws)}"
     print(written)
     write_into("calibration.md", "tables", written)

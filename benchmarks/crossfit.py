@@ -44,7 +44,7 @@ def main() -> None:
                 for stretch in (1.0, np.sqrt(2))
             ]
             lines.append(f"| {directions} | {folds} | {z.std():.2f} | {rates[0]} | {rates[1]} |")
-    text = f"{DRAWS:,} draws a line. {stamp()}.\n\n" + "\n".join(lines)
+    text = f"{DRAWS:,} draws per line. {stamp()}.\n\n" + "\n".join(lines)
     print(text)
     write_into("calibration.md", "crossfit", text)
 

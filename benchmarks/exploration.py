@@ -37,7 +37,7 @@ def main() -> None:
             f"{2 / share:,.0f} |"
         )
     lines.append(
-        f"\n{SEEDS} data sets of {ROWS:,} rows a line, alpha = 0.9, delta = 0.1. {stamp()}."
+        f"\n{SEEDS} data sets of {ROWS:,} rows per line, alpha = 0.9, delta = 0.1. {stamp()}."
     )
     write_into("method.md", "exploration", "\n".join(lines))
     print("\n".join(lines))

@@ -85,7 +85,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=2_000)
     draws = parser.parse_args().draws
     heads = [f"{what}: {way}" for what in ("passes", "passes at the edge") for way in WAYS]
-    lines = [f"`abs(PR[T == 0] - PR[T == 1]) <= {E}`; {draws:,} draws a cell. {stamp()}.\n"]
+    lines = [f"`abs(PR[T == 0] - PR[T == 1]) <= {E}`; {draws:,} draws per cell. {stamp()}.\n"]
     lines += ["| bound | delta | n | " + " | ".join(heads) + " |", "|---" * (3 + len(heads)) + "|"]
     for bound in BOUNDS:
         for delta in DELTAS:

@@ -4,7 +4,7 @@ In the first part, each seed draws a pilot, plans from it, draws as many fresh r
 names, and fits a model to them. The second part takes the plan of one pilot and draws fresh rows
 for it again and again. The table goes to docs/planning.md.
 
-    python benchmarks/planning.py                 # 200 seeds a line: 2 processor hours
+    python benchmarks/planning.py                 # 200 seeds per line: 2 processor hours
     python benchmarks/planning.py --seeds 20      # a first look
     python benchmarks/planning.py --write-only    # the table from what was measured so far
     python benchmarks/planning.py --forecast      # the forecast of check against what fit releases

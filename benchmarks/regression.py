@@ -67,7 +67,7 @@ def main() -> None:
                     f"| {name} | {n:,} | {found.mean():.3f} | {violated.mean():.3f} | "
                     f"{np.nanmean(mse):.3f} | {best:.3f} |"
                 )
-    lines.append(f"\n{seeds} seeds a line, delta = 0.1; errors are those of returned models.")
+    lines.append(f"\n{seeds} seeds per line, delta = 0.1; errors are those of returned models.")
     lines.append(f"{stamp()}.")
     write_into("regression.md", "dosage", "\n".join(lines))
     print("\n".join(lines))

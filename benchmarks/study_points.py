@@ -232,10 +232,10 @@ def in_short(results: Mapping[str, Results]) -> str:
     trials = sum(cell.trials for each in results.values() for cell in each.cells)
     worst = max(_largest(each, "elfair", "any") for each in results.values())
     lines = [
-        f"All of this is on simulated populations, whose truth is known ({trials:,} trials, up to "
-        f"{len(plain.methods)} methods). The first two points are about a population that follows "
-        "the paper's description of its data; alpha is the share of the impact that comes from "
-        "decisions.\n",
+        f"These results are from simulated populations, whose truth is known ({trials:,} trials, "
+        f"up to {len(plain.methods)} methods). The first two points are about a population that "
+        "follows the paper's description of its data; alpha is the share of the impact that comes "
+        "from decisions.\n",
         f"* With {THOUSAND:,} rows and alpha = 0.9, elfair returns a model in "
         f"{percent(ours[THOUSAND].returned)} % of trials, and its models are "
         f"{accurate(ours[THOUSAND].accuracy)} % accurate. With the paper's settings these are "
