@@ -86,7 +86,7 @@ def test_a_density_needs_its_decision():
 
 
 def test_parts_and_joined_parts():
-    data = make(behavior_spread=np.linspace(0.5, 1.5, N)).with_thresholds((1.0,))
+    data = make(behavior_spread=np.linspace(0.5, 1.5, N)).changed(thresholds=(1.0,))
     parts = data.take(np.arange(10)), data.take(np.arange(10, N))
     assert parts[0].n == 10
     assert parts[0].thresholds == (1.0,)
@@ -97,7 +97,7 @@ def test_parts_and_joined_parts():
 
 def test_thresholds_are_those_of_a_copy():
     data = make()
-    asked = data.with_thresholds((1.0, 2.0))
+    asked = data.changed(thresholds=(1.0, 2.0))
     assert (data.thresholds, asked.thresholds) == ((), (1.0, 2.0))
     assert asked.fingerprint() == data.fingerprint()
 

@@ -15,7 +15,7 @@ from scipy.special import chdtri, ndtri
 
 from elfair.data import LoggedData
 from elfair.data.digests import mix
-from elfair.data.split import SealedHalf, partition, row_keys
+from elfair.data.split import Fold, SealedHalf, Split, row_keys
 from elfair.errors import DataError
 
 #: Each check below errs with this probability if the split is what it should be.
@@ -25,6 +25,11 @@ RARE = 1e-6
 def rows(n: int, **columns: Any) -> LoggedData:
     """Rows that the impact ``place`` tells apart."""
     return LoggedData(**{"X": np.zeros((n, 1)), "impact": {"place": np.arange(n)}, **columns})
+
+
+def partition(data: LoggedData, kind: str = "random", share: float = 0.6, seed: int = 0) -> Fold:
+    (fold,) = Split.of(data, kind, share=share, seed=seed).folds
+    return fold
 
 
 def halves(data: LoggedData, **options: Any) -> tuple[list[int], list[int]]:
@@ -44,9 +49,9 @@ def test_a_split_of_fixed_size(n: int, fraction: float, seed: int) -> None:
     size = round(fraction * n)
     if not 0 < size < n:
         with pytest.raises(DataError, match=f"{n} rows cannot be split"):
-            partition(rows(n), candidate_fraction=fraction, seed=seed)
+            partition(rows(n), share=fraction, seed=seed)
         return
-    candidate, held_out = halves(rows(n), candidate_fraction=fraction, seed=seed)
+    candidate, held_out = halves(rows(n), share=fraction, seed=seed)
     assert len(candidate) == size
     assert sorted(candidate + held_out) == list(range(n))
     assert candidate == sorted(candidate)
@@ -60,7 +65,7 @@ def test_sixty_to_forty_by_default() -> None:
 def test_the_split_is_the_same_everywhere_and_always() -> None:
     # Written down: another platform or version must not move held-out rows into the candidate half.
     assert halves(rows(10), seed=0)[1] == [7, 8, 6, 9]
-    assert halves(rows(4, row_id=["a", "b", "c", "d"]), candidate_fraction=0.5)[1] == [0, 2]
+    assert halves(rows(4, row_id=["a", "b", "c", "d"]), share=0.5)[1] == [0, 2]
 
 
 def test_other_columns_do_not_move_the_split() -> None:
@@ -193,7 +198,7 @@ def test_strata_are_split_in_proportion() -> None:
     label, group = rng.integers(0, 2, n), rng.choice(["A", "B", "C"], n, p=[0.7, 0.25, 0.05])
     data = rows(n, y=label, sensitive_features={"race": group})
     for seed in range(20):
-        candidate, held_out = halves(data, seed=seed, stratified=True)
+        candidate, held_out = halves(data, seed=seed, kind="stratified")
         assert sorted(candidate + held_out) == list(range(n))
         for value in (0, 1):
             for name in "ABC":
@@ -205,7 +210,7 @@ def test_small_strata_are_not_always_candidates() -> None:
     data = rows(40, sensitive_features={"name": [f"person {i}" for i in range(40)]})
     counts = np.zeros(40)
     for seed in range(1000):
-        counts[halves(data, seed=seed, stratified=True)[0]] += 1
+        counts[halves(data, seed=seed, kind="stratified")[0]] += 1
     assert np.abs(counts - 600).max() < -ndtri(RARE / 2 / 40) * sqrt(240)
 
 
@@ -213,13 +218,13 @@ def test_within_a_stratum_every_row_is_as_likely() -> None:
     data = rows(9, y=[0] * 4 + [1] * 5)
     counts = np.zeros(9)
     for seed in range(2000):
-        counts[halves(data, seed=seed, stratified=True)[0]] += 1
+        counts[halves(data, seed=seed, kind="stratified")[0]] += 1
     assert np.abs(counts - 1200).max() < -ndtri(RARE / 2 / 9) * sqrt(480)
 
 
 def test_a_missing_group_is_a_stratum() -> None:
     data = rows(20, sensitive_features={"race": ["A", None] * 10})
-    candidate, _ = halves(data, stratified=True)
+    candidate, _ = halves(data, kind="stratified")
     assert sum(place % 2 for place in candidate) == 6
 
 
@@ -272,11 +277,11 @@ def test_the_halves_share_no_memory() -> None:
 @pytest.mark.parametrize("fraction", [0.0, 0.01, 0.99, 1.0, 1.5])
 def test_fractions_that_leave_a_half_empty(fraction: float) -> None:
     with pytest.raises(DataError, match=r"10 rows cannot be split .*\nHint: more rows"):
-        partition(rows(10), candidate_fraction=fraction)
+        partition(rows(10), share=fraction)
 
 
 def test_one_row_has_no_halves() -> None:
     with pytest.raises(DataError, match=r"1 rows cannot be split .*\nHint: more rows"):
         partition(rows(1))
     with pytest.raises(DataError, match="2 rows cannot be split"):
-        partition(rows(2), candidate_fraction=0.9)
+        partition(rows(2), share=0.9)

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elfair.data import LoggedData
-from elfair.data.split import partition
+from elfair.data.split import Split
 from elfair.errors import DataError, ElfairError
 from elfair.language.build import col
 from elfair.language.evaluation import holds
@@ -193,7 +193,7 @@ def test_dates_among_groups_pass_through(held: Holder) -> None:
     days = [datetime(2020, 1, day) for day in (1, 1, 2, 2, 3, 3)]
     data = make(sensitive_features=held.table({"born": days}))
     assert len(data.take(np.array([0, 5])).column("born")) == 2
-    candidate, sealed = partition(data, stratified=True)
+    ((candidate, sealed),) = Split.of(data, "stratified", share=0.6).folds
     assert candidate.n + sealed.n == N
 
 

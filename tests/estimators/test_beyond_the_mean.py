@@ -9,7 +9,7 @@ import pytest
 from scipy.special import stdtrit
 
 from elfair import Certificate, ELFClassifier, LoggedData, certify
-from elfair.data.split import partition
+from elfair.data.split import Split
 from elfair.errors import BoundError, ConstraintError, InputError
 from elfair.populations import FosterCare
 
@@ -287,7 +287,7 @@ def test_cross_fitting_refuses_statistics_beyond_the_mean():
 
 def test_points_and_policy_do_not_depend_on_any_held_out_row():
     data = LoggedData(np.zeros((1_200, 1)), np.arange(1_200) % 2, row_id=np.arange(1_200))
-    candidate, _ = partition(data, seed=0)
+    candidate = Split.of(data, "random", share=0.6).candidate
     held_out = np.setdiff1d(np.arange(1_200), candidate.row_id)
     impact = DRAW.impact.copy()
     impact[held_out] = np.random.default_rng(0).normal(5, 3, held_out.size)

@@ -11,7 +11,7 @@ import pytest
 from scipy.special import stdtrit
 
 from elfair import ElfairError, ELFClassifier, LoggedData
-from elfair.data.split import cross_partition, partition
+from elfair.data.split import Split
 from elfair.errors import BoundError, DataError, InputError
 from elfair.populations import FosterCare
 from elfair.search import Selection, selection
@@ -21,11 +21,11 @@ NO_WORSE = "E[impact] >= E_logged[impact]"
 DRAW = POPULATION.sample(1500, seed=21)
 
 
-def held_out(n, seed=0, **more):
-    """The rows that a fit with this seed seals."""
+def held_out(n):
+    """The rows that a fit seals."""
     data = LoggedData(np.zeros((n, 1)), np.arange(n) % 2, row_id=np.arange(n))
-    candidate, _ = partition(data, seed=seed, **more)
-    return np.setdiff1d(np.arange(n), candidate.row_id)
+    split = Split.of(data, "random", share=0.6)
+    return np.setdiff1d(np.arange(n), split.candidate.row_id)
 
 
 def fit(clf, draw=DRAW, **more):
@@ -339,7 +339,7 @@ def crossfit(**parameters):
 def test_every_row_is_tested_once_by_a_model_that_never_saw_it():
     data = LoggedData(np.zeros((1500, 1)), np.arange(1500) % 2, row_id=np.arange(1500))
     seen = []
-    for others, sealed in cross_partition(data, folds=4, seed=3):
+    for others, sealed in Split.of(data, "crossfit", folds=4, seed=3).folds:
         rows = sealed.open().row_id
         assert not set(rows) & set(others.row_id)
         assert len(rows) + others.n == 1500
@@ -355,7 +355,8 @@ def test_the_mixture_is_what_was_tested():
     assert certificate.search.models == len(clf.fitted_.models) == 3
     data = LoggedData(np.zeros((1500, 1)), np.arange(1500) % 2, row_id=np.arange(1500))
     hits = np.empty(1500)
-    for model, (_, sealed) in zip(clf.fitted_.models, cross_partition(data, folds=3), strict=True):
+    folds = Split.of(data, "crossfit", folds=3).folds
+    for model, (_, sealed) in zip(clf.fitted_.models, folds, strict=True):
         rows = sealed.open().row_id.astype(int)
         pi = model.policy.probabilities(model.theta, DRAW.features[rows], None)
         hits[rows] = pi[np.arange(rows.size), DRAW.label[rows]]
@@ -372,7 +373,7 @@ def test_the_mixture_is_what_was_tested():
 
 def test_a_folds_model_does_not_depend_on_its_rows():
     data = LoggedData(np.zeros((1500, 1)), np.arange(1500) % 2, row_id=np.arange(1500))
-    (_, sealed), *_ = cross_partition(data)
+    (_, sealed), *_ = Split.of(data, "crossfit", folds=5).folds
     rows = sealed.open().row_id.astype(int)
     impact = DRAW.impact.copy()
     impact[rows] += 3

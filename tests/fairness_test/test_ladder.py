@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
 from elfair import ELFClassifier, ELFRegressor, LoggedData, certify
-from elfair.data.split import SealedHalf, partition
+from elfair.data.split import SealedHalf, Split
 from elfair.fairness_test import test
 from elfair.fairness_test.test import run_in_turn
 from elfair.populations import Dosage, FosterCare
@@ -173,7 +173,8 @@ def test_certify_says_the_same_of_the_model_that_was_let_out(parameters, watched
 def with_other_held_out_rows(seed=3, n=900):
     """Everything that a held-out row consists of, replaced by something else that is possible."""
     draw, rng = POPULATION.sample(n, seed), np.random.default_rng(8)
-    candidate, _ = partition(LoggedData(draw.features, draw.label, row_id=np.arange(n)), seed=0)
+    data = LoggedData(draw.features, draw.label, row_id=np.arange(n))
+    candidate = Split.of(data, "random", share=0.6).candidate
     rows = np.setdiff1d(np.arange(n), candidate.row_id)
     X, y, decision = draw.features.copy(), draw.label.copy(), draw.decision.copy()
     propensity, impact, group = draw.propensity.copy(), draw.impact.copy(), draw.group.copy()

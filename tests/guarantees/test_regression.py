@@ -42,8 +42,8 @@ def logged(population, n, seed, claims=()):
         behavior_spread=population.spread,
         impact=draw.impact,
     )
-    return data.with_thresholds(
-        thresholds_of(mean for c in claims for _, mean in c.conjunct.form.terms)
+    return data.changed(
+        thresholds=thresholds_of(mean for c in claims for _, mean in c.conjunct.form.terms)
     )
 
 

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 import elfair
 from elfair import ELFClassifier, InputError, LoggedData, certify
-from elfair.data.split import partition
+from elfair.data.split import Split
 from elfair.errors import DataError
 from elfair.language.conjunction import conjuncts
 
@@ -176,7 +176,10 @@ def test_a_group_too_small_for_the_sealed_half_is_an_error_before_it_is_opened()
     race = np.array(["A"] * 96 + ["B"] * 4, dtype=object)
     X, y, groups = rng.normal(size=(100, 1)), rng.integers(0, 2, 100), {"race": race}
     data = LoggedData(X, y, sensitive_features=groups)
-    candidates = (partition(data, seed=seed)[0].column("race") for seed in range(50))
+    candidates = (
+        Split.of(data, "random", share=0.6, seed=seed).candidate.column("race")
+        for seed in range(50)
+    )
     seed = next(k for k, column in enumerate(candidates) if (column == "B").sum() == 3)
     clf = ELFClassifier(elfair.parity("race", tolerance=0.5), random_state=seed)
     with pytest.raises(DataError, match=r"'race == 'B'' is met by 1 of the 40 rows(.|\n)*groups="):

@@ -9,7 +9,7 @@ import pytest
 
 from elfair import CheckReport, ELFClassifier, ELFRegressor, LoggedData, check
 from elfair.data import ContinuousData
-from elfair.data.split import partition, row_keys
+from elfair.data.split import Split, row_keys
 from elfair.errors import ConstraintError, InputError
 from elfair.populations import Dosage, FosterCare, Lending
 
@@ -62,7 +62,7 @@ def test_candidate_impacts_are_looked_at(log):
 def test_nothing_is_spent(log):
     data = LoggedData(**log(300, seed=77))
     check(ELFClassifier(CONSTRAINTS), data)
-    assert partition(data, seed=0)[1].openings == 0
+    assert Split.of(data, "random", share=0.6).openings == 0
 
 
 def test_groups_are_those_of_the_constraints_and_of_the_split(log):

@@ -10,7 +10,7 @@ import pytest
 
 from elfair import ELFClassifier, ELFRegressor, InputError, LoggedData, check
 from elfair.data import ContinuousData
-from elfair.data.split import partition
+from elfair.data.split import Split
 from elfair.errors import ConstraintError, DataError
 from elfair.planning import plan_rows
 from elfair.populations import Dosage, FosterCare
@@ -77,7 +77,7 @@ def test_it_is_the_same_each_time():
 def test_held_out_rows_are_not_looked_at():
     """Impacts, labels and features of the held-out half may be anything."""
     data, population = logged(), POPULATION.sample(1_000, 1)
-    candidate, sealed = partition(data, seed=0)
+    ((candidate, sealed),) = Split.of(data, "random", share=0.6).folds
     known = {tuple(row) for row in candidate.features}
     held = np.array([tuple(row) not in known for row in data.features])
     assert held.sum() == sealed.n
@@ -98,7 +98,7 @@ def test_labels_of_held_out_rows_are_not_counted():
     """A constraint may be about people of one label; how many are held out is not known yet."""
     asked = classifier(["PR[T == 0 and label == 1] - PR[T == 1 and label == 1] <= 0.5"])
     draw = POPULATION.sample(1_000, 1)
-    candidate, _ = partition(logged(), seed=0)
+    candidate = Split.of(logged(), "random", share=0.6).candidate
     held = np.setdiff1d(np.arange(1_000), candidate.position)
     label = draw.label.copy()
     label[held] = 1

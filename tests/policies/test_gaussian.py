@@ -18,7 +18,7 @@ def make(*, decided=True, seed=0):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(2.0, 3.0, size=(N, WIDTH)), rng.normal(4.0, 2.0, size=N)
     decision = rng.normal(4.0, 2.0, size=N) if decided else None
-    data = ContinuousData(X, y, decision=decision).with_thresholds(THRESHOLDS)
+    data = ContinuousData(X, y, decision=decision).changed(thresholds=THRESHOLDS)
     policy = GaussianPolicy.standardised(X, y, smallest=0.5, largest=2.0)
     return policy, policy.logged(data), FINENESS * rng.normal(size=WIDTH + 1), data
 

@@ -43,7 +43,7 @@ def rows(task, n=300, seed=0, **changes):
         **changes,
     }
     data = ContinuousData(draw.features, given.pop("y", draw.label), **given)
-    return data.with_thresholds(thresholds_of(task.means))
+    return data.changed(thresholds=thresholds_of(task.means))
 
 
 def searched(task, data, method="gradient"):

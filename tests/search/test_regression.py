@@ -39,8 +39,8 @@ def rows(n=400, seed=0, constraints=CONSTRAINTS, **changes):
         **changes,
     }
     data = ContinuousData(draw.features, given.pop("y", draw.label), **given)
-    return data.with_thresholds(
-        thresholds_of(mean for c in claims for _, mean in c.conjunct.form.terms)
+    return data.changed(
+        thresholds=thresholds_of(mean for c in claims for _, mean in c.conjunct.form.terms)
     )
 
 

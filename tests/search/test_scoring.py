@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from elfair import ELFClassifier, LoggedData
-from elfair.data.split import cross_partition, partition
+from elfair.data.split import Split
 from elfair.errors import DataError, InputError
 from elfair.policies.scored import SMALLEST_PROBABILITY
 from elfair.search import selection
@@ -77,9 +77,7 @@ def names(data):
 def test_the_scorer_is_never_fitted_to_a_held_out_row(split, search):
     given, scorer = rows(), Memory()
     clf = ELFClassifier(GAIN, scorer=scorer, split=split, search=search).fit(**given)
-    candidate, sealed = partition(
-        LoggedData(**given), candidate_fraction=0.6, seed=0, stratified=split == "stratified"
-    )
+    ((candidate, sealed),) = Split.of(LoggedData(**given), split, share=0.6).folds
     held_out = names(sealed.open())
     fitted = [seen for what, seen in LOG if what == "fit"]
     assert len(fitted) == FOLDS + 1
@@ -96,7 +94,7 @@ def test_the_scorer_is_never_fitted_to_a_held_out_row(split, search):
 def test_each_fold_of_a_crossfit_has_a_scorer_of_its_own():
     given = rows()
     clf = ELFClassifier(GAIN, scorer=Memory(), split="crossfit", folds=3).fit(**given)
-    divided = cross_partition(LoggedData(**given), folds=3, seed=0)
+    divided = Split.of(LoggedData(**given), "crossfit", folds=3).folds
     for model, (others, _) in zip(clf.fitted_.models, divided, strict=True):
         assert model.policy.scorer.known_.keys() == names(others)
     assert len([what for what, _ in LOG if what == "fit"]) == 3 * (FOLDS + 1)

@@ -39,7 +39,7 @@ def make(text, **changes):
         **changes,
     }
     data = ContinuousData(X, given.pop("y", Y), **given)
-    return data.with_thresholds(thresholds_of(means(text)))
+    return data.changed(thresholds=thresholds_of(means(text)))
 
 
 def free_of(data):

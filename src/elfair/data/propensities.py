@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from math import log, sqrt
 from typing import NamedTuple
 
@@ -140,9 +139,8 @@ def misfit(data: LoggedData) -> Misfit | None:
     """
     if data.behavior is None or data.decision_index is None:
         return None
-    rows = copy.copy(data)
-    largest = np.abs(data.features).max(axis=0)
-    rows.features = data.features / np.where(largest > 0, largest, 1.0)  # squares do not overflow
+    largest = np.abs(data.features).max(axis=0)  # squares must not overflow
+    rows = data.changed(features=data.features / np.where(largest > 0, largest, 1.0))
     encoding = Encoding.learn(rows)
     known_before = np.clip(encoding.of(rows), -FARTHEST, FARTHEST)
     directions = np.column_stack([np.ones(data.n), known_before])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from elfair.certificate import SplitKind
 from elfair.data.digests import mix, text_keys
 from elfair.data.table import LoggedData
 from elfair.errors import DataError
-from elfair.types import Array
+from elfair.types import Array, Index
 
 #: How often each held-out half was opened in this process, by the digest of its rows.
 _openings: Counter[bytes] = Counter()
@@ -86,8 +86,7 @@ def looking_again() -> Iterator[None]:
         _looks_again.reset(token)
 
 
-@dataclass(frozen=True)
-class Fold:
+class Fold(NamedTuple):
     """The rows on which a model may be found, and the sealed rows on which it is tested.
 
     Parameters
@@ -150,16 +149,20 @@ class Split:
         Of a split of kind "none", a share below 1 is set aside to learn constants from.
         """
         if not np.array_equal(data.position, np.arange(data.n)):  # part of a larger table
-            data = copy.copy(data)
-            data.position = np.arange(data.n)
+            data = data.changed(position=np.arange(data.n))
         if kind == "crossfit":
-            share, divided = 1 - 1 / folds, cross_partition(data, folds=folds, seed=seed)
+            share, divided = 1 - 1 / folds, _fold_rows(data, folds, seed)
         elif kind != "none":
-            stratified = kind == "stratified"
-            divided = [partition(data, candidate_fraction=share, seed=seed, stratified=stratified)]
+            divided = [split_rows(data, share, seed, stratified=kind == "stratified")]
         else:
-            divided = [set_aside(data, share, seed)] if share < 1 else []
-        return cls(kind, share, seed, data, tuple(Fold(*each) for each in divided))
+            divided = [_rows_aside(data, share, seed)] if share < 1 else []
+        # Cross-fitting tests all rows: opening the first fold counts for all of them.
+        whole = data if kind == "crossfit" else None
+        made = [
+            Fold(data.take(chosen), SealedHalf(data.take(held_out), None if k else whole))
+            for k, (chosen, held_out) in enumerate(divided)
+        ]
+        return cls(kind, share, seed, data, tuple(made))
 
     @property
     def candidate(self) -> LoggedData:
@@ -182,14 +185,10 @@ class Split:
         return self.folds[0].sealed.openings if self.folds else 0
 
 
-def partition(
-    data: LoggedData,
-    *,
-    candidate_fraction: float = 0.6,
-    seed: int = 0,
-    stratified: bool = False,
-) -> tuple[LoggedData, SealedHalf]:
-    """Split the rows into a candidate half and a sealed fairness half.
+def split_rows(
+    data: LoggedData, share: float, seed: int, *, stratified: bool
+) -> tuple[Index, Index]:
+    """The numbers of the rows that become candidates, and of those that are sealed.
 
     Each row gets a pseudo-random key that depends on the seed and on its index (or declared row id)
     alone, and the rows with the smallest keys become candidates: a simple random split of fixed
@@ -199,87 +198,45 @@ def partition(
     ----------
     data : LoggedData
         All rows.
-    candidate_fraction : float, default 0.6
+    share : float
         The share of rows that the search may use.
-    seed : int, default 0
+    seed : int
         What the keys depend on.
-    stratified : bool, default False
+    stratified : bool
         Split within each combination of label and sensitive values, as the paper does. This ties
         the halves together, and the bounds lose their proof; see the documentation.
 
     Returns
     -------
-    (LoggedData, SealedHalf)
+    (ndarray of int, ndarray of int)
         The candidate rows in their original order, and the sealed rows in the order of their keys.
 
     Examples
     --------
     >>> data = LoggedData(np.arange(10.0)[:, None], [0, 1] * 5)
-    >>> candidate, sealed = partition(data, seed=3)
-    >>> candidate.n, sealed.n
-    (6, 4)
-    """
-    chosen, held_out = split_rows(
-        data, candidate_fraction=candidate_fraction, seed=seed, stratified=stratified
-    )
-    return data.take(chosen), SealedHalf(data.take(held_out))
-
-
-def split_rows(
-    data: LoggedData, *, candidate_fraction: float, seed: int, stratified: bool
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The numbers of the rows that `partition` makes candidates, and of those that it seals.
-
-    Examples
-    --------
-    >>> data = LoggedData(np.arange(10.0)[:, None], [0, 1] * 5)
-    >>> chosen, held_out = split_rows(data, candidate_fraction=0.6, seed=3, stratified=False)
-    >>> chosen.tolist() == partition(data, seed=3)[0].features[:, 0].tolist()
-    True
+    >>> chosen, held_out = split_rows(data, 0.6, seed=3, stratified=False)
+    >>> sorted([*chosen, *held_out]) == list(range(10)), chosen.size
+    (True, 6)
     """
     keys = row_keys(data, seed)
     order = np.argsort(keys)
     if stratified:
-        chosen = _chosen_by_stratum(keys, _strata(data), candidate_fraction)
+        chosen = _chosen_by_stratum(keys, _strata(data), share)
     else:
         chosen = np.zeros(data.n, dtype=np.bool_)
-        chosen[order[: round(candidate_fraction * data.n)]] = True
+        chosen[order[: round(share * data.n)]] = True
     # In the order of the keys: a seeded permutation, which the betting bound relies on.
     held_out = order[~chosen[order]]
     if not 0 < held_out.size < data.n:
         raise DataError(
-            f"{data.n} rows cannot be split into two halves at candidate_fraction="
-            f"{candidate_fraction!r}.",
+            f"{data.n} rows cannot be split into two halves at candidate_fraction={share!r}.",
             hint="more rows are needed.",
         )
     return np.flatnonzero(chosen), held_out
 
 
-def cross_partition(
-    data: LoggedData, *, folds: int = 5, seed: int = 0
-) -> list[tuple[LoggedData, SealedHalf]]:
-    """Divide the rows into folds, each sealed for a model that is found on all the others.
-
-    Parameters
-    ----------
-    data : LoggedData
-        All rows.
-    folds : int, default 5
-        How many folds.
-    seed : int, default 0
-        What the division depends on, beside the row's index or declared id.
-
-    Returns
-    -------
-    list of (LoggedData, SealedHalf)
-        For each fold, the rows of all other folds, and its own rows, sealed.
-
-    Examples
-    --------
-    >>> data = LoggedData(np.arange(10.0)[:, None], [0, 1] * 5)
-    >>> [(others.n, sealed.n) for others, sealed in cross_partition(data, folds=3)]
-    [(6, 4), (7, 3), (7, 3)]
-    """
+def _fold_rows(data: LoggedData, folds: int, seed: int) -> list[tuple[Index, Index]]:
+    """For each fold, the rows of all other folds, and its own rows in the order of their keys."""
     if not 2 <= folds <= data.n // 2:
         raise DataError(
             f"folds must be from 2 to half the number of rows ({data.n // 2}). Got {folds!r} "
@@ -287,30 +244,14 @@ def cross_partition(
             hint="use fewer folds, or more rows.",
         )
     order = np.argsort(row_keys(data, seed))
-    fold = np.empty(data.n, dtype=np.intp)
-    fold[order] = np.arange(data.n) % folds
-    # All rows are tested whatever the folds are: opening the first fold counts for all of them.
-    return [
-        (
-            data.take(np.flatnonzero(fold != k)),
-            SealedHalf(data.take(order[k::folds]), of=None if k else data),
-        )
-        for k in range(folds)
-    ]
+    own = [order[k::folds] for k in range(folds)]
+    return [(np.setdiff1d(order, rows), rows) for rows in own]
 
 
-def set_aside(data: LoggedData, share: float, seed: int) -> tuple[LoggedData, SealedHalf]:
-    """Set a share of rows aside to learn constants from, and seal the others in a seeded order.
-
-    Examples
-    --------
-    >>> aside, sealed = set_aside(LoggedData([[0.0]] * 10), 0.2, seed=0)
-    >>> aside.n, sealed.n
-    (2, 8)
-    """
+def _rows_aside(data: LoggedData, share: float, seed: int) -> tuple[Index, Index]:
+    """A share of rows to learn constants from, and the others, in the order of their keys."""
     order = np.argsort(row_keys(data, seed), kind="stable")
-    n_aside = round(share * data.n)
-    return data.take(order[:n_aside]), SealedHalf(data.take(order[n_aside:]))
+    return order[: round(share * data.n)], order[round(share * data.n) :]
 
 
 def row_keys(data: LoggedData, seed: int) -> NDArray[np.uint64]:

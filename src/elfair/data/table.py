@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -134,7 +134,9 @@ class LoggedData:
         self.behavior_model: FittedClassifier | None = None
         self.behavior: Floats | None = None
         self.propensity: Floats | None = None
-        #: Scores for the search (see `with_scores`).
+        #: A scorer's log-odds for the search, of shape (n, classes - 1). A scorer knows the rows
+        #: that it was fitted to too well: for these, they come from scorers that were fitted to
+        #: other rows, and every part of a search must see the same ones.
         self.scores: Floats | None = None
         if behavior is not None:
             self._set_behavior(X, behavior)
@@ -208,46 +210,18 @@ class LoggedData:
 
     def take(self, rows: Index) -> LoggedData:
         """The given rows, in the given order."""
-        part = copy.copy(self)
-        part.n = len(rows)
-        for name, value in vars(self).items():
-            if name in _BY_ROW and value is not None:
-                setattr(part, name, value.take(rows, axis=0))
-        part.sensitive = {name: column.take(rows) for name, column in self.sensitive.items()}
-        part.impacts = {name: column.take(rows) for name, column in self.impacts.items()}
-        return part
-
-    def with_thresholds(self, thresholds: tuple[float, ...]) -> Self:
-        """The same rows, for statistics that ask for P[decision >= t] at these t."""
-        same = copy.copy(self)
-        same.thresholds = thresholds
-        return same
-
-    def with_scores(self, scores: Floats) -> LoggedData:
-        """A copy of these rows that carries a scorer's log-odds, of shape (n, classes - 1).
-
-        A scorer knows the rows it was fitted to too well. For these, the scores come from scorers
-        that were fitted to other rows, and every part of a search must see the same ones.
-        """
-        rows = copy.copy(self)
-        rows.scores = scores
-        return rows
+        return _combined([self], lambda columns: columns[0].take(rows, axis=0))
 
     @staticmethod
     def joined(parts: Sequence[LoggedData]) -> LoggedData:
         """The rows of several parts of one table, in order."""
-        if len(parts) == 1:
-            return parts[0]
-        whole = copy.copy(parts[0])
-        whole.n = sum(part.n for part in parts)
-        for name in _BY_ROW:
-            if getattr(whole, name) is not None:
-                setattr(whole, name, np.concatenate([getattr(part, name) for part in parts]))
-        for name in ("sensitive", "impacts"):
-            columns = [getattr(part, name) for part in parts]
-            every = {key: np.concatenate([of[key] for of in columns]) for key in columns[0]}
-            setattr(whole, name, every)
-        return whole
+        return parts[0] if len(parts) == 1 else _combined(parts, np.concatenate)
+
+    def changed(self, **attributes: Any) -> Self:
+        """The same rows with other attributes, such as `thresholds` or `scores`."""
+        same = copy.copy(self)
+        vars(same).update(attributes)
+        return same
 
     def digest(self) -> bytes:
         """A fingerprint of the rows that does not depend on their order.
@@ -447,3 +421,13 @@ _BY_ROW = (
     "features", "label", "label_index", "decision", "decision_index", "propensity", "behavior",
     "row_id", "scores", "behavior_spread", "position",
 )  # fmt: skip
+
+
+def _combined(parts: Sequence[LoggedData], combine: Callable[[list[Array]], Array]) -> LoggedData:
+    """A table whose columns combine those of some parts."""
+    every = [vars(part) for part in parts]
+    known = [name for name in _BY_ROW if every[0].get(name) is not None]
+    made: dict[str, Any] = {name: combine([of[name] for of in every]) for name in known}
+    for name in ("sensitive", "impacts"):
+        made[name] = {key: combine([of[name][key] for of in every]) for key in every[0][name]}
+    return parts[0].changed(**made, n=len(made["position"]))

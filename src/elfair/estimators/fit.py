@@ -198,7 +198,7 @@ class Request:
 
     def split(self, data: LoggedData) -> Split:
         """The rows, divided."""
-        parameters, data = self.parameters, data.with_thresholds(self.thresholds)
+        parameters, data = self.parameters, data.changed(thresholds=self.thresholds)
         if not self.claims:  # there is nothing to hold rows out for
             return Split.of(data, "none", seed=self.seed)
         return Split.of(

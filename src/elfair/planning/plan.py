@@ -121,7 +121,7 @@ def plan_rows(
         option.check(value)
     require_plannable(estimator, data)
     request = estimator.request(data)
-    data = data.with_thresholds(request.thresholds)
+    data = data.changed(thresholds=request.thresholds)
     if not request.claims:
         raise InputError(
             "there is nothing to plan for: without constraints nothing is tested, and fit returns "

@@ -120,8 +120,8 @@ class VisibleRows:
         elif not request.crossfit:
             candidates, _ = split_rows(
                 data,
-                candidate_fraction=request.parameters["candidate_fraction"],
-                seed=request.seed,
+                request.parameters["candidate_fraction"],
+                request.seed,
                 stratified=request.parameters["split"] == "stratified",
             )
             seen[candidates] = True

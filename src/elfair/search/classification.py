@@ -79,9 +79,9 @@ class ScoredFamily(Family):
     def rows(self, data: LoggedData) -> LoggedData:
         """Candidate rows with the scores that the search sees."""
         if not self.fitted:
-            return data.with_scores(self._out_of_fold(data))
+            return data.changed(scores=self._out_of_fold(data))
         _check_agreement(self.scorer, data)
-        return data.with_scores(log_odds(self.scorer, data.features, data.classes))
+        return data.changed(scores=log_odds(self.scorer, data.features, data.classes))
 
     def policy(self, data: LoggedData) -> ScoredPolicy:
         """A policy with the scorer, which is fitted to all these rows unless it was fitted."""

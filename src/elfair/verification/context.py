@@ -104,7 +104,7 @@ class Context:
         """The data, divided by the certificate's seed, shares and folds."""
         terms = self.record.terms
         return Split.of(
-            self.rows.with_thresholds(terms.thresholds),
+            self.rows.changed(thresholds=terms.thresholds),
             self.record.split,
             share=terms.candidate_share,
             seed=self.record.seed,
