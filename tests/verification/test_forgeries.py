@@ -250,12 +250,9 @@ FORGERIES = {
     "smallest probability": ("hoeffding", lambda c: terms(c, propensity_floor=0.05), "2, 3"),
     "weights of a group": (
         "default",
-        lambda c: result(
-            c, groups=nth(c.constraints[0].groups, 0, mean_weight=1.0), mean_weight=1.0
-        ),
+        lambda c: result(c, groups=nth(c.constraints[0].groups, 0, mean_weight=1.0)),
         "2, 3",
     ),
-    "summary of weights": ("default", lambda c: result(c, max_weight=1.5), "2, 3"),
     "violated assumption left out": ("paper", without_assumption, "2, 3"),
     "violated assumption excused": ("stratified", excused, "2, 3"),
     "warning left out": ("paper", lambda c: replace(c, warnings=()), "2, 3"),

@@ -335,9 +335,6 @@ class ConstraintResult:
         The linear forms that the bound was computed from.
     n : int
         The number of held-out rows that the statement is about.
-    ess, mean_weight, max_weight : float or None
-        The smallest effective sample size, the mean weight furthest from 1 and the largest weight
-        among the groups.
     groups : tuple of GroupRecord
         One for each condition.
     rows_needed : int or None
@@ -357,9 +354,22 @@ class ConstraintResult:
     kind: Kind
     tails: tuple[TailRecord, ...]
     n: int
-    ess: float | None
-    mean_weight: float | None
-    max_weight: float | None
     groups: tuple[GroupRecord, ...]
     rows_needed: int | None
     warnings: tuple[WarningRecord, ...]
+
+    @property
+    def ess(self) -> float | None:
+        """The smallest effective sample size of a group; None if the statement uses no weights."""
+        return min((g.ess for g in self.groups if g.ess is not None), default=None)
+
+    @property
+    def mean_weight(self) -> float | None:
+        """The mean weight of a group that is furthest from 1."""
+        means = [g.mean_weight for g in self.groups if g.mean_weight is not None]
+        return max(means, key=lambda mean: abs(mean - 1), default=None)
+
+    @property
+    def max_weight(self) -> float | None:
+        """The largest weight of any group."""
+        return max((g.max_weight for g in self.groups if g.max_weight is not None), default=None)

@@ -119,7 +119,6 @@ class Bounded:
         compiled, claim = self.compiled, self.compiled.claim
         records = tuple(tail.record() for tail in self.tails)
         estimate, spread = claim_estimate(compiled.formula, records)
-        ess, mean_weight, max_weight = weight_summary(self.groups)
         return ConstraintResult(
             constraint=claim.conjunct.parent,
             statement=claim.conjunct.text,
@@ -131,9 +130,6 @@ class Bounded:
             kind=compiled.tails[0].bound.kind,
             tails=records,
             n=np.unique(np.concatenate([part.rows.index for part in compiled.parts])).size,
-            ess=ess,
-            mean_weight=mean_weight,
-            max_weight=max_weight,
             groups=tuple(self.groups),
             rows_needed=None if self.unseen else self._rows_needed(estimate, n_all),
             warnings=statement_warnings(compiled, self.groups, candidate_sizes, self.data),
@@ -234,20 +230,6 @@ def claim_estimate(formula: Formula | None, tails: Sequence[TailRecord]) -> tupl
     estimate, slopes = formula.value([tail.estimate for tail in tails])
     spreads = [a * tail.spread for a, tail in zip(slopes, tails, strict=True)]
     return estimate, sqrt(sum(spread**2 for spread in spreads))
-
-
-def weight_summary(
-    groups: Sequence[GroupRecord],
-) -> tuple[float | None, float | None, float | None]:
-    """The smallest effective sample size, the mean weight furthest from 1, the largest weight."""
-    ess = [group.ess for group in groups if group.ess is not None]
-    means = [group.mean_weight for group in groups if group.mean_weight is not None]
-    largest = [group.max_weight for group in groups if group.max_weight is not None]
-    return (
-        min(ess, default=None),
-        max(means, key=lambda weight: abs(weight - 1), default=None),
-        max(largest, default=None),
-    )
 
 
 def widened(

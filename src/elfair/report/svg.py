@@ -57,19 +57,7 @@ def joined(*drawings: Svg) -> Svg:
 
 
 def drawing(height: float, title: str, *children: Svg, description: str = "") -> Svg:
-    """A picture as wide as its container, with its meaning in words.
-
-    Parameters
-    ----------
-    height : float
-        In pixels.
-    title : str
-        What a screen reader says instead.
-    children : Svg
-        What is drawn.
-    description : str, optional
-        What does not fit into the title.
-    """
+    """A picture as wide as its container. A screen reader says title and description instead."""
     said = [element("title", written(title))]
     if description:
         said.append(element("desc", written(description)))
@@ -209,7 +197,9 @@ class Scale:
         >>> Scale(-0.11, 0.13).ticks()
         [-0.1, -0.05, 0.0, 0.05, 0.1]
         """
-        step = _round_step((self.high - self.low) / most)
+        least = (self.high - self.low) / most
+        power = 10.0 ** floor(log10(least))
+        step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= least * (1 - 1e-9))
         first, last = ceil(self.low / step), floor(self.high / step)
         return [float(f"{k * step:.12g}") for k in range(first, last + 1)]
 
@@ -225,9 +215,3 @@ class Scale:
         ticks = self.ticks() if ticks is None else ticks
         labels = [(self.share(tick), shown(tick)) for tick in ticks]
         return element("svg", ruler(0, labels), height=24.0, aria_hidden="true")
-
-
-def _round_step(least: float) -> float:
-    """The smallest of ... 1, 2, 2.5, 5, 10, 20 ... that is at least this large."""
-    power = 10.0 ** floor(log10(least))
-    return float(next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= least * (1 - 1e-9)))

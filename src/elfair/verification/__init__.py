@@ -16,9 +16,9 @@ from elfair.data import LoggedData
 from elfair.errors import InputError
 from elfair.verification import arithmetic, bookkeeping
 from elfair.verification.checks import LEVELS, Check, Verification, make
-from elfair.verification.context import Context, digest_checks, read_certificate
+from elfair.verification.context import Context, read_certificate
+from elfair.verification.inputs import digest_checks, study_checks
 from elfair.verification.recomputation import recomputation_checks
-from elfair.verification.study import study_checks
 
 #: What the record alone can show, by the name of the check.
 ARITHMETIC: dict[str, Callable[[Context], str]] = {
@@ -28,7 +28,7 @@ ARITHMETIC: dict[str, Callable[[Context], str]] = {
     "formulas": arithmetic.check_formulas,
     "verdicts": arithmetic.check_verdicts,
     "joint promise": bookkeeping.check_promise,
-    "groups": bookkeeping.check_groups,
+    "groups": arithmetic.check_groups,
     "numbers of rows": bookkeeping.check_sizes,
     "places on the ladder": bookkeeping.check_ladder,
     "pictures": bookkeeping.check_pictures,

@@ -155,6 +155,44 @@ def _scale(tail: TailRecord) -> float:
     return max(tail.error, *(abs(part.mean) for part in tail.parts))
 
 
+# -- groups --------------------------------------------------------------------------------------
+
+
+def check_groups(context: Context) -> str:
+    """Sizes and weights of the groups of each statement."""
+    for result in context.record.constraints:
+        where = f"'{result.statement}'"
+        parts = [(part.condition, part.n) for tail in result.tails for part in tail.parts]
+        found = [(group.condition, group.n) for group in result.groups]
+        agree(f"{where}: groups", found, list(dict.fromkeys(parts)))
+        for group in result.groups:
+            weights = (group.ess, group.mean_weight, group.mean_weight_error, group.max_weight)
+            known = [weight for weight in weights if weight is not None]
+            require(len(known) in (0, 4), f"{where}: '{group.condition}' lacks some weights")
+            if known:
+                _check_weights(known, group.n, f"{where}, '{group.condition}'")
+        sizes = [group.n for group in result.groups]
+        least, most = max(sizes), min(sum(sizes), context.record.n_held_out)
+        if are_apart([group.condition for group in result.groups]):
+            least = sum(sizes)
+        require(least <= result.n <= most, f"{where}: {result.n} rows, of groups {sizes}")
+    return plural(len(context.groups), "group")
+
+
+def _check_weights(weights: list[float], n: int, where: str) -> None:
+    """Whether such weights are possible: 0 <= w <= most, so sum w^2 <= most * sum w."""
+    ess, mean, error, most = weights
+    require(
+        0 <= mean <= most * (1 + RELATIVE) < inf and 0 <= error < inf and ess >= 0,
+        f"{where}: weights with mean {mean}, largest {most}, error {error}, effective size {ess}",
+    )
+    least = n * mean / most if most else 0.0
+    require(
+        least * (1 - RELATIVE) <= ess <= n * (1 + RELATIVE),
+        f"{where}: an effective sample size of {ess} from {n} weights is not possible",
+    )
+
+
 # -- bounds --------------------------------------------------------------------------------------
 
 

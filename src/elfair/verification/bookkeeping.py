@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import zip_longest
-from math import inf, isfinite
+from math import isfinite
 
 from elfair.bounds import get_bound
 from elfair.certificate import Assumption, SearchRecord
@@ -12,14 +12,13 @@ from elfair.certificate.pictures import GroupPicture, TradeOff
 from elfair.data.costs import COST
 from elfair.fairness_test.assumptions import Facts, list_assumptions
 from elfair.fairness_test.diagnostics import group_warnings
-from elfair.fairness_test.evidence import badness, weight_summary
+from elfair.fairness_test.evidence import badness
 from elfair.fairness_test.issue import is_behavior_model, joint_delta, joint_statement
 from elfair.fairness_test.ladder import fate_of
 from elfair.language.conditions import EVERYONE, Column, uses_label, who
 from elfair.records.text import plural
 from elfair.statistics.plan import conditions_of
-from elfair.verification.arithmetic import are_apart
-from elfair.verification.checks import RELATIVE, agree, close, require
+from elfair.verification.checks import agree, close, require
 from elfair.verification.context import Context
 
 #: The warnings of a statement that only the rows can show.
@@ -37,46 +36,6 @@ def check_promise(context: Context) -> str:
     promise = joint_statement(kind, record.joint_delta, record.split, record.search)
     require(record.joint_statement == promise, f"the promise should read: {promise}")
     return f"delta {delta:g}"
-
-
-# -- groups --------------------------------------------------------------------------------------
-
-
-def check_groups(context: Context) -> str:
-    """Sizes and weights of the groups of each statement."""
-    for result in context.record.constraints:
-        where = f"'{result.statement}'"
-        parts = [(part.condition, part.n) for tail in result.tails for part in tail.parts]
-        found = [(group.condition, group.n) for group in result.groups]
-        agree(f"{where}: groups", found, list(dict.fromkeys(parts)))
-        for group in result.groups:
-            weights = (group.ess, group.mean_weight, group.mean_weight_error, group.max_weight)
-            known = [weight for weight in weights if weight is not None]
-            require(len(known) in (0, 4), f"{where}: '{group.condition}' lacks some weights")
-            if known:
-                _check_weights(known, group.n, f"{where}, '{group.condition}'")
-        sizes = [group.n for group in result.groups]
-        least, most = max(sizes), min(sum(sizes), context.record.n_held_out)
-        if are_apart([group.condition for group in result.groups]):
-            least = sum(sizes)
-        require(least <= result.n <= most, f"{where}: {result.n} rows, of groups {sizes}")
-        summary = (result.ess, result.mean_weight, result.max_weight)
-        agree(f"{where}: the summary of weights", summary, weight_summary(result.groups))
-    return plural(len(context.groups), "group")
-
-
-def _check_weights(weights: list[float], n: int, where: str) -> None:
-    """Whether such weights are possible: 0 <= w <= most, so sum w^2 <= most * sum w."""
-    ess, mean, error, most = weights
-    require(
-        0 <= mean <= most * (1 + RELATIVE) < inf and 0 <= error < inf and ess >= 0,
-        f"{where}: weights with mean {mean}, largest {most}, error {error}, effective size {ess}",
-    )
-    least = n * mean / most if most else 0.0
-    require(
-        least * (1 - RELATIVE) <= ess <= n * (1 + RELATIVE),
-        f"{where}: an effective sample size of {ess} from {n} weights is not possible",
-    )
 
 
 # -- rows and models -----------------------------------------------------------------------------

@@ -1,12 +1,9 @@
-"""What one verification looks at: every part is read, and the rows are divided, once.
-
-Level 1: whether rows, split and models are those that the certificate names.
-"""
+"""What one verification looks at: every part is read, and the rows are divided, once."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,16 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from elfair.certificate import Certificate, GroupRecord
 from elfair.data import LoggedData
-from elfair.data.digests import columns_digest, file_digest
 from elfair.data.split import Split
 from elfair.errors import ElfairError, InputError
 from elfair.estimators.certify import GivenModel
-from elfair.fairness_test.issue import ladder_digest
 from elfair.fairness_test.test import opened_before
 from elfair.language.conjunction import conjuncts
 from elfair.policies.models import Fitted, digests, mixture_digest
 from elfair.statistics.plan import Claim
-from elfair.verification.checks import Check, SkippedError, make, require
+from elfair.verification.checks import Check, SkippedError, require
 
 if TYPE_CHECKING:
     from elfair.study import StudyFile
@@ -85,12 +80,11 @@ class Context:
         return any(a.code == "support" and a.status == "checked" for a in self.record.assumptions)
 
     @cached_property
-    def study(self) -> StudyFile | None:
-        """The study file inside the certificate; None if there is none."""
+    def study(self) -> StudyFile:
+        """The study file inside a certificate that has one."""
         from elfair.study import StudyFile
 
-        text = self.record.provenance.study
-        return StudyFile.loads(text) if text else None
+        return StudyFile.loads(self.record.provenance.study)
 
     @property
     def rows(self) -> LoggedData:
@@ -168,17 +162,17 @@ class Context:
         """
         from elfair.study.sources import check_query
 
-        try:
-            study = self.study
-        except ElfairError as error:
-            return [_unread("table", error)]
-        if study is None:
+        if not self.record.provenance.study:
             raise InputError(
                 "this certificate was not made from a study file, so nothing says what each column "
                 "of the table is.",
                 hint="in Python, elfair.verify(certificate, data=LoggedData(...), model=...) "
                 "checks it. Without --data, this command checks what the record alone can show.",
             )
+        try:
+            study = self.study
+        except ElfairError as error:
+            return [_unread("table", error)]
         check_query(str(data), query, of_study=study.data.query)
         try:
             table = study.read(str(data), query=query)
@@ -219,34 +213,3 @@ def read_certificate(certificate: Certificate | str | bytes | PathLike) -> Certi
 
 def _unread(what: str, error: Exception) -> Check:
     return Check("digests", what, "failed", "; ".join(str(error).splitlines()))
-
-
-def digest_checks(context: Context) -> Iterator[Check]:
-    """The checks of all digests."""
-    said = context.record.digests
-    found: dict[str, tuple[str, Callable[[], str]]] = {
-        "model": (said.model, lambda: context.tested_model),
-        "ladder": (said.ladder, lambda: ladder_digest(context.ladder)),
-        "data": (said.data, lambda: context.rows.fingerprint()),
-        "candidate rows": (said.candidate, lambda: context.split.candidate.fingerprint()),
-        "held-out rows": (said.held_out, lambda: context.held_out.fingerprint()),
-        "split": (said.split, lambda: columns_digest([("position", context.held_out.position)])),
-    }
-    yield make("digests", "source file", _check_source, context)
-    for name, given in found.items():
-        yield make("digests", name, _equal, *given)
-
-
-def _check_source(context: Context) -> str:
-    source, said = context.source, context.record.provenance.source_digest
-    if source is None:
-        raise SkippedError("no file was given")
-    if not said:
-        raise SkippedError("the certificate names no file")
-    return _equal(said, lambda: file_digest(source))
-
-
-def _equal(said: str, found: Callable[[], str]) -> str:
-    digest = found()
-    require(digest == said, f"the certificate says {said}, and {digest} was found")
-    return digest

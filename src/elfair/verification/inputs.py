@@ -1,11 +1,16 @@
-"""The study file inside a certificate: it must ask for what was tested, of the same rows."""
+"""What a certificate was made from: rows, split, models, and the study file.
+
+Digests show whether these are the same. The study file must ask for what was tested.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from elfair.certificate import NOT_STATED, ClaimRecord
+from elfair.data.digests import columns_digest, file_digest
+from elfair.fairness_test.issue import ladder_digest
 from elfair.language.conjunction import conjuncts
 from elfair.language.fairness import Recipe
 from elfair.records.text import plural
@@ -15,6 +20,37 @@ from elfair.verification.context import Context
 
 if TYPE_CHECKING:
     from elfair.study import StudyFile
+
+
+def digest_checks(context: Context) -> Iterator[Check]:
+    """The checks of all digests."""
+    said = context.record.digests
+    found: dict[str, tuple[str, Callable[[], str]]] = {
+        "model": (said.model, lambda: context.tested_model),
+        "ladder": (said.ladder, lambda: ladder_digest(context.ladder)),
+        "data": (said.data, lambda: context.rows.fingerprint()),
+        "candidate rows": (said.candidate, lambda: context.split.candidate.fingerprint()),
+        "held-out rows": (said.held_out, lambda: context.held_out.fingerprint()),
+        "split": (said.split, lambda: columns_digest([("position", context.held_out.position)])),
+    }
+    yield make("digests", "source file", _check_source, context)
+    for name, given in found.items():
+        yield make("digests", name, _equal, *given)
+
+
+def _check_source(context: Context) -> str:
+    source, said = context.source, context.record.provenance.source_digest
+    if source is None:
+        raise SkippedError("no file was given")
+    if not said:
+        raise SkippedError("the certificate names no file")
+    return _equal(said, lambda: file_digest(source))
+
+
+def _equal(said: str, found: Callable[[], str]) -> str:
+    digest = found()
+    require(digest == said, f"the certificate says {said}, and {digest} was found")
+    return digest
 
 
 def study_checks(context: Context) -> Iterator[Check]:
@@ -27,17 +63,11 @@ def study_checks(context: Context) -> Iterator[Check]:
             yield make("recomputation", "rows left out", _check_left_out, context)
 
 
-def _study(context: Context) -> StudyFile:
-    study = context.study
-    assert study is not None
-    return study
-
-
 def _check_encoding(context: Context) -> str:
     """Whether the model makes the same features of a table as the study does."""
     from elfair.study.outcome import encoding_of
 
-    said, found = encoding_of(_study(context)), getattr(context.model, "encoding_", None)
+    said, found = encoding_of(context.study), getattr(context.model, "encoding_", None)
     require(found == said, f"the model reads a table as {found}, and the study as {said}")
     return ""
 
@@ -53,7 +83,7 @@ def _check_left_out(context: Context) -> str:
 
 
 def _check_study(context: Context) -> str:
-    study = _study(context)
+    study = context.study
     asked = study.estimator().get_params(deep=False)
     _check_settings(context, study.title, asked)
     names = [each for each in asked["constraints"] if isinstance(each, Recipe)]
