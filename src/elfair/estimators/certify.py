@@ -44,14 +44,14 @@ def certify(
     nuisance_fraction: float = 0.2,
     random_state: int = 0,
 ) -> Certificate:
-    """Run only the fairness test, for any model from anywhere, on rows it was not trained on.
+    """Run only the fairness test, for a model from anywhere, on rows it was not trained on.
 
     Parameters
     ----------
     probabilities : array of shape (n, classes) or (n,)
-        The model's probability of each decision for each row of ``data``; one column is the
-        probability of the larger of two classes (of the last in ``classes``). Columns of a data
-        frame that are called like the classes are taken by name.
+        The model's probability of each decision for each row of ``data``. A single column is that
+        of the larger of two classes (of the last in ``classes``). The columns of a data frame that
+        are called like the classes are taken by name.
     data : LoggedData
         Logged decisions that had no part in the making of the model.
     constraints : str, Statement, Recipe or a sequence of them
@@ -61,11 +61,10 @@ def certify(
     bound, estimator, impact_range, propensity_floor, center, outcome_model
         As for `ELFClassifier`.
     classes : sequence, optional
-        The order of the columns of ``probabilities``, where it is not the sorted one.
+        The order of the columns of ``probabilities``, if it is not the sorted one.
     nuisance_fraction : float, default 0.2
-        The share of rows that is set aside, and not tested, where constants, the points of a
-        quantile and the like, or an outcome model must be learnt (not where the declared range
-        gives the constant).
+        The share of rows that is set aside, and not tested, if constants, the points of a quantile
+        or an outcome model must be learnt (not if the declared range gives the constant).
     random_state : int, default 0
         Seed of the order of rows and of the choice of those set aside.
 
@@ -122,13 +121,9 @@ def test_of_given(
     model : GivenModel
         Its probabilities.
     split : Split
-        The rows, some of them set aside where something has to be learnt.
-    claims : tuple of Claim
-        What is tested.
-    bound : Bound
-        How it is bounded.
-    estimation : Estimation
-        How impacts are estimated.
+        The rows, some of them set aside if something must be learnt.
+    claims, bound, estimation
+        What is tested, how it is bounded, and how impacts are estimated.
     """
     data, aside = split.everyone, split.candidate
     plan = Plan.make(claims, bound, Baselines(estimation, aside), data, model.possible)

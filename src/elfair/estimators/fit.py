@@ -30,7 +30,7 @@ MakeTask = Callable[[Mapping[str, Any], int], Task]
 
 
 def fit_model(data: LoggedData, request: Request) -> Fitted:
-    """Search for a model, and test it where there is anything to test.
+    """Search for a model, and test it if there is anything to test.
 
     Parameters
     ----------
@@ -65,8 +65,7 @@ def _search(request: Request, split: Split, rows: LoggedData) -> tuple[Plan, Lad
     seen = selection.task.rows(rows)
     plan = request.plan(seen, split.everyone)
     n_test, n_error, count = split.n_tested, None, request.parameters["candidates"]
-    if not split.folds:
-        count = 1
+    count = count if split.folds else 1
     if split.kind == "crossfit":
         # A stretched bound is one on fewer rows. The rows that one fold tests are those that the
         # others are searched on: what a search believes and what the test finds err together, and
@@ -79,15 +78,14 @@ def _search(request: Request, split: Split, rows: LoggedData) -> tuple[Plan, Lad
 
 def _tuned(request: Request, split: Split) -> dict[str, Any]:
     """What `candidate_tuning` chooses, inside the candidate rows."""
-    parameters = request.parameters
-    if not parameters["candidate_tuning"] or not split.folds:
+    grid = request.parameters["candidate_tuning"]
+    if not grid or not split.folds:
         return {}
 
     def make(choice: Mapping[str, Any], rows: LoggedData) -> tuple[Selection, Plan]:
         chosen = request.with_parameters(choice)
         return chosen.selection(), chosen.plan(rows, split.everyone)
 
-    grid = parameters["candidate_tuning"]
     return tune(grid, split.candidate, split.n_tested, make, request.seed)
 
 
@@ -147,7 +145,7 @@ class Request:
     seed : int
         Seed of the split and of the search.
     task : callable
-        From parameters and a seed to what the search is for.
+        Maps parameters and a seed to what the search is for.
     thresholds : tuple of float
         The t of each P[decision >= t] that claims or task ask for, where decisions are numbers.
     """
@@ -170,10 +168,10 @@ class Request:
     def check_crossfit(self) -> None:
         """Refuse what cross-fitting has no proof or no rows for.
 
-        For each fold the test is the usual one: given the other folds, its rows are independent of
-        its model. Over all folds the average stays unbiased, and is close to normal when single
-        rows hardly move the search (Bayle, Bayle, Janson and Mackey 2020 on cross-validation);
-        where they do, the stretched bound allows for it. No finite-sample proof is known.
+        The test of each fold is the usual one: given the other folds, its rows are independent of
+        its model. The average over all folds is unbiased, and close to normal if single rows hardly
+        move the search (Bayle, Bayle, Janson and Mackey 2020); if they do, the stretched bound
+        allows for it. No finite-sample proof is known.
         """
         if not self.crossfit:
             return
@@ -201,13 +199,8 @@ class Request:
         parameters, data = self.parameters, data.changed(thresholds=self.thresholds)
         if not self.claims:  # there is nothing to hold rows out for
             return Split.of(data, "none", seed=self.seed)
-        return Split.of(
-            data,
-            parameters["split"],
-            share=parameters["candidate_fraction"],
-            seed=self.seed,
-            folds=parameters["folds"],
-        )
+        share, folds = parameters["candidate_fraction"], parameters["folds"]
+        return Split.of(data, parameters["split"], share=share, seed=self.seed, folds=folds)
 
     def selection(self) -> Selection:
         """The search."""
@@ -217,16 +210,9 @@ class Request:
         return Selection(task.method(parameters["search"]), task, target, self.seed)
 
     def plan(self, candidate: LoggedData, everyone: LoggedData) -> Plan:
-        """What is searched for and tested.
-
-        Parameters
-        ----------
-        candidate : LoggedData
-            The rows that constants are learnt from.
-        everyone : LoggedData
-            All rows, which declarations are held against.
+        """What is searched for and tested. Constants are learnt from candidate rows; all rows must
+        agree with what was declared.
         """
-        parameters = self.parameters
-        estimation = declared_estimation(everyone, parameters)
-        bound = get_bound(parameters["bound"])
+        estimation = declared_estimation(everyone, self.parameters)
+        bound = get_bound(self.parameters["bound"])
         return Plan.make(self.claims, bound, Baselines(estimation, candidate), everyone)

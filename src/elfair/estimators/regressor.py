@@ -237,7 +237,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         """
         means, spreads = self._components(X)
         shares = np.array(self.fitted_.shares)
-        rng = np.random.default_rng() if random_state is None else seeded(random_state)
+        rng = seeded(random_state)
         n = means.shape[1]
         picked = np.asarray(rng.choice(shares.size, size=n, p=shares))
         decision = means[picked, np.arange(n)] + spreads[picked] * rng.standard_normal(n)

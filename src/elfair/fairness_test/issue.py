@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from platform import python_version
@@ -15,7 +14,6 @@ import numpy as np
 from elfair._version import __version__
 from elfair.certificate import results as records
 from elfair.certificate.assumptions import BEHAVIOR_MODEL, WarningRecord, violation
-from elfair.certificate.pictures import TradeOff
 from elfair.certificate.record import Certificate, SearchRecord, SplitKind
 from elfair.certificate.results import NOT_STATED, ConstraintResult, Kind, Version
 from elfair.data import LoggedData
@@ -25,7 +23,6 @@ from elfair.data.split import Split
 from elfair.errors import CertificateWarning
 from elfair.fairness_test.assumptions import facts_of_test, list_assumptions
 from elfair.fairness_test.evidence import Outcome
-from elfair.fairness_test.ladder import fate_of
 from elfair.fairness_test.pictures import group_pictures
 from elfair.language.conditions import columns_used
 from elfair.policies.models import mixture_digest
@@ -59,7 +56,7 @@ def issue_certificate(test: FairnessTest, outcome: Outcome, openings: int) -> Ce
     facts = facts_of_test(
         plan, groups, data, split=split.kind, openings=openings, of_models=test.declared
     )
-    search, trade_off = _searched(test, outcome)
+    search, trade_off = test.searched(outcome)
     chosen = [ladder.digests[outcome.place - 1] for ladder in test.ladders]
     every = zip(*(ladder.digests for ladder in test.ladders), strict=True)
     assumptions, kind = list_assumptions(facts), facts.kind
@@ -108,20 +105,6 @@ def issue_certificate(test: FairnessTest, outcome: Outcome, openings: int) -> Ce
         provenance=records.Provenance(rows_read=everyone.n),
         versions=this_version(),
     )
-
-
-def _searched(test: FairnessTest, outcome: Outcome) -> tuple[SearchRecord | None, TradeOff | None]:
-    """What is known about the models after the test, and the trade-off between them."""
-    if test.search is None:
-        return None, None
-    place, tested, ladder = outcome.place, outcome.tested, test.ladders[0]
-    count = len(ladder.thetas)
-    search = replace(test.search, on_ladder=count, tested=tested, place=place)
-    if not test.losses:
-        return search, None
-    fates = [fate_of(k + 1, tested, place, passed=outcome.passed) for k in range(count)]
-    trade_off = ladder.trade_off(outcome.plan, fates, test.losses)
-    return replace(search, loss=test.losses[place - 1]), trade_off
 
 
 def _terms(asked: Plan, split: Split) -> records.TermsRecord:

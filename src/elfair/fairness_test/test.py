@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from elfair.certificate import Assumption, Certificate, SearchRecord
+from elfair.certificate.pictures import TradeOff
 from elfair.data import LoggedData
 from elfair.data.split import SealedHalf, Split, looking_again
 from elfair.fairness_test.evidence import SHARED_ROWS, Outcome, badness, bounded
 from elfair.fairness_test.issue import issue_certificate
-from elfair.fairness_test.ladder import Ladder, Learnt, Rung
+from elfair.fairness_test.ladder import Ladder, Learnt, Rung, fate_of
 from elfair.statistics import Rows
 from elfair.statistics.plan import CompiledClaim, Plan, Tail
 from elfair.types import Floats, Index
@@ -64,6 +65,19 @@ class FairnessTest:
         """The tests of each model, one for each fold, from most to least cautious."""
         folds = zip(self.plans, self.ladders, self.split.folds, strict=True)
         return zip(*(ladder.rungs(plan, fold.sealed) for plan, ladder, fold in folds), strict=True)
+
+    def searched(self, outcome: Outcome) -> tuple[SearchRecord | None, TradeOff | None]:
+        """What is known about the models after the test, and the trade-off between them."""
+        if self.search is None:
+            return None, None
+        place, tested, ladder = outcome.place, outcome.tested, self.ladders[0]
+        count = len(ladder.thetas)
+        search = replace(self.search, on_ladder=count, tested=tested, place=place)
+        if not self.losses:
+            return search, None
+        fates = [fate_of(k + 1, tested, place, passed=outcome.passed) for k in range(count)]
+        trade_off = ladder.trade_off(outcome.plan, fates, self.losses)
+        return replace(search, loss=self.losses[place - 1]), trade_off
 
     def nothing(self) -> Outcome:
         """What came of it where there is nothing to test."""

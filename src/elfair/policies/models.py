@@ -1,7 +1,5 @@
-"""Policies, models and decisions.
-
-A policy is a family of stochastic models, a model is a policy with its parameters, and decisions
-are drawn from a model's probabilities.
+"""Policies, which are families of stochastic models; models, which are policies with parameters;
+and decisions, which are drawn from a model's probabilities.
 """
 
 from __future__ import annotations
@@ -79,8 +77,7 @@ class Model:
     Parameters
     ----------
     policy : Policy
-        The family of the model. (Typed Any: the estimator that asked for a family knows what else
-        its policies can do.)
+        Its family. (Typed Any: the estimator that asked for a family knows what its policies do.)
     theta : ndarray
         Its parameters.
     """
@@ -90,8 +87,7 @@ class Model:
 
     def free(self, rows: LoggedData) -> Floats:
         """Its free numbers on logged rows, of shape (channels, n)."""
-        free: Floats = self.policy.free(self.theta, self.policy.logged(rows))
-        return free
+        return np.asarray(self.policy.free(self.theta, self.policy.logged(rows)))
 
     def digest(self) -> str:
         """The SHA-256 of everything its probabilities depend on, in 64 hexadecimal digits."""
@@ -197,28 +193,28 @@ def draw(probabilities: Floats, classes: Array, random_state: Any = None) -> Dec
     >>> draw(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array(["no", "yes"]))
     Decisions(decision=array(['yes', 'no'], dtype='<U3'), propensity=array([1., 1.]))
     """
-    rng = np.random.default_rng() if random_state is None else seeded(random_state)
-    drawn = rng.uniform(size=(len(probabilities), 1))
+    drawn = seeded(random_state).uniform(size=(len(probabilities), 1))
     ends = probabilities.cumsum(axis=1)
     ends /= ends[:, -1:]  # a last class of probability 0 now starts at exactly 1: never drawn
     chosen = (drawn >= ends[:, :-1]).sum(axis=1)
     return Decisions(classes[chosen], probabilities[np.arange(len(chosen)), chosen])
 
 
-def seeded(random_state: Any) -> np.random.RandomState:
-    """The generator that scikit-learn would use.
+def seeded(random_state: Any) -> Any:
+    """The generator that scikit-learn would use; for None, one with fresh entropy.
 
     Examples
     --------
     >>> int(seeded(0).randint(100))
     44
     """
+    if random_state is None:
+        return np.random.default_rng()
     try:
-        state: np.random.RandomState = check_random_state(random_state)
+        return check_random_state(random_state)
     except ValueError:
         raise InputError(
             "random_state must be a whole number of at least 0, a numpy RandomState or None. Got "
             f"{random_state!r} instead.",
             hint="an integer makes a draw repeatable; None does not.",
         ) from None
-    return state

@@ -37,14 +37,8 @@ def load_torch() -> Any:
 
 @dataclass(frozen=True)
 class TorchInputs(PolicyInputs):
-    """The rows as a module sees them.
-
-    Parameters
-    ----------
-    design, behavior
-        See `PolicyInputs`.
-    rows : tensor of shape (n, d)
-        The standardised features, on the module's device and in its precision.
+    """The rows as a module sees them: `PolicyInputs`, and the standardised features as a tensor of
+    shape (n, d), on the module's device and in its precision.
     """
 
     rows: Any = field(kw_only=True)
@@ -91,9 +85,8 @@ class TorchPolicy(SoftmaxPolicy):
     @property
     def start(self) -> Floats:
         """The theta of the module as it was passed."""
-        torch = load_torch()
-        flat = torch.cat([value.detach().reshape(-1) for value in self._parameters.values()])
-        theta: Floats = flat.cpu().double().numpy()
+        flat = load_torch().nn.utils.parameters_to_vector(self._parameters.values())
+        theta: Floats = flat.detach().cpu().double().numpy()
         return np.append(theta, 1.0) if self.mixed else theta
 
     def inputs(self, X: Floats, behavior: Floats | None = None) -> TorchInputs:
@@ -110,8 +103,7 @@ class TorchPolicy(SoftmaxPolicy):
     def _n_weights(self) -> int:
         return sum(value.numel() for value in self._parameters.values())
 
-    def _logits(self, theta: Floats, inputs: PolicyInputs) -> Floats:
-        assert isinstance(inputs, TorchInputs)
+    def _logits(self, theta: Floats, inputs: Any) -> Floats:
         if theta.ndim > 1:
             return np.stack([self._logits(one, inputs) for one in theta])
         with load_torch().no_grad():
@@ -119,18 +111,15 @@ class TorchPolicy(SoftmaxPolicy):
         logits: Floats = every.cpu().double().numpy().T
         return np.asarray(logits[1:] - logits[0])
 
-    def _by_weights(self, theta: Floats, inputs: PolicyInputs, by_logit: Floats) -> Floats:
-        assert isinstance(inputs, TorchInputs)
+    def _by_weights(self, theta: Floats, inputs: Any, by_logit: Floats) -> Floats:
         torch = load_torch()
         flat = self._tensor(theta[: self._n_weights]).requires_grad_()
         output = self._output(flat, inputs.rows)
         # The first logit is subtracted from all the others.
         by_output = np.concatenate([-by_logit.sum(axis=1, keepdims=True), by_logit], axis=1)
         towards = torch.tensor(by_output.swapaxes(1, 2), dtype=output.dtype, device=output.device)
-        gradients = [
-            torch.autograd.grad(output, flat, one, retain_graph=True)[0] for one in towards
-        ]
-        return np.asarray(torch.stack(gradients).cpu().double().numpy())
+        each = [torch.autograd.grad(output, flat, one, retain_graph=True)[0] for one in towards]
+        return np.asarray(torch.stack(each).cpu().double().numpy())
 
     def _tensor(self, values: Floats) -> Any:
         """The values on the module's device and in its precision."""
@@ -144,8 +133,7 @@ class TorchPolicy(SoftmaxPolicy):
             parameters[name] = flat[used : used + value.numel()].view(value.shape)
             used += value.numel()
         output = torch.func.functional_call(self.module, parameters, (rows,))
-        wanted = (len(rows), self.n_classes)
-        shape = tuple(getattr(output, "shape", ()))
+        wanted, shape = (len(rows), self.n_classes), tuple(getattr(output, "shape", ()))
         if shape != wanted:
             got = f"shape {shape}" if shape else repr(type(output).__name__)
             raise InputError(

@@ -19,7 +19,7 @@ from elfair.language.expressions import Mean
 from elfair.policies.gaussian import MEAN, SQUARE
 from elfair.statistics import Baselines, Estimation, Impact, Part, Rows, compile_form, mean_part
 from elfair.statistics.impacts import OutcomeModel, QuadraticModel
-from elfair.statistics.plan import CompiledClaim, Plan
+from elfair.statistics.plan import CompiledClaim, Plan, Tail
 from elfair.types import Floats
 
 #: With this many rows, an objective gives weighted rows at least as much weight as the model.
@@ -32,9 +32,9 @@ class ShrunkMean(NamedTuple):
     Parameters
     ----------
     rows : Rows
-        Rows whose average is taken for the mean: the same rows, or better informed ones.
+        The rows whose average it is: the same rows, or better informed ones.
     share : float
-        The variance of that average, as a share of the variance of the average it replaces.
+        Its variance, as a share of the variance of the average that it replaces.
     """
 
     rows: Rows
@@ -47,7 +47,7 @@ def shrunk_means(
     data: LoggedData,
     policies: Sequence[Floats],
 ) -> list[list[ShrunkMean]]:
-    """The mean of each part of each claim's tails.
+    """What the search takes for the mean of each part of each claim's tails.
 
     Parameters
     ----------
@@ -59,28 +59,18 @@ def shrunk_means(
         The candidate rows.
     policies : sequence of ndarray of shape (channels, n)
         Free numbers of policies like those that the search will visit.
-
-    Returns
-    -------
-    list of lists of ShrunkMean
-        One for each claim and each part of its tails.
     """
     if not any(part.weighted for claim in compiled for part in claim.parts):
         return [[ShrunkMean(part.rows, 1.0) for part in claim.parts] for claim in compiled]
-    outcome = _outcome(Baselines(Estimation(), data), data)
-    means = []
-    for claim in compiled:
-        of_claim = []
-        for tail in claim.tails:
-            direct = compile_form(
-                tail.form, data, outcome.baselines, plan.logged_averages, direct=True
-            )
-            of_claim += [
-                outcome.shrunk(part, predicted.rows, policies)
-                for part, predicted in zip(tail.parts, direct, strict=True)
-            ]
-        means.append(of_claim)
-    return means
+    outcome = _Outcome.of(Baselines(Estimation(), data), data)
+
+    def of_tail(tail: Tail) -> list[ShrunkMean]:
+        averages = plan.logged_averages
+        direct = compile_form(tail.form, data, outcome.baselines, averages, direct=True)
+        pairs = zip(tail.parts, direct, strict=True)
+        return [outcome.shrunk(part, predicted.rows, policies) for part, predicted in pairs]
+
+    return [[mean for tail in claim.tails for mean in of_tail(tail)] for claim in compiled]
 
 
 def shrunk_rows(means: Sequence[Mean], data: LoggedData, policies: Sequence[Floats]) -> list[Rows]:
@@ -90,10 +80,8 @@ def shrunk_rows(means: Sequence[Mean], data: LoggedData, policies: Sequence[Floa
     ----------
     means : sequence of Mean
         What is averaged.
-    data : LoggedData
-        The candidate rows.
-    policies : sequence of ndarray of shape (channels, n)
-        As for `shrunk_means`; without any, the outcome model alone counts.
+    data, policies
+        As for `shrunk_means`; without policies, the outcome model alone counts.
     """
     baselines = Baselines(Estimation(), data, personal=True)
     parts = [mean_part(mean, data, baselines) for mean in means]
@@ -102,22 +90,13 @@ def shrunk_rows(means: Sequence[Mean], data: LoggedData, policies: Sequence[Floa
     predicted = [mean_part(mean, data, baselines, direct=True).rows for mean in means]
     if not policies:
         return predicted
-    outcome = _outcome(baselines, data)
+    outcome = _Outcome.of(baselines, data)
     # No test corrects an objective: if the model is wrong in a way that these policies do not
     # show, the weighted rows must win in the end.
     return [
-        outcome.shrunk(part, rows, policies, least=_least(part.rows.index.size)).rows
+        outcome.shrunk(part, rows, policies, least=(n := rows.index.size) / (n + DOUBTED_ROWS)).rows
         for part, rows in zip(parts, predicted, strict=True)
     ]
-
-
-def _least(n: int) -> float:
-    return n / (n + DOUBTED_ROWS)
-
-
-def _outcome(baselines: Baselines, data: LoggedData) -> _Outcome:
-    kind = _OfNumbers if data.decision_kind == "numbers" else _OfClasses
-    return kind(baselines, data)
 
 
 class _Outcome(ABC):
@@ -126,6 +105,10 @@ class _Outcome(ABC):
     def __init__(self, baselines: Baselines, data: LoggedData) -> None:
         self.baselines = baselines
         self.data = data
+
+    @staticmethod
+    def of(baselines: Baselines, data: LoggedData) -> _Outcome:
+        return (_OfNumbers if data.decision_kind == "numbers" else _OfClasses)(baselines, data)
 
     def shrunk(
         self, part: Part, predicted: Rows, policies: Sequence[Floats], least: float = 0.0
@@ -138,10 +121,10 @@ class _Outcome(ABC):
         for free in policies:
             weighted, direct = rows.values(free), predicted.values(free)
             residual = weighted - direct
-            variance = float(residual.var()) or 1.0
-            evidence.append(float(residual.mean()) ** 2 * rows.index.size / variance)
+            noise = float(residual.var())
+            evidence.append(float(residual.mean()) ** 2 * rows.index.size / (noise or 1.0))
             uncertain = float(direct.var()) + rows.index.size * self._variance(part, free)
-            variances.append((uncertain, float(residual.var()), float(weighted.var())))
+            variances.append((uncertain, noise, float(weighted.var())))
         # The residuals of a right model have evidence 1 on average: Stein's positive part.
         strength = float(np.mean(evidence))
         kept = max(least, 1 - 1 / strength) if strength > 0 else least
@@ -151,14 +134,9 @@ class _Outcome(ABC):
             else 1.0
             for direct, residual, weighted in variances
         ]
-        shrunk = Rows(
-            rows.index,
-            kept * rows.offset + (1 - kept) * predicted.offset,
-            kept * rows.slope + (1 - kept) * predicted.slope,
-            -np.inf,
-            np.inf,
-        )
-        return ShrunkMean(shrunk, float(np.mean(shares)))
+        offset = kept * rows.offset + (1 - kept) * predicted.offset
+        slope = kept * rows.slope + (1 - kept) * predicted.slope
+        return ShrunkMean(Rows(rows.index, offset, slope, -np.inf, np.inf), float(np.mean(shares)))
 
     @abstractmethod
     def _variance(self, part: Part, free: Floats) -> float:
