@@ -33,7 +33,7 @@ def main() -> None:
     """Print the table and put it into the page."""
     rng = np.random.default_rng(0)
     lines = [
-        "| directions | folds | sd of z | passes at .1 / .05 / .01 | stretched |",
+        "| directions | folds | sd of z | passes at 0.1 / 0.05 / 0.01 | stretched |",
         "|---|---|---|---|---|",
     ]
     for directions in (1, 2, 5, 20):

@@ -22,7 +22,7 @@ PAST, NEW = 12_000, 400
 SEED = 2024
 HOUSING = ("owns", "rents", "with family")
 ANSWERS = np.array(["no", "yes"])
-ALL_GET_LOANS = Lending(behavior=LogisticModel(40.0, (0.0,)))  # the same people, if it were so
+ALL_GET_LOANS = Lending(behavior=LogisticModel(40.0, (0.0,)))  # the same people, if all got one
 
 
 def people(n: int, seed: int) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def outcomes(seed: int, granted: Any) -> dict[str, Any]:
     repaid = draw.label
     change = [f"{value:.0f}" for value in np.where(lent, draw.impact, 0)]
     for moved in rng.choice(n, n // 50, replace=False):
-        change[moved] = ""  # not to be found two years later
+        change[moved] = ""  # could not be found two years later
     return {
         "Repays (bureau)": ANSWERS[repaid],
         "Collection letters": lent * (1 - repaid) * rng.integers(1, 5, n),  # sent after the loan

@@ -1,4 +1,4 @@
-"""What a fit does with a line of models: what is tested, what is let out, what is written down.
+"""What a fit does with a ladder: what is tested, what is released, what is written down.
 
 Every kind of constraint, estimator, policy and objective goes through the same fit; here each is
 watched, and its test is run again by hand.
@@ -293,7 +293,7 @@ def test_where_a_single_model_is_found_it_is_tested_alone(parameters):
 def test_what_is_written_down_of_the_model_and_of_the_first_in_line(watched):
     one, many = foster_care({"candidates": 2}), foster_care({})
     assert many.certificate_.search.place > one.certificate_.search.place
-    # The prediction is the first model's, and the loss that of the model that was let out.
+    # The prediction is the first model's, and the loss that of the released model.
     first, last = one.certificate_.search, many.certificate_.search
     assert first.forecast == last.forecast
     assert last.loss < first.loss

@@ -1,4 +1,4 @@
-"""Models tested in turn: what violates is let out at most delta of the time, without a correction.
+"""Models tested in turn: what violates is released at most delta of the time, without correction.
 
 First the test itself, on a population of eight cells whose truth is a sum: lines of models made by
 hand so that one of them violates by a hair, or all do, and with procedures beside it that are
@@ -130,7 +130,7 @@ def trials(bound, name, rows):
 
 
 def in_turn(these):
-    """The place of the model that is let out, from 0; None if there is none."""
+    """The place of the released model, from 0; None if there is none."""
     turns = run_in_turn([rung] for rung in these)
     return turns.place - 1 if turns.passed else None
 
@@ -154,7 +154,7 @@ def best_first(these):
 
 
 def released(procedure, bound, name, draws):
-    """How often a model that is worse for a group is let out: for some group, for each group."""
+    """How often a model that is worse for a group is released: for some group, for each group."""
     count, worse = np.zeros(3), [lost(chance) > HAIR / 2 for chance in LINES[name]]
     for seed in range(draws):
         place = procedure(trials(bound, name, draw(seed)))
