@@ -9,7 +9,7 @@ trusted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass
 from io import BytesIO
 from math import isfinite, prod
@@ -225,17 +225,14 @@ def _decode(document: Any) -> Any:
     if document.keys() == {"array", "shape", "values"}:
         return _array(document["array"], document["shape"], _decode(document["values"]))
     ((tag, content),) = document.items()
-    if tag == "float":
-        return {"inf": np.inf, "-inf": -np.inf, "nan": np.nan}[content]
-    if tag == "tuple":
-        return tuple(_decode(content))
-    if tag == "dict":
-        return {_decode(key): _decode(value) for key, value in content}
-    if tag == "recipe":
-        return Recipe(*_decode(content))
-    if tag == "not saved":
-        return NotSaved(str(content))
-    raise KeyError(tag)
+    readers: dict[str, Callable[[Any], Any]] = {
+        "float": {"inf": np.inf, "-inf": -np.inf, "nan": np.nan}.__getitem__,
+        "tuple": lambda values: tuple(_decode(values)),
+        "dict": lambda pairs: {_decode(key): _decode(value) for key, value in pairs},
+        "recipe": lambda given: Recipe(*_decode(given)),
+        "not saved": lambda what: NotSaved(str(what)),
+    }
+    return readers[tag](content)
 
 
 def _array(kind: Any, shape: list[int] | None, values: list[Any]) -> Any:
@@ -245,9 +242,7 @@ def _array(kind: Any, shape: list[int] | None, values: list[Any]) -> Any:
     if not _is_known(dtype) or (dtype.kind == "U" and kind != "U"):
         raise ValueError(f"arrays of {kind!r} are not known")
     if dtype.kind == "O":
-        array = np.empty(len(values), dtype=object)
-        for place, value in enumerate(values):
-            array[place] = value
+        array = np.fromiter(values, dtype=object)
     else:
         array = np.array(values, dtype=np.int64 if dtype.kind in "Mm" else dtype)
         array = array.view(dtype) if dtype.kind in "Mm" else array

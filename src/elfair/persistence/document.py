@@ -16,7 +16,6 @@ _FAMILY = "elfair.model/"
 
 Kind = Literal["classifier", "regressor"]
 PolicyKind = Literal["softmax", "scored", "module", "gaussian"]
-BehaviorKind = Literal["none", "elfair", "object"]
 
 
 @dataclass(frozen=True)
@@ -71,8 +70,6 @@ class ModelDocument:
         How often each of these is picked.
     tuned : object
         What ``candidate_tuning`` chose, as `encode` writes it.
-    behavior : {"none", "elfair", "object"}
-        Whether a behaviour model is kept, and how.
     encoding : dict, optional
         How a table becomes features, as the caller of ``save`` described it.
     members : mapping of str to str
@@ -91,7 +88,6 @@ class ModelDocument:
     released: tuple[int, ...]
     shares: tuple[float, ...]
     tuned: Any
-    behavior: BehaviorKind
     encoding: Any
     members: Mapping[str, str]
 

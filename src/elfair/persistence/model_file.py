@@ -19,7 +19,7 @@ from elfair.certificate import Certificate
 from elfair.errors import InputError
 from elfair.persistence import contents, policies
 from elfair.persistence.contents import damaged, decode, encode, members_of, pack
-from elfair.persistence.document import FORMAT, BehaviorKind, ModelDocument
+from elfair.persistence.document import FORMAT, ModelDocument
 from elfair.persistence.objects import from_skops, to_skops
 from elfair.persistence.policies import Members, Reading, member
 from elfair.policies.models import Fitted, Model, digests, mixture_digest
@@ -87,13 +87,15 @@ def to_bytes(estimator: Any, encoding: Mapping[str, Any] | None = None) -> bytes
     members: Members = {"certificate.json": fitted.certificate.to_json().encode()}
     members["thetas.npy"] = contents.to_npy(np.array([model.theta for model in fitted.ladder]))
     kept = {id(model.policy): model.policy for model in fitted.ladder}
-    records = []
-    for place, policy in enumerate(kept.values()):
-        record, parts = policies.write_policy(policy, f"policies/{place}")
-        records.append(record)
-        members.update(parts)
-    behavior, parts = _behavior_record(getattr(estimator, "_behavior_model", None))
-    members.update(parts)
+    records = [
+        policies.write_policy(policy, f"policies/{place}", members)
+        for place, policy in enumerate(kept.values())
+    ]
+    behavior = getattr(estimator, "_behavior_model", None)
+    if _kind(behavior) == "classifier":
+        members["behavior.elfair"] = to_bytes(behavior)
+    elif behavior is not None:
+        members["behavior.skops"] = to_skops(behavior)
     names = getattr(estimator, "feature_names_in_", None)
     keys, rungs = list(kept), [id(model) for model in fitted.ladder]
     document = ModelDocument(
@@ -111,7 +113,6 @@ def to_bytes(estimator: Any, encoding: Mapping[str, Any] | None = None) -> bytes
         released=tuple(rungs.index(id(model)) + 1 for model in fitted.models),
         shares=tuple(map(float, fitted.shares)),
         tuned=encode(fitted.tuned),
-        behavior=behavior,
         encoding=_json(getattr(estimator, "encoding_", None) if encoding is None else encoding),
         members=_manifest(members),
     )
@@ -121,14 +122,6 @@ def to_bytes(estimator: Any, encoding: Mapping[str, Any] | None = None) -> bytes
 def _kind(estimator: Any) -> Any:
     """The tag of a class of elfair's own; None for a subclass, which declares none."""
     return vars(type(estimator)).get("digest_tag")
-
-
-def _behavior_record(model: Any) -> tuple[BehaviorKind, Members]:
-    if model is None:
-        return "none", {}
-    if _kind(model) == "classifier":
-        return "elfair", {"behavior.elfair": to_bytes(model)}
-    return "object", {"behavior.skops": to_skops(model)}
 
 
 def _json(encoding: Mapping[str, Any] | None) -> Any:
@@ -261,15 +254,15 @@ def _behavior(
     rounds: int,
 ) -> Any:
     """The behaviour model that a classifier keeps, if any."""
-    if any(record.mixed for record in document.policies) != (document.behavior != "none"):
+    kept = [name for name in ("behavior.elfair", "behavior.skops") if name in members]
+    if len(kept) != any(record.mixed for record in document.policies):
         raise damaged("its behaviour model does not fit its policy.")
-    if document.behavior == "none":
+    if not kept:
         return None
-    if document.behavior == "elfair":
+    if kept == ["behavior.elfair"]:
         given = {"trusted": reading.trusted, "module": reading.module}
-        nested = member(members, "behavior.elfair")
-        model = from_bytes(nested, kinds, rounds=rounds + 1, **given)
+        model = from_bytes(members[kept[0]], kinds, rounds=rounds + 1, **given)
     else:
-        model = from_skops(member(members, "behavior.skops"), reading.trusted)
+        model = from_skops(members[kept[0]], reading.trusted)
     policies.check_model(model, "behaviour model")
     return model

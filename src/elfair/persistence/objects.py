@@ -33,16 +33,13 @@ def to_skops(value: Any) -> bytes:
     try:
         data = _canonical(skops.dumps(value))
         again = skops.loads(data, trusted=skops.get_untrusted_types(data=data))
+        if content_digest(again) != content_digest(value):
+            raise ValueError("it would not be the same after loading")
     except Exception as error:  # the object's own methods may raise anything
         raise InputError(
             f"{name} cannot be saved without pickle: {error}.",
             hint="use a classifier of scikit-learn, with parameters that are plain values.",
         ) from error
-    if content_digest(again) != content_digest(value):
-        raise InputError(
-            f"{name} cannot be saved: it would not be the same after loading.",
-            hint="use a classifier of scikit-learn, with parameters that are plain values.",
-        )
     return data
 
 
@@ -69,23 +66,16 @@ def from_skops(data: bytes, trusted: Sequence[str] = ()) -> Any:
             )
     try:
         strange = sorted(set(skops.get_untrusted_types(data=data)) - set(trusted))
+        if not strange:
+            return skops.loads(data, trusted=list(trusted))
     except Exception as error:  # a damaged schema can fail anywhere
-        raise _unreadable(error) from None
-    if strange:
         raise InputError(
-            f"it holds objects of types that are not trusted: {', '.join(strange)}.",
-            hint=f"if you trust its author and these types, pass trusted={strange!r}.",
-        )
-    try:
-        return skops.loads(data, trusted=list(trusted))
-    except Exception as error:
-        raise _unreadable(error) from None
-
-
-def _unreadable(error: Exception) -> InputError:
-    return InputError(
-        f"an object in it cannot be read ({type(error).__name__}: {error}).",
-        hint="install the versions of scikit-learn and skops that it was saved with.",
+            f"an object in it cannot be read ({type(error).__name__}: {error}).",
+            hint="install the versions of scikit-learn and skops that it was saved with.",
+        ) from None
+    raise InputError(
+        f"it holds objects of types that are not trusted: {', '.join(strange)}.",
+        hint=f"if you trust its author and these types, pass trusted={strange!r}.",
     )
 
 

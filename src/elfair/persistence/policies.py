@@ -21,8 +21,8 @@ from elfair.types import Array, Floats
 Members = dict[str, bytes]
 
 
-def write_policy(policy: Any, folder: str) -> tuple[PolicyRecord, Members]:
-    """The record of a policy, and its members of the file.
+def write_policy(policy: Any, folder: str, members: Members) -> PolicyRecord:
+    """The record of a policy, whose arrays and objects become members of the file.
 
     Parameters
     ----------
@@ -30,15 +30,15 @@ def write_policy(policy: Any, folder: str) -> tuple[PolicyRecord, Members]:
         The policy of a model.
     folder : str
         Where its members go.
+    members : dict
+        The members of the file; those of the policy are added.
     """
-    members = {
-        f"{folder}/center.npy": to_npy(policy.center),
-        f"{folder}/scale.npy": to_npy(policy.scale),
-    }
+    members[f"{folder}/center.npy"] = to_npy(policy.center)
+    members[f"{folder}/scale.npy"] = to_npy(policy.scale)
     kind: PolicyKind = policy.digest_tag
     if kind == "gaussian":
         numbers = (policy.level, policy.unit, policy.smallest, policy.largest)
-        return PolicyRecord(kind, False, tuple(map(float, numbers)), {}), members
+        return PolicyRecord(kind, False, tuple(map(float, numbers)), {})
     tensors: dict[str, bool] = {}
     if kind == "module":
         state = _state(policy.module)
@@ -48,7 +48,7 @@ def write_policy(policy: Any, folder: str) -> tuple[PolicyRecord, Members]:
         tensors = {name: name in trained for name in state}
     elif kind == "scored":
         members[f"{folder}/scorer.skops"] = to_skops(policy.scorer)
-    return PolicyRecord(kind, policy.mixed, (float(policy.exploration),), tensors), members
+    return PolicyRecord(kind, policy.mixed, (float(policy.exploration),), tensors)
 
 
 @dataclass(frozen=True)

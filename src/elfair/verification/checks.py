@@ -9,7 +9,7 @@ import json
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from math import isfinite, isnan
 from typing import Any, Literal
@@ -270,18 +270,21 @@ def differences(
     if type(recorded) is not type(found):
         yield _said(path, recorded, found)
     elif is_dataclass(recorded):
-        inner = _scale(recorded)
-        for field in fields(recorded):
-            if field.name not in but:
-                one, other = getattr(recorded, field.name), getattr(found, field.name)
-                yield from differences(one, other, f"{path}.{field.name}", but, inner)
+        # The ends of a row do not say how large rows are.
+        ends = ("low", "high") if isinstance(recorded, PartRecord) else ()
+        names = [field.name for field in fields(recorded)]
+        inner = _largest(getattr(recorded, name) for name in names if name not in ends)
+        for name in names:
+            if name not in but:
+                one, other = getattr(recorded, name), getattr(found, name)
+                yield from differences(one, other, f"{path}.{name}", but, inner)
     elif isinstance(recorded, tuple):
         if len(recorded) != len(found):
             yield f"{path} has {len(recorded)} entries, and {len(found)} were found"
             return
-        numbers = [abs(x) for x in recorded if isinstance(x, float) and isfinite(x)]
+        inner = _largest(recorded)
         for k, (one, other) in enumerate(zip(recorded, found, strict=True)):
-            yield from differences(one, other, f"{path}[{k}]", but, max(numbers, default=0.0))
+            yield from differences(one, other, f"{path}[{k}]", but, inner)
     elif not _same(recorded, found, path, scale):
         yield _said(path, recorded, found)
 
@@ -321,12 +324,9 @@ def _near(one: str, other: str) -> bool:
     return abs(float(one) - float(other)) <= 1.5 * 10.0 ** -len(digits)
 
 
-def _scale(record: Any) -> float:
-    """The largest number of a record; the ends of a row do not say how large rows are."""
-    ends = ("low", "high") if isinstance(record, PartRecord) else ()
-    values = [getattr(record, field.name) for field in fields(record) if field.name not in ends]
-    numbers = [abs(value) for value in values if isinstance(value, float) and isfinite(value)]
-    return max(numbers, default=0.0)
+def _largest(values: Iterable[Any]) -> float:
+    """The size of the largest finite number."""
+    return max((abs(v) for v in values if isinstance(v, float) and isfinite(v)), default=0.0)
 
 
 def _said(path: str, recorded: Any, found: Any) -> str:
