@@ -25,7 +25,6 @@ from elfair.planning.visible import (
     impact_conditions,
     require_plannable,
 )
-from elfair.search import SearchProgress
 from elfair.statistics.plan import Claim, conditions_of, read_constraints
 from elfair.types import Floats
 
@@ -164,8 +163,7 @@ class _Check:
         if forecaster is None:
             return statements, None
         try:
-            with SearchProgress("making a forecast") as progress:
-                trials = forecaster.today(progress)
+            trials = forecaster.today()
         except DataError:  # a group is too small to be divided once more
             return statements, None
         n = self.visible.everyone.n

@@ -141,8 +141,7 @@ def _repeated(data: LoggedData) -> Iterator[Finding]:
         if known is not None:
             columns.append(known if known.dtype.kind == "f" else _codes(known))
     table = np.column_stack(columns).astype(np.float64)
-    rows = np.sort(np.ascontiguousarray(table).view([("", np.float64)] * table.shape[1])[:, 0])
-    again = int(np.sum(rows[1:] == rows[:-1]))
+    again = data.n - len(np.unique(table, axis=0))
     if not again:
         return
     different = max(np.unique(column).size for column in data.features.T)

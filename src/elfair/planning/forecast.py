@@ -58,7 +58,7 @@ from elfair.fairness_test.evidence import SHARED_ROWS, is_silent
 from elfair.planning.alone import MEAN, Bench
 from elfair.planning.curve import ChanceCurve, Scores
 from elfair.planning.visible import VisibleRows
-from elfair.search import Target
+from elfair.search import SearchProgress, Target
 from elfair.search.prediction import requirements_of
 from elfair.search.shrinkage import shrunk_means
 from elfair.statistics.beyond_the_mean import settle
@@ -249,12 +249,13 @@ class Forecaster:
             return float(self.visible.everyone.n / SHARED_ROWS**2)
         return float(self.visible.n_held_out)
 
-    def today(self, progress: Callable[[], None], *, alone: bool = True) -> list[JudgedSearch]:
+    def today(self, *, alone: bool = True) -> list[JudgedSearch]:
         """Trials for today's number of rows; raise where a group is too small to be divided."""
         n = self.visible.candidate.n
         fold = np.random.default_rng(self.request.seed).permutation(n) % FOLDS
         halves = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(FOLDS)]
-        return [self._trial(*half, 1.0, progress, alone) for half in halves]
+        with SearchProgress("making a forecast") as progress:
+            return [self._trial(*half, 1.0, progress, alone) for half in halves]
 
     def smaller(self, ratio: float, seed: int) -> JudgedSearch | None:
         """A trial for a part of today's rows; None where a group is too small in it."""

@@ -29,7 +29,6 @@ from elfair.planning.visible import (
 )
 from elfair.records.allowed import number, whole
 from elfair.records.text import floored, raised
-from elfair.search import SearchProgress
 from elfair.statistics.plan import Claim, conditions_of
 
 #: The ends of intervals: 80 % lie between.
@@ -171,8 +170,7 @@ def _measure(
 ) -> ChanceCurve:
     """The chance at today's rows, and at fewer and fewer, until it is well below the share."""
     n, seed = forecaster.visible.everyone.n, forecaster.request.seed
-    with SearchProgress("making a forecast") as progress:
-        curve = forecaster.curve(n, forecaster.today(progress, alone=False))
+    curve = forecaster.curve(n, forecaster.today(alone=False))
     with Parallel(n_jobs=n_jobs) as parallel:
         while curve.sizes[0].rows >= STEP * smallest and (
             len(curve.sizes) < FEWEST_SIZES or curve.chance(curve.sizes[0].rows) > share / 2

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from elfair.certificate import GroupRecord
 from elfair.data import ContinuousData, LoggedData
-from elfair.data.split import split_rows
 from elfair.errors import InputError
 from elfair.estimators.classifier import ELFClassifier
 from elfair.estimators.fit import Request
@@ -115,16 +114,8 @@ class VisibleRows:
         cross-fitting, which tests every row, none is.
         """
         seen = np.zeros(data.n, dtype=np.bool_)
-        if not request.claims:
-            seen[:] = True
-        elif not request.crossfit:
-            candidates, _ = split_rows(
-                data,
-                request.parameters["candidate_fraction"],
-                request.seed,
-                stratified=request.parameters["split"] == "stratified",
-            )
-            seen[candidates] = True
+        if not request.crossfit:
+            seen[request.split(data).candidate.position] = True
         return cls(_hide(data, seen), data.take(np.flatnonzero(seen)))
 
     @property

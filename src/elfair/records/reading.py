@@ -7,7 +7,7 @@ declared with `key`, which adds what the value must be, what it is for, and an e
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from types import NoneType, UnionType
 from typing import (
@@ -24,14 +24,8 @@ from typing import (
 
 from elfair.records.allowed import Allowed, is_number
 
-
-class _Required:
-    def __repr__(self) -> str:
-        return "(required)"
-
-
 #: Stands for the default of what must be given.
-REQUIRED: Any = _Required()
+REQUIRED: Any = MISSING
 
 Code: TypeAlias = Literal["unknown", "missing", "wrong"]
 #: From a value to an item inside it.
@@ -60,7 +54,7 @@ class Key:
 
     kind: Any
     allowed: Allowed | None = None
-    default: Any = REQUIRED
+    default: Any = field(default_factory=lambda: REQUIRED)
     example: Any = None
     about: str = ""
     keys: Mapping[str, Key] | None = None
@@ -92,10 +86,10 @@ def key(
     >>> keys_of(Sizes)["seeds"].allowed.words
     'a whole number of at least 1'
     """
-    told = {"key": (allowed, example, about, keys)}
+    told = {"key": Key(None, allowed, default, example, about, keys)}
     if isinstance(default, type):
         return field(default_factory=default, metadata=told)
-    return field(metadata=told) if default is REQUIRED else field(default=default, metadata=told)
+    return field(default=default, metadata=told)
 
 
 @cache
@@ -110,11 +104,9 @@ def keys_of(record: Any) -> Mapping[str, Key]:
     hints = get_type_hints(record, include_extras=True)
     keys = {}
     for each in fields(record):
-        default = REQUIRED if each.default is MISSING else each.default
-        if each.default_factory is not MISSING:
-            default = each.default_factory()
-        allowed, example, about, inner = each.metadata.get("key", (None, None, "", None))
-        keys[each.name] = Key(hints[each.name], allowed, default, example, about, inner)
+        known = each.metadata.get("key", Key(None))
+        made = each.default if each.default_factory is MISSING else each.default_factory()
+        keys[each.name] = replace(known, kind=hints[each.name], default=made)
     return keys
 
 
@@ -188,7 +180,6 @@ class Reader:
     def __init__(self, *, complete: bool) -> None:
         self.problems: list[Problem] = []
         self._complete = complete
-        self._record = "an object" if complete else "a table"
 
     def record(self, document: Mapping[str, Any], kind: Any, table: str = "") -> Any:
         """The record that a table describes; None if there is a problem with it.
@@ -212,56 +203,51 @@ class Reader:
         found = {}
         for name in document:
             if name not in keys:
-                self._note(_Place(table, name, keys), "unknown", "", name)
+                self._note("unknown", _Place(table, name, keys), "", name)
         for name, known in keys.items():
             at = _Place(table, name, keys)
             if name in document:
-                found[name] = self._value(document[name], at)
+                # Of its type, and then whatever else it must be.
+                kind = Annotated[known.kind, known.allowed] if known.allowed else known.kind
+                found[name] = self._typed(document[name], kind, at)
             elif self._complete or known.default is REQUIRED:
-                self._note(at, "missing", "a value", "nothing")
+                self._note("missing", at, "a value", "nothing")
         return found
 
-    def _value(self, value: Any, at: _Place) -> Any:
-        """The value of a key: of its type, and then whatever else it must be."""
-        known = at.keys[at.name]
-        kind = Annotated[known.kind, known.allowed] if known.allowed else known.kind
-        return self._typed(value, kind, at, ())
-
-    def _typed(self, value: Any, kind: Any, at: _Place, steps: Steps) -> Any:
+    def _typed(self, value: Any, kind: Any, at: _Place) -> Any:
         origin, arguments = get_origin(kind), get_args(kind)
         if origin in (Union, UnionType):
             if value is None and NoneType in arguments:
                 return None
             (inner,) = (each for each in arguments if each is not NoneType)
-            return self._typed(value, inner, at, steps)
+            return self._typed(value, inner, at)
         if origin is Annotated:
-            before, read = len(self.problems), self._typed(value, arguments[0], at, steps)
+            before, read = len(self.problems), self._typed(value, arguments[0], at)
             if len(self.problems) == before and not arguments[1].fits(value):
-                self._note(at, "wrong", "", value, steps)
+                self._note("wrong", at, "", value)
             return read
-        keys = at.keys[at.name].keys
-        if is_dataclass(kind) or (keys is not None and origin is Mapping):
-            if isinstance(value, Mapping):
-                inside = at.inside(steps)
-                if keys is None:
-                    return self.record(value, kind, inside)
-                return self._table(value, keys, inside)
-            return self._note(
-                at, "wrong", "an object" if self._complete else "a table", value, steps
-            )
+        if is_dataclass(kind) or origin is Mapping:
+            return self._mapping(value, kind, at)
         if origin is tuple:
             if isinstance(value, list):
-                each = enumerate(value)
-                return tuple(self._typed(v, arguments[0], at, (*steps, i)) for i, v in each)
-            return self._note(at, "wrong", "a list", value, steps)
-        if origin is Mapping:
-            if isinstance(value, Mapping):
-                items = value.items()
-                return {k: self._typed(v, arguments[1], at, (*steps, k)) for k, v in items}
-            return self._note(at, "wrong", "a table", value, steps)
-        return self._plain(value, kind, at, steps)
+                return tuple(
+                    self._typed(each, arguments[0], at.down(k)) for k, each in enumerate(value)
+                )
+            return self._note("wrong", at, "a list", value)
+        return self._plain(value, kind, at)
 
-    def _plain(self, value: Any, kind: Any, at: _Place, steps: Steps) -> Any:
+    def _mapping(self, value: Any, kind: Any, at: _Place) -> Any:
+        keys = at.keys[at.name].keys
+        if not isinstance(value, Mapping):
+            return self._note("wrong", at, "an object" if self._complete else "a table", value)
+        if is_dataclass(kind):
+            return self.record(value, kind, at.path)
+        if keys is not None:
+            return self._table(value, keys, at.path)
+        inner = get_args(kind)[1]
+        return {name: self._typed(each, inner, at.down(name)) for name, each in value.items()}
+
+    def _plain(self, value: Any, kind: Any, at: _Place) -> Any:
         if kind is Any:
             return value
         if get_origin(kind) is Literal:
@@ -274,23 +260,29 @@ class Reader:
             right = isinstance(value, kind) and not (kind is int and isinstance(value, bool))
             words = f"a value of type {kind.__name__}"
         if not right:
-            return self._note(at, "wrong", words, value, steps)
+            return self._note("wrong", at, words, value)
         return float(value) if kind is float else value
 
-    def _note(self, at: _Place, code: Code, words: str, got: Any, steps: Steps = ()) -> None:
+    def _note(self, code: Code, at: _Place, words: str, got: Any) -> None:
         known = at.keys.get(at.name)
         words = known.allowed.words if known and known.allowed else words
-        self.problems.append(Problem(code, at.table, at.name, words, got, steps, at.keys))
+        self.problems.append(Problem(code, at.table, at.name, words, got, at.steps, at.keys))
 
 
 class _Place(NamedTuple):
-    """The key that is being read."""
+    """The key that is being read, and the steps to an item inside its value."""
 
     table: str
     name: str
     keys: Mapping[str, Key]
+    steps: Steps = ()
 
-    def inside(self, steps: Steps) -> str:
-        """What a table inside its value is called."""
+    def down(self, step: str | int) -> _Place:
+        """An item of the value."""
+        return self._replace(steps=(*self.steps, step))
+
+    @property
+    def path(self) -> str:
+        """What a table inside the value is called."""
         path = f"{self.table}.{self.name}" if self.table else self.name
-        return path + "".join(f"[{step}]" for step in steps)
+        return path + "".join(f"[{step}]" for step in self.steps)

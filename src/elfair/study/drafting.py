@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -88,18 +88,20 @@ def _head(source: str | Path, query: str | None, table: Any, folder: Path) -> li
 
 
 def _columns(guess: Guess) -> list[str]:
+    column, columns = f"{TODO}: a column", [f"{TODO}: columns"]
+    maybe = f"; maybe {' or '.join(map(repr, guess.probabilities))}" if guess.probabilities else ""
     found = {
-        "features": _listed("features", [each.name for each in guess.features]),
-        "sensitive": _listed("sensitive", [each.name for each in guess.sensitive]),
-        "decision": _needed("decision", guess.decision),
-        "propensity": _needed("propensity", guess.propensity, guess.probabilities),
-        "impact": _listed("impact", [guess.impact] if guess.impact else []),
+        "features": _guessed("features", [each.name for each in guess.features], columns),
+        "sensitive": _guessed("sensitive", [each.name for each in guess.sensitive], columns),
+        "decision": _guessed("decision", guess.decision, column),
+        "propensity": _guessed("propensity", guess.propensity, column + maybe),
+        "impact": _guessed("impact", [guess.impact] if guess.impact else [], columns),
     }
     if guess.behavior:
         found["propensity"] = '# propensity = "..."  # not needed with [columns.behavior]'
     for name in ("label", "row_id"):
-        if (column := getattr(guess, name)) is not None:
-            found[name] = f"{name} = {toml(column)}  # guess"
+        if known := getattr(guess, name):
+            found[name] = _guessed(name, known, None)
     tables = {"behavior", "categories"} if guess.behavior else {"categories"}
     keys = {name: known for name, known in _COLUMNS.items() if name not in tables}
     lines = ["", "[columns]", *_settings(keys, found)]
@@ -165,15 +167,9 @@ def _no_worse(groups: Profile) -> list[str]:
     return lines
 
 
-def _needed(key: str, name: str | None, maybe: Sequence[str] = ()) -> str:
-    if name is not None:
-        return f"{key} = {toml(name)}  # guess"
-    also = f"; maybe {' or '.join(map(repr, maybe))}" if maybe else ""
-    return f"{key} = {toml(f'{TODO}: a column{also}')}"
-
-
-def _listed(key: str, names: Sequence[str]) -> str:
-    return f"{key} = {toml(names)}  # guess" if names else f'{key} = ["{TODO}: columns"]'
+def _guessed(key: str, value: Any, otherwise: Any) -> str:
+    """The line of a key that must be given."""
+    return f"{key} = {toml(value)}  # guess" if value else f"{key} = {toml(otherwise)}"
 
 
 def _told(known: Key, line: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -74,8 +73,6 @@ class StudyFile(StudyKeys):
         Where relative paths begin.
     text : str
         The file, without secrets.
-    digest : str
-        The sha256 of the file's bytes.
 
     Examples
     --------
@@ -102,7 +99,6 @@ class StudyFile(StudyKeys):
 
     folder: Path = Path()
     text: str = ""
-    digest: str = ""
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -131,13 +127,9 @@ class StudyFile(StudyKeys):
                 hint=nearest_file(path, beside, "`elfair init` writes one for a table."),
             ) from None
         except OSError as error:
-            raise unreadable(
-                path,
-                error,
-                hint="check that it is a file that you may read.",
-            ) from None
+            raise unreadable(path, error) from None
         text = decoded(content, path, hint="check that it is a TOML file.").removeprefix("\ufeff")
-        return cls._parsed(text, content, path.resolve().parent, str(path))
+        return cls.loads(text, folder=path.parent, name=str(path))
 
     @classmethod
     def loads(cls, text: str, *, folder: str | Path = ".", name: str = "the study") -> Self:
@@ -152,10 +144,6 @@ class StudyFile(StudyKeys):
         name : str
             What messages call it.
         """
-        return cls._parsed(text, text.encode(), Path(folder).resolve(), name)
-
-    @classmethod
-    def _parsed(cls, text: str, content: bytes, folder: Path, name: str) -> Self:
         mistakes: list[InputError] = [
             InputError(
                 f"line {number} is still to be filled in: {line.strip()}",
@@ -167,8 +155,8 @@ class StudyFile(StudyKeys):
             keys, wrong = shaped(parsed(text, name), StudyKeys, whole="a study file")
             if mistakes := mistakes + wrong:
                 raise together(name, mistakes)
-            digest = hashlib.sha256(content).hexdigest()
-            study = cls(**vars(keys), folder=folder, text=without_secrets(text), digest=digest)
+            where = Path(folder).resolve()
+            study = cls(**vars(keys), folder=where, text=without_secrets(text))
             if mistakes := list(mistakes_of(study)):
                 raise together(name, mistakes)
         except InputError as error:

@@ -32,31 +32,27 @@ MOST_CLASSES = 10
 #: Words that tell an identifier, whatever the other words of the name.
 CLEARLY_ROWS = frozenset({"id", "uuid", "guid", "identifier"})
 
-#: Words in the name of a column that tell its role, the clearest first.
-WORDS = {
-    "row_id": ("id", "uuid", "guid", "identifier", "person", "row", "case", "client", "customer",
-               "applicant", "student", "patient", "number", "nr", "no", "key"),
-    "propensity": ("propensity", "pscore", "probability", "prob", "p"),
-    "decision": ("decision", "decided", "dec", "action", "approved", "approve", "accepted",
-                 "accept", "granted", "admitted", "treatment", "treated", "treat", "arm", "offer",
-                 "offered", "hired", "selected"),
-    "label": ("label", "target", "truth", "y", "outcome", "repaid", "correct", "qualified",
-              "default", "defaulted", "class"),
-    "impact": ("impact", "delayed", "later", "savings", "wellbeing", "benefit", "followup", "gain",
-               "profit", "reward", "health", "outcome", "after", "change", "y"),
-    "sensitive": ("race", "ethnicity", "ethnic", "sex", "gender", "group", "minority", "religion",
-                  "nationality", "disability", "caste", "protected", "sensitive", "band"),
+#: What a column of each role looks like, and words in its name that tell the role, the clearest
+#: first.
+ROLES = {
+    "row_id": ("an identifier", (
+        "id", "uuid", "guid", "identifier", "person", "row", "case", "client", "customer",
+        "applicant", "student", "patient", "number", "nr", "no", "key")),
+    "propensity": ("a propensity", ("propensity", "pscore", "probability", "prob", "p")),
+    "decision": ("a decision", (
+        "decision", "decided", "dec", "action", "approved", "approve", "accepted", "accept",
+        "granted", "admitted", "treatment", "treated", "treat", "arm", "offer", "offered", "hired",
+        "selected")),
+    "label": ("a label", (
+        "label", "target", "truth", "y", "outcome", "repaid", "correct", "qualified", "default",
+        "defaulted", "class")),
+    "impact": ("an impact", (
+        "impact", "delayed", "later", "savings", "wellbeing", "benefit", "followup", "gain",
+        "profit", "reward", "health", "outcome", "after", "change", "y")),
+    "sensitive": ("groups", (
+        "race", "ethnicity", "ethnic", "sex", "gender", "group", "minority", "religion",
+        "nationality", "disability", "caste", "protected", "sensitive", "band")),
 }  # fmt: skip
-
-#: What a column with a name of that role looks like.
-_LIKE = {
-    "row_id": "an identifier",
-    "propensity": "a propensity",
-    "decision": "a decision",
-    "label": "a label",
-    "impact": "an impact",
-    "sensitive": "groups",
-}
 
 
 @dataclass(frozen=True)
@@ -241,7 +237,7 @@ def matches(role: str, profiles: Iterable[Profile]) -> list[Profile]:
     Parameters
     ----------
     role : str
-        A key of `WORDS`.
+        A key of `ROLES`.
     profiles : iterable of Profile
         The columns.
 
@@ -252,7 +248,7 @@ def matches(role: str, profiles: Iterable[Profile]) -> list[Profile]:
     ...                                           Profile("customer age", ages)])]
     ['customer no']
     """
-    words = WORDS[role]
+    words = ROLES[role][1]
     ranked = [
         (min((words.index(word) for word in each.words if word in words), default=-1), each)
         for each in profiles
@@ -266,7 +262,9 @@ def _names_a_row(words: list[str]) -> bool:
     if not words:
         return False
     told = not CLEARLY_ROWS.isdisjoint(words)
-    return told or words[-1] in ("number", "nr", "no", "key") or set(words) <= set(WORDS["row_id"])
+    return (
+        told or words[-1] in ("number", "nr", "no", "key") or set(words) <= set(ROLES["row_id"][1])
+    )
 
 
 def why_not(
@@ -288,11 +286,11 @@ def why_not(
     >>> why_not(Profile("id", np.array([1, 2, 2])), {}, None)
     'looks like an identifier, but 1 value is repeated'
     """
-    role = next((role for role in _LIKE if _is_called(role, profile)), None)
+    role = next((role for role in ROLES if _is_called(role, profile)), None)
     if role is None:
         return None
     why = _obstacle(role, profile, decision) or f"{taken.get(role)!r} was taken for it"
-    return f"looks like {_LIKE[role]}, but {why}"
+    return f"looks like {ROLES[role][0]}, but {why}"
 
 
 def _is_called(role: str, profile: Profile) -> bool:

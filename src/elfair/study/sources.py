@@ -96,8 +96,7 @@ def read_table(
         opened = open_query(filled_in(str(source)), query, folder)
         table, digest = _read(opened, columns, name), None
     else:
-        path = _file(folder / source, name)
-        table, digest = _read_file(path, columns, name)
+        table, digest = _read_file(folder / source, columns, name)
     if not table.num_rows:
         raise DataError(f"{name} has no rows.", hint="every row is one logged decision.")
     return SourceTable(table, name, digest)
@@ -168,27 +167,21 @@ def nearest_file(path: Path, beside: Iterable[Path], otherwise: str) -> str:
     return f"did you mean '{names[near[0]]}'?" if near else otherwise
 
 
-def _file(path: Path, name: str) -> Path:
-    """The path of a file that exists, and is of a kind that can be read."""
-    try:
-        if path.is_dir():
-            raise InputError(
-                f"{name!r} must be a file. It is a folder.",
-                hint='DuckDB reads many files at once: source = "duckdb://", query = '
-                f"\"select * from '{name}/*.parquet'\".",
-            )
-        if not path.exists():
-            beside = path.parent.iterdir() if path.parent.is_dir() else ()
-            raise InputError(
-                f"there is no file {name!r}.",
-                hint=nearest_file(
-                    path, beside, "a relative path begins at the folder of the study file."
-                ),
-            )
-    except OSError as error:
-        raise unreadable(name, error) from None
+def _check_file(path: Path, name: str) -> None:
+    """Raise unless a file exists, and is of a kind that can be read."""
+    if path.is_dir():
+        raise InputError(
+            f"{name!r} must be a file. It is a folder.",
+            hint='DuckDB reads many files at once: source = "duckdb://", query = '
+            f"\"select * from '{name}/*.parquet'\".",
+        )
+    if not path.exists():
+        beside = path.parent.iterdir() if path.parent.is_dir() else ()
+        otherwise = "a relative path begins at the folder of the study file."
+        raise InputError(f"there is no file {name!r}.", hint=nearest_file(path, beside, otherwise))
     check_format(path)
-    return path
+    if not path.stat().st_size:
+        raise DataError(f"{name} is empty.", hint="check that it was written completely.")
 
 
 def check_format(source: str | Path) -> None:
@@ -218,10 +211,8 @@ def _read_file(path: Path, columns: Sequence[str] | None, name: str) -> tuple[An
     openers = {".parquet": _parquet, ".arrow": _arrow, ".feather": _arrow}
     opener = openers.get(path.suffix.lower(), _delimited)
     try:
-        digest = file_digest(path)
-        if not path.stat().st_size:
-            raise DataError(f"{name} is empty.", hint="check that it was written completely.")
-        return _read(opener(path, name), columns, name), digest
+        _check_file(path, name)
+        return _read(opener(path, name), columns, name), file_digest(path)
     except (pa.ArrowException, OSError) as error:
         if getattr(error, "errno", None) is not None:
             raise unreadable(name, error) from None
