@@ -75,7 +75,6 @@ def check(
         claims = read_constraints(estimator.constraints, estimator.delta, data)
         parameters, seed = estimator.get_params(deep=False), int(estimator.random_state)
         request = Request(claims, parameters, seed, _no_search)
-    data = data.changed(thresholds=request.thresholds)
     return _Check(request, VisibleRows.of(data, request), left_out).report(refused)
 
 

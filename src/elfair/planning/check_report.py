@@ -12,7 +12,7 @@ from typing import Literal
 
 from elfair.certificate import Assumption, SplitKind
 from elfair.data.propensities import MISFIT
-from elfair.planning.forecast import SHOWN_REACH, StatementCheck, StatementForecast
+from elfair.planning.forecast import StatementCheck, StatementForecast
 from elfair.planning.visible import GroupCheck
 from elfair.records.json import from_json, to_json
 from elfair.records.text import plural
@@ -277,9 +277,10 @@ def _short(report: CheckReport) -> Iterator[str]:
     for finding in serious[:MOST_FINDINGS]:
         yield from _finding(finding)
     yield from _forecast(report)
-    groups = report.groups[: MOST_GROUPS + 1]
-    rows = "; ".join(f"{group.condition}: {_sizes(group)}" for group in groups)
-    yield f"Rows, candidate + held out: {rows}{_more(len(report.groups) - len(groups))}."
+    groups = [f"{group.condition}: {_sizes(group)}" for group in report.groups]
+    if more := groups[MOST_GROUPS + 1 :]:
+        groups[MOST_GROUPS + 1 :] = [f"{len(more)} more"]
+    yield f"Rows, candidate + held out: {'; '.join(groups)}."
     yield "Impacts and labels of held-out rows were not used. More: --details, text(details=True)."
 
 
@@ -310,10 +311,6 @@ def _verdict(report: CheckReport) -> str:
 def _counts(report: CheckReport, zeros: bool = False) -> str:
     counts = Counter(finding.severity for finding in report.findings)
     return ", ".join(plural(counts[each], each) for each in SEVERITIES if zeros or counts[each])
-
-
-def _more(count: int) -> str:
-    return f"; {count} more" if count > 0 else ""
 
 
 def _finding(finding: Finding) -> Iterator[str]:
@@ -350,7 +347,7 @@ def _split(report: CheckReport) -> str:
 
 def _statement(statement: StatementCheck) -> Iterator[str]:
     rows = "unknown" if statement.rows is None else f"{statement.rows:,}"
-    yield f"{SHOWN_REACH[statement.reach]}: {statement.statement}"
+    yield f"{statement.reach.replace('_', ' ')}: {statement.statement}"
     if statement.constraint != statement.statement:
         yield f"  part of: {statement.constraint}"
     yield f"  held-out rows that test it: {rows}; delta {statement.delta:g}"

@@ -66,14 +66,6 @@ from elfair.statistics.plan import Plan
 from elfair.types import Floats, Index
 
 Reach = Literal["likely", "uncertain", "too_few_rows", "out_of_reach", "no_forecast"]
-#: How people read each reach.
-SHOWN_REACH: dict[Reach, str] = {
-    "likely": "likely",
-    "uncertain": "uncertain",
-    "too_few_rows": "out of reach at this number of rows",
-    "out_of_reach": "out of reach at any number of rows",
-    "no_forecast": "no forecast",
-}
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from elfair.data import LoggedData
-from elfair.data.propensities import misfit
 from elfair.errors import DataError, InputError
 from elfair.estimators.base import ELFEstimator
 from elfair.estimators.parameters import Parameter
@@ -120,7 +119,6 @@ def plan_rows(
         option.check(value)
     require_plannable(estimator, data)
     request = estimator.request(data)
-    data = data.changed(thresholds=request.thresholds)
     if not request.claims:
         raise InputError(
             "there is nothing to plan for: without constraints nothing is tested, and fit returns "
@@ -128,13 +126,8 @@ def plan_rows(
             hint="give the estimator constraints.",
         )
     request.check_crossfit()
-    about_impact = [bool(impact_conditions(claim, data)) for claim in request.claims]
-    fit = misfit(data) if any(about_impact) else None
-    if fit is not None and not fit.is_chance:
-        raise fit.refusal
     if improvement is not None:
-        claims = _improved(request.claims, about_impact, float(improvement))
-        request = replace(request, claims=claims)
+        request = replace(request, claims=_improved(request.claims, data, float(improvement)))
     # Under cross-fitting every row is tested; a pilot is then what would be candidate rows else.
     halves = {"split": "random"} if request.crossfit else {}
     visible = VisibleRows.of(data, request.with_parameters(halves))
@@ -148,6 +141,7 @@ def plan_rows(
     notes += notes_on(answer, curve, share)
     if replaced := not_forecast(request):
         notes.append(f"the forecast uses the default search instead of {replaced}")
+    groups = {name: ceil(part * (rows or 0)) for name, part in shares.items() if name != EVERYONE}
     if rows is not None:
         few = [name for name, part in shares.items() if tested * part * rows < FEW_ROWS]
         notes += [f"fewer than {FEW_ROWS} rows with {name} would be tested" for name in few]
@@ -156,7 +150,7 @@ def plan_rows(
         share=float(share),
         improvement=None if improvement is None else float(improvement),
         **answer._asdict(),
-        groups=_by_group(shares, rows),
+        groups=groups if rows else {},
         curve=points(curve, 2 * max(data.n, rows or 8 * data.n)),
         binding=forecaster.plan.claims[least].conjunct.text,
         pilot=data.n,
@@ -277,23 +271,20 @@ def notes_on(answer: Answer, curve: ChanceCurve, share: float) -> list[str]:
     return notes
 
 
-def _improved(
-    claims: tuple[Claim, ...], about_impact: Sequence[bool], by: float
-) -> tuple[Claim, ...]:
+def _improved(claims: tuple[Claim, ...], data: LoggedData, by: float) -> tuple[Claim, ...]:
     """The claims, those about impacts under the new model with this much to spare."""
-    if not any(about_impact):
+    room = [by if impact_conditions(claim, data) else 0.0 for claim in claims]
+    if not any(room):
         raise InputError(
             "improvement is on the scale of an impact, and no constraint is about one.",
             hint="leave it out, or add a constraint such as E[impact] >= E_logged[impact].",
         )
-
-    def ahead(claim: Claim) -> Claim:
-        form = claim.conjunct.form
-        form = replace(form, constant=form.constant + by)
-        return replace(claim, conjunct=replace(claim.conjunct, form=form))
-
-    pairs = zip(claims, about_impact, strict=True)
-    return tuple(ahead(claim) if about else claim for claim, about in pairs)
+    forms = [claim.conjunct.form for claim in claims]
+    ahead = [replace(of, constant=of.constant + more) for of, more in zip(forms, room, strict=True)]
+    return tuple(
+        replace(claim, conjunct=replace(claim.conjunct, form=form))
+        for claim, form in zip(claims, ahead, strict=True)
+    )
 
 
 def _shares(claims: Sequence[Claim], visible: VisibleRows) -> dict[str, float]:
@@ -302,12 +293,6 @@ def _shares(claims: Sequence[Claim], visible: VisibleRows) -> dict[str, float]:
         who(given): float(np.mean(holds(given, visible.deciding(given))))
         for given in conditions_of(claims)
     }
-
-
-def _by_group(shares: dict[str, float], rows: int | None) -> dict[str, int]:
-    if rows is None:
-        return {}
-    return {name: ceil(part * rows) for name, part in shares.items() if name != EVERYONE}
 
 
 def _smallest(shares: dict[str, float], tested: float, n: int) -> int:

@@ -113,7 +113,7 @@ class VisibleRows:
         """Hide what ``fit`` will hold out. If nothing is tested, all rows are candidate rows; under
         cross-fitting, which tests every row, none is.
         """
-        seen = np.zeros(data.n, dtype=np.bool_)
+        seen, data = np.zeros(data.n, dtype=np.bool_), data.changed(thresholds=request.thresholds)
         if not request.crossfit:
             seen[request.split(data).candidate.position] = True
         return cls(_hide(data, seen), data.take(np.flatnonzero(seen)))

@@ -16,7 +16,6 @@ import os
 import re
 import sqlite3
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
@@ -113,10 +112,15 @@ def open_query(address: str, query: str, folder: Path) -> Opened:
 
 def _query_duckdb(query: str, folder: Path, attached: str | None, kind: str) -> Opened:
     """Query DuckDB, which attaches a file or a server if one is given."""
-    duckdb = _package("duckdb")
     try:
-        statements = duckdb.extract_statements(query)
-        kinds = [statement.type for statement in statements]
+        import duckdb
+    except ImportError:
+        raise MissingPackageError(
+            "reading from this address needs duckdb, which cannot be imported.",
+            hint="pip install 'elfair[sql]'.",
+        ) from None
+    try:
+        kinds = [statement.type for statement in duckdb.extract_statements(query)]
         if kinds != [duckdb.StatementType.SELECT]:
             raise _not_reading(" and ".join(each.name for each in kinds) or "no statements")
         database = duckdb.connect(config={**_CLOSED, "file_search_path": str(folder)})
@@ -210,16 +214,6 @@ def _column(name: str, values: list[Any]) -> Any:
 def _scheme(address: str) -> str:
     """The kind of database that an address names; a driver behind a plus does not matter here."""
     return address.partition("://")[0].partition("+")[0].lower()
-
-
-def _package(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise MissingPackageError(
-            f"reading from this address needs {name}, which cannot be imported.",
-            hint="pip install 'elfair[sql]'.",
-        ) from None
 
 
 def _not_reading(got: str) -> InputError:

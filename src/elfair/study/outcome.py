@@ -108,7 +108,15 @@ def fit_study(study: StudyFile, *, ledger: Ledger | None = None) -> StudyOutcome
     estimator.state(
         chosen_by={each.text: each.chosen_by for each in stated},
         why={each.text: each.why for each in stated},
-        provenance=provenance_of(study, rows),
+        provenance=Provenance(
+            title=study.title,
+            issued=datetime.now(UTC).isoformat(timespec="seconds"),
+            source=rows.source,
+            source_digest=rows.digest or "",
+            rows_read=rows.n_read,
+            left_out=rows.left_out,
+            study=study.text,
+        ),
         earlier_tests=before,
     )
     return StudyOutcome(study, rows, estimator)
@@ -126,19 +134,6 @@ def encoding_of(study: StudyFile) -> dict[str, Any]:
         "behavior": dict(columns.behavior),
         "row_id": columns.row_id,
     }
-
-
-def provenance_of(study: StudyFile, rows: StudyData) -> Provenance:
-    """What a certificate says about the source of its rows."""
-    return Provenance(
-        title=study.title,
-        issued=datetime.now(UTC).isoformat(timespec="seconds"),
-        source=rows.source,
-        source_digest=rows.digest or "",
-        rows_read=rows.n_read,
-        left_out=rows.left_out,
-        study=study.text,
-    )
 
 
 def write_results(
