@@ -53,14 +53,14 @@ def test_densities_may_exceed_one():
 def test_what_must_be_positive_and_finite(name, value):
     column = np.full(N, 0.5)
     column[4] = value
-    words = rf"{name} must be positive and finite\. Got {value:g} in row 4 \(1 of {N} rows"
+    words = rf"{name} must be positive and finite\. Got {float(value)!r} in 1 of {N} rows .* row 4"
     assert ("density" if name == "propensity" else "deviation") in refused(words, **{name: column})
 
 
 @pytest.mark.parametrize("value", [0, -1.0, np.inf])
 def test_one_spread_for_all(value):
     refused(
-        f"behavior_spread must be positive and finite. Got {value:g} in row 0",
+        f"behavior_spread must be positive and finite. Got {float(value)!r} in {N} of {N} rows",
         behavior_spread=value,
     )
 

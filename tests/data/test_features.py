@@ -115,7 +115,7 @@ def test_missing_and_infinite_features_are_named(bad: float) -> None:
     words = "contains NaN or infinity in 2 of 3 rows"
     refused(rows, "Input X " + words, "'x1'", "only on candidate rows")
     for make in (pd.DataFrame, pl.DataFrame, pa.table, dict):
-        error = refused(make({"a": [1.0] * 3, "b": [r[1] for r in rows]}), words, "columns: 'b'")
+        error = refused(make({"a": [1.0] * 3, "b": [r[1] for r in rows]}), words, "columns 'b'")
         assert "'a'" not in str(error)
 
 

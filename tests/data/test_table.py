@@ -313,7 +313,7 @@ def test_an_infinite_class_is_refused() -> None:
 @pytest.mark.parametrize("bad", [0, -0.1, 1.0000001, np.nan, np.inf])
 def test_propensity_is_a_probability(bad: float) -> None:
     refused(
-        f"propensity must be in (0, 1]. Got {bad:g} in row 2 (1 of 6 rows are wrong)",
+        f"propensity must be in (0, 1]. Got {float(bad)!r} in 1 of 6 rows (the first is row 2)",
         propensity=[0.5, 0.5, bad, 0.5, 0.5, 0.5],
     )
 

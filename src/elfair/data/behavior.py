@@ -9,10 +9,10 @@ import numpy as np
 from elfair.data.columns import (
     as_floats,
     check_length,
-    counted,
     named_columns,
     one_column,
     positions,
+    refuse,
 )
 from elfair.errors import DataError, listed
 from elfair.types import Array, Booleans, Floats, Index
@@ -71,14 +71,13 @@ def read_behavior(
             "of the sorted classes.",
         )
     probabilities = distributions(table, "behavior")
-    unsupported = (probabilities <= 0).any(axis=1)
-    if unsupported.any():
-        raise DataError(
-            f"behavior gives probability 0 to some decision in {unsupported.sum()} of {n} rows: "
-            "the impact of that decision cannot be identified there.",
-            hint="pass the fitted model itself as behavior: the new policy then keeps it and never "
-            "takes a decision that the model could not take.",
-        )
+    refuse(
+        np.any(probabilities <= 0, axis=1),
+        "behavior gives probability 0 to some decision",
+        "pass the fitted model itself as behavior: the new policy then keeps it and never takes a "
+        "decision that the model could not take.",
+        because="the impact of that decision cannot be identified there",
+    )
     return None, probabilities
 
 
@@ -137,12 +136,8 @@ def logged_propensity(probabilities: Floats, decision: Index) -> Floats:
     array([0.75, 0.5 ])
     """
     propensity: Floats = probabilities[np.arange(len(decision)), decision]
-    impossible = propensity <= 0
-    if impossible.any():
-        raise DataError(
-            f"behavior gives probability 0 to the logged decision, in {counted(impossible)}.",
-            hint="these are not the probabilities of the model that decided.",
-        )
+    hint = "these are not the probabilities of the model that decided."
+    refuse(propensity <= 0, "behavior gives probability 0 to the logged decision,", hint)
     return propensity
 
 
@@ -157,13 +152,8 @@ def read_propensity(values: Any, n: int) -> Floats:
     propensity = as_floats(one_column(values, "propensity"), "propensity")
     check_length(propensity, n, "propensity")
     wrong = ~((propensity > 0) & (propensity <= 1))
-    if wrong.any():
-        row = np.flatnonzero(wrong)[0]
-        raise DataError(
-            f"propensity must be in (0, 1]. Got {propensity[row]:g} in row {row} ({wrong.sum()} of "
-            f"{n} rows are wrong).",
-            hint="it is the probability with which the behaviour model took the logged decision.",
-        )
+    hint = "it is the probability with which the behaviour model took the logged decision."
+    refuse(wrong, f"propensity must be in (0, 1]. Got {listed(propensity[wrong][:1])}", hint)
     return propensity
 
 
@@ -201,12 +191,14 @@ def check_not_certain(certain: Booleans, *, masked: bool) -> None:
     --------
     >>> check_not_certain(np.array([True, False]), masked=True)
     """
-    if certain.all() or (certain.any() and not masked):
-        raise DataError(
-            f"propensity is exactly 1 in {certain.sum()} of {certain.size} rows: those decisions "
-            "were deterministic, so the impact of any other decision cannot be identified there.",
-            hint="log sampled decisions; or, if only some rows are certain, pass the fitted model "
-            "as behavior, and the new policy will never leave its support.",
+    if certain.all() or not masked:
+        refuse(
+            certain,
+            "propensity is exactly 1",
+            "log sampled decisions; or, if only some rows are certain, pass the fitted model as "
+            "behavior, and the new policy will never leave its support.",
+            because="those decisions were deterministic, so the impact of any other decision "
+            "cannot be identified there",
         )
 
 
@@ -237,12 +229,8 @@ def probability_columns(values: Any, name: str, classes: Array) -> Floats:
 def distributions(table: Floats, name: str) -> Floats:
     """Rows of probabilities, scaled to sum to 1 exactly; raise if they are none."""
     wrong = ~((table >= 0).all(axis=1) & np.isfinite(table).all(axis=1))
-    if wrong.any():
-        raise DataError(
-            f"{name} must hold numbers from 0 to 1. Got negative, missing or infinite values in "
-            f"{counted(np.asarray(wrong))}.",
-            hint="each row is a distribution over the classes.",
-        )
+    problem = f"{name} must hold numbers from 0 to 1. Got negative, missing or infinite values"
+    refuse(np.asarray(wrong), problem, "each row is a distribution over the classes.")
     total = table.sum(axis=1, keepdims=True)
     if (np.abs(total - 1) > TOLERANCE).any():
         row = int(np.argmax(np.abs(total - 1)))

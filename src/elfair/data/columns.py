@@ -242,6 +242,22 @@ def counted(wrong: Booleans) -> str:
     return f"{wrong.sum()} of {wrong.size} rows (the first is row {np.flatnonzero(wrong)[0]})"
 
 
+def refuse(wrong: Booleans, problem: str, hint: str, *, because: str = "") -> None:
+    """Raise if some rows are wrong: the problem, in how many rows it is, and why it is one.
+
+    Examples
+    --------
+    >>> refuse(np.array([False, True, True]), "impact is missing", "wait for it.")
+    Traceback (most recent call last):
+        ...
+    elfair.errors.DataError: impact is missing in 2 of 3 rows (the first is row 1).
+    Hint: wait for it.
+    """
+    if wrong.any():
+        why = f": {because}" if because else ""
+        raise DataError(f"{problem} in {counted(wrong)}{why}.", hint=hint)
+
+
 def _by_name(columns: Iterable[tuple[object, Array]], what: str) -> Columns:
     named: Columns = {}
     for name, column in columns:

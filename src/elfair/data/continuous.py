@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from elfair.data.columns import as_floats, check_length, check_order, counted, one_column
+from elfair.data.columns import as_floats, check_length, check_order, one_column, refuse
 from elfair.data.table import LoggedData
-from elfair.errors import DataError
+from elfair.errors import DataError, listed
 from elfair.types import Array, Floats
 
 #: Decisions with at most this many different values do not come from a density.
@@ -43,23 +43,9 @@ class ContinuousData(LoggedData):
 
     decision_kind = "numbers"
 
-    def __init__(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        sensitive_features: Any = None,
-        decision: Any = None,
-        propensity: Any = None,
-        behavior_spread: Any = None,
-        impact: Any = None,
-        row_id: Any = None,
-    ) -> None:
-        logged = {"decision": decision, "propensity": propensity}
-        check_order(X=X, y=y, **logged, behavior_spread=behavior_spread)
-        super().__init__(X, sensitive_features=sensitive_features, impact=impact, row_id=row_id)
-        self.label = None if y is None else self._finite(y, "y")
-        self.decision = None if decision is None else self._finite(decision, "decision")
+    def __init__(self, X: Any, y: Any = None, *, behavior_spread: Any = None, **given: Any) -> None:
+        check_order(X=X, y=y, behavior_spread=behavior_spread, **given)
+        super().__init__(X, y, **given)
         if behavior_spread is not None:
             if np.ndim(behavior_spread) == 0:
                 behavior_spread = np.full(self.n, behavior_spread)
@@ -68,13 +54,6 @@ class ContinuousData(LoggedData):
                 "behavior_spread",
                 "it is the standard deviation of the behaviour model's decisions about one person; "
                 "if it is 0, no other decision can be judged.",
-            )
-        if propensity is not None:
-            self._check_drawn()
-            self.propensity = self._positive_column(
-                propensity,
-                "propensity",
-                "it is the density of the behaviour model at the logged decision.",
             )
 
     @property
@@ -98,39 +77,34 @@ class ContinuousData(LoggedData):
         check_length(column, self.n, what)
         return column
 
-    def _finite(self, values: Any, what: str) -> Floats:
+    def _decisions(self, values: Any, what: str) -> Floats:
         column = self._floats(values, what)
-        for wrong, word in ((np.isnan(column), "NaN"), (np.isinf(column), "infinity")):
-            if wrong.any():
-                raise DataError(
-                    f"Input {what} contains {word}, in {counted(wrong)}.",
-                    hint=f"drop the rows without {what}, or find out what it was.",
-                )
+        hint = f"drop the rows without {what}, or find out what it was."
+        refuse(np.isnan(column), f"Input {what} contains NaN,", hint)
+        refuse(np.isinf(column), f"Input {what} contains infinity,", hint)
         return column
+
+    def _classes(self, classes: object) -> Array:
+        return np.array([], dtype=np.intp)
+
+    def _class_index(self, column: object, what: str) -> None:
+        return None
 
     def _positive_column(self, values: Any, what: str, hint: str) -> Floats:
         column = self._floats(values, what)
         wrong = ~((column > 0) & np.isfinite(column))
-        if wrong.any():
-            row = np.flatnonzero(wrong)[0]
-            raise DataError(
-                f"{what} must be positive and finite. Got {column[row]:g} in row {row} "
-                f"({wrong.sum()} of {self.n} rows are wrong).",
-                hint=hint,
-            )
+        got = listed(column[wrong][:1])
+        refuse(wrong, f"{what} must be positive and finite. Got {got}", hint)
         return column
 
-    def _check_drawn(self) -> None:
-        """Refuse decisions that cannot come from a density."""
-        if self.decision is None:
-            raise DataError(
-                "propensity was given without the decision.",
-                hint="pass decision=, the logged decisions.",
-            )
-        different = np.unique(self.decision).size
+    def _set_propensity(self, values: Any) -> None:
+        """Read densities; refuse decisions that cannot come from a density."""
+        different = np.unique(np.asarray(self.decision)).size
         if different <= FEWEST_VALUES < self.n / 2:
             raise DataError(
                 f"decision holds only {different} different values in {self.n} rows: such "
                 "decisions have probabilities, not a density.",
                 hint="use ELFClassifier, with the values as classes.",
             )
+        hint = "it is the density of the behaviour model at the logged decision."
+        self.propensity = self._positive_column(values, "propensity", hint)

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from elfair.data.columns import Columns, as_floats, is_missing, named_columns, table_columns
+from elfair.data.columns import Columns, as_floats, is_missing, named_columns, refuse, table_columns
 from elfair.errors import DataError, FeatureTypeError, listed
 from elfair.types import Array, Floats
 
@@ -85,13 +85,10 @@ def _stacked(columns: Columns) -> Floats:
 
 def _check_finite(features: Floats, names: list[str]) -> None:
     bad = ~np.isfinite(features)
-    if bad.any():
-        shown = [name for name, column in zip(names, bad.T, strict=True) if column.any()]
-        raise DataError(
-            f"Input X contains NaN or infinity in {bad.any(axis=1).sum()} of {len(bad)} rows "
-            f"(columns: {listed(shown)}).",
-            hint="impute or drop those rows; fit an imputer only on candidate rows.",
-        )
+    shown = [name for name, column in zip(names, bad.T, strict=True) if column.any()]
+    hint = "impute or drop those rows; fit an imputer only on candidate rows."
+    rows = np.asarray(bad.any(axis=1))
+    refuse(rows, "Input X contains NaN or infinity", hint, because=f"columns {listed(shown)}")
 
 
 class People(Protocol):

@@ -22,12 +22,12 @@ from elfair.data.columns import (
     as_floats,
     check_length,
     check_order,
-    counted,
     distinct,
     is_missing,
     named_columns,
     one_column,
     positions,
+    refuse,
 )
 from elfair.data.costs import COST, read_cost
 from elfair.data.digests import columns_digest, rows_digest
@@ -121,8 +121,8 @@ class LoggedData:
         self.n = self.features.shape[0]
         #: The position of each row in the whole table.
         self.position = np.arange(self.n)
-        self.label = None if y is None else self._complete(y, "y")
-        self.decision = None if decision is None else self._complete(decision, "decision")
+        self.label = None if y is None else self._decisions(y, "y")
+        self.decision = None if decision is None else self._decisions(decision, "decision")
         self.row_id = None if row_id is None else self._row_ids(row_id)
         self.sensitive = self._sensitive(sensitive_features)
         self.impacts = self._impacts(impact)
@@ -141,6 +141,11 @@ class LoggedData:
         if behavior is not None:
             self._set_behavior(X, behavior)
         if propensity is not None:
+            if self.decision is None:
+                raise DataError(
+                    "propensity was given without the decision.",
+                    hint="pass decision=, the logged decisions.",
+                )
             self._set_propensity(propensity)
 
     def __repr__(self) -> str:
@@ -260,18 +265,16 @@ class LoggedData:
     def _complete(self, values: Any, what: str) -> Array:
         column = one_column(values, what)
         check_length(column, self.n, what)
-        missing = is_missing(column)
-        if missing.any():
-            raise DataError(
-                f"{what} is missing in {counted(missing)}.",
-                hint=f"drop the rows without {what}, or find out what it was.",
-            )
-        if column.dtype.kind == "f" and np.isinf(column).any():
-            raise DataError(
-                f"Input {what} contains infinity, in {np.isinf(column).sum()} of {self.n} rows.",
-                hint=f"{what} identifies a class or a person; use whole numbers or text.",
-            )
+        hint = f"drop the rows without {what}, or find out what it was."
+        refuse(is_missing(column), f"{what} is missing", hint)
+        if column.dtype.kind == "f":
+            hint = f"{what} identifies a class or a person; use whole numbers or text."
+            refuse(np.isinf(column), f"Input {what} contains infinity,", hint)
         return column
+
+    def _decisions(self, values: Any, what: str) -> Array:
+        """Logged decisions, or the best ones."""
+        return self._complete(values, what)
 
     def _sensitive(self, values: Any) -> Columns:
         """Groups; a missing value is allowed, and meets no condition."""
@@ -303,19 +306,15 @@ class LoggedData:
                     "not a feature.",
                 )
             impacts[name] = as_floats(column, f"impact '{name}'")
-            missing, infinite = np.isnan(impacts[name]), np.isinf(impacts[name])
-            if missing.any():
-                raise DataError(
-                    f"impact '{name}' is missing in {missing.sum()} of {self.n} rows: it was not "
-                    "observed (yet).",
-                    hint="wait until it is observed, or drop those rows if, in each group, the "
-                    "reasons have nothing to do with decision and impact.",
-                )
-            if infinite.any():
-                raise DataError(
-                    f"impact '{name}' is infinite in {infinite.sum()} of {self.n} rows.",
-                    hint="an impact must be finite; clip it to a meaningful range.",
-                )
+            refuse(
+                np.isnan(impacts[name]),
+                f"impact '{name}' is missing",
+                "wait until it is observed, or drop those rows if, in each group, the reasons have "
+                "nothing to do with decision and impact.",
+                because="it was not observed (yet)",
+            )
+            hint = "an impact must be finite; clip it to a meaningful range."
+            refuse(np.isinf(impacts[name]), f"impact '{name}' is infinite", hint)
         return impacts
 
     def _row_ids(self, values: Any) -> Array:
@@ -396,11 +395,7 @@ class LoggedData:
         check_not_certain(certain, masked=self.behavior_model is not None)
 
     def _set_propensity(self, values: Any) -> None:
-        if self.decision_index is None:
-            raise DataError(
-                "propensity was given without the decision.",
-                hint="pass decision=, the logged decisions.",
-            )
+        assert self.decision_index is not None  # a propensity comes with a decision
         propensity = read_propensity(values, self.n)
         if self.propensity is not None:
             check_agreement(propensity, self.propensity)
