@@ -155,7 +155,7 @@ def test_certify_says_the_same_of_the_model_that_was_let_out(parameters, watched
     rows = watched.turns.data
     parameters = {"constraints": POPULATION.constraints, **parameters}
     again = certify(clf.predict_proba(rows.features), rows, **parameters)
-    assert again.n_candidate == 0  # nothing was learnt, so that the same rows are tested
+    assert again.n_candidate == 0  # nothing was learnt, so the same rows are tested
     assert [result.statement for result in again.constraints] == [
         result.statement for result in clf.certificate_.constraints
     ]
@@ -290,10 +290,10 @@ def test_where_a_single_model_is_found_it_is_tested_alone(parameters):
     assert (record.on_ladder, record.tested, record.place) == (1, 1, 1)
 
 
-def test_what_is_written_down_of_the_model_and_of_the_first_in_line(watched):
+def test_what_is_written_down_of_the_model_and_of_the_first_on_the_ladder(watched):
     one, many = foster_care({"candidates": 2}), foster_care({})
     assert many.certificate_.search.place > one.certificate_.search.place
-    # The prediction is the first model's, and the loss that of the released model.
+    # The prediction is the first model's, and the loss that of the model that was released.
     first, last = one.certificate_.search, many.certificate_.search
     assert first.forecast == last.forecast
     assert last.loss < first.loss

@@ -1,9 +1,9 @@
-"""Models tested in turn: what violates is released at most delta of the time, without correction.
+"""Models tested in turn: one that violates is released at most delta of the time, uncorrected.
 
-First the test itself, on a population of eight cells whose truth is a sum: lines of models made by
-hand so that one of them violates by a hair, or all do, and with procedures beside it that are
-wrong, to show that these lines would betray them. Then whole fits, on populations whose truth
-is known as well. ELFAIR_GUARANTEES=full runs thousands of draws a line and hundreds of fits a cell.
+First the test itself, on a population of eight cells whose truth is a sum. Its ladders are made by
+hand: one model violates by a hair, or all do. Wrong procedures show that these ladders betray them.
+Then whole fits, on populations whose truth is known as well. ELFAIR_GUARANTEES=full runs thousands
+of draws for each ladder and hundreds of fits for each cell.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def lost(chance):
 
 # A hair of expected impact, in the probability of one cell.
 _HAIR = HAIR / (2 * 0.4 / 4)
-#: Each line in the order of its test. Cells 2 and 6 make room for cells 3 and 7; a shift in cells
+#: Each ladder in the order of its test. Cells 2 and 6 make room for cells 3 and 7; a shift in cells
 #: 0, 1, 4 or 5 changes which rows speak and nothing else.
-LINES = {
+LADDERS = {
     "better, then worse": [model(c2=0.3, c3=0.075 * k + _HAIR, c6=0.4) for k in range(7)],
     "worse by a hair, alike": [model(c2=0.3, c3=0.3 + (1 + k) * _HAIR, c6=0.4) for k in range(20)],
     "worse by a hair, each by other rows": [
@@ -116,9 +116,9 @@ def planned(bound):
 
 @cache
 def prepared(bound, name):
-    """What is known of each model of a line before the test."""
+    """What is known about each model of a ladder before the test."""
     plan, others = planned(bound)
-    return [(chance, learn_from(plan, others, free(chance, others))) for chance in LINES[name]]
+    return [(chance, learn_from(plan, others, free(chance, others))) for chance in LADDERS[name]]
 
 
 def trials(bound, name, rows):
@@ -130,7 +130,7 @@ def trials(bound, name, rows):
 
 
 def in_turn(these):
-    """The place of the released model, from 0; None if there is none."""
+    """The place of the model that is released, from 0; None if there is none."""
     turns = run_in_turn([rung] for rung in these)
     return turns.place - 1 if turns.passed else None
 
@@ -155,7 +155,7 @@ def best_first(these):
 
 def released(procedure, bound, name, draws):
     """How often a model that is worse for a group is released: for some group, for each group."""
-    count, worse = np.zeros(3), [lost(chance) > HAIR / 2 for chance in LINES[name]]
+    count, worse = np.zeros(3), [lost(chance) > HAIR / 2 for chance in LADDERS[name]]
     for seed in range(draws):
         place = procedure(trials(bound, name, draw(seed)))
         if place is not None:
@@ -163,16 +163,16 @@ def released(procedure, bound, name, draws):
     return count / draws
 
 
-def test_every_line_has_models_at_the_edge():
-    worst = {name: [float(lost(chance).max()) for chance in line] for name, line in LINES.items()}
-    for name, of_line in worst.items():
-        assert any(HAIR / 2 < value < 2 * HAIR for value in of_line), name
+def test_every_ladder_has_models_at_the_edge():
+    worst = {name: [float(lost(each).max()) for each in ladder] for name, ladder in LADDERS.items()}
+    for name, of_ladder in worst.items():
+        assert any(HAIR / 2 < value < 2 * HAIR for value in of_ladder), name
     assert worst["better, then worse"][0] < -0.05
     assert worst["better, then worse"][4] == pytest.approx(HAIR)
     assert worst["better, then worse"][6] > 0.02
-    assert np.all([lost(chance).max() > 0 for chance in LINES["worse by a hair, alike"]])
+    assert np.all([lost(chance).max() > 0 for chance in LADDERS["worse by a hair, alike"]])
     first_of_each = [
-        [bool(lost(chance)[t] > 0) for chance in LINES["each group in its turn"]].index(True)
+        [bool(lost(chance)[t] > 0) for chance in LADDERS["each group in its turn"]].index(True)
         for t in (0, 1)
     ]
     assert first_of_each == [2, 1]
@@ -184,7 +184,7 @@ def check(shares, draws, more=0.0):
         assert share <= limit(delta, draws) + more
 
 
-@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize("name", LADDERS)
 @pytest.mark.parametrize("bound", ["ttest", "betting"])
 def test_what_violates_is_let_out_at_most_delta_of_the_time(bound, name):
     draws = {"ttest": 20_000 if FULL else 200, "betting": 5_000 if FULL else 50}[bound]
@@ -206,8 +206,8 @@ def test_by_a_bound_that_is_wider_it_is_let_out_more_rarely_still(bound):
         *([(undaunted, "betting"), (best_first, "betting")] if FULL else []),
     ],
 )
-def test_a_wrong_procedure_lets_it_out_far_more_often(procedure, bound):
-    """Else these lines could not tell a right one from a wrong one."""
+def test_a_wrong_procedure_releases_it_far_more_often(procedure, bound):
+    """Otherwise these ladders could not tell a right procedure from a wrong one."""
     draws = 2_000 if FULL else 100
     some_group, *_ = released(procedure, bound, "worse by a hair, each by other rows", draws)
     # Four tests at the edge, two and two of them opposites. Bets are placed more carefully.
@@ -289,8 +289,8 @@ DIFFICULT = {
 
 
 def difficult(whose, n, parameters, powers, seed):
-    """Whether a model is returned, whether it also does harm, whether one in line does; and whether
-    the last in line does although the first passed.
+    """Whether a model is returned, whether it also does harm, whether one on the ladder does; and
+    whether the last one does although the first passed.
     """
     rng = np.random.default_rng(seed)
     person = rng.integers(0, 8, n)
@@ -334,11 +334,11 @@ def difficult(whose, n, parameters, powers, seed):
     ],
     ids=str,
 )
-def test_where_bold_models_do_harm_they_are_rarely_released(whose, n, parameters, powers, draws):
+def test_models_that_do_harm_are_rarely_released(whose, n, parameters, powers, draws):
     draws = 1_000 if FULL else draws
     outcomes = drawn(difficult, draws, whose, n, parameters, powers)
     returned, wrong, some, last = np.mean(outcomes, axis=0)
     assert returned > 0.4
-    assert some > 0.5, "models in line must lie beyond the edge"
-    assert last > limit(DELTA, draws), "to trust the line after its first model must be wrong"
+    assert some > 0.5, "models on the ladder must lie beyond the edge"
+    assert last > limit(DELTA, draws), "to trust the ladder after its first model must be wrong"
     assert wrong <= limit(DELTA, draws)

@@ -42,11 +42,11 @@ def test_what_is_not_better_or_misses_its_target_is_not_on_the_ladder():
     worse = candidate(0.4, -1.0)
     safer = candidate(0.2, -0.05)
     missed = candidate(0.2, -1.0, meets_target=False)
-    bolder = candidate(0.2, -1.0)
+    less_cautious = candidate(0.2, -1.0)
     assert worth_testing([first, worse]) == [first]
     assert worth_testing([first, safer]) == [first]
     assert worth_testing([first, missed]) == [first]
-    assert worth_testing([first, worse, bolder]) == [first, bolder]
+    assert worth_testing([first, worse, less_cautious]) == [first, less_cautious]
 
 
 def test_targets_ask_for_less_and_less():

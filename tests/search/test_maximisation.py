@@ -8,11 +8,12 @@ import pytest
 import elfair
 from elfair import LoggedData
 from elfair.errors import DataError
+from elfair.language.expressions import Mean
+from elfair.language.tree import find
 from elfair.policies import SoftmaxPolicy
 from elfair.search import Selection, Target, selection
 from elfair.search.classification import Classification
 from elfair.search.goals import Maximise, PredictLabel, goal_of
-from elfair.search.objective import averages
 from elfair.search.selection import tune
 from elfair.search.shrinkage import DOUBTED_ROWS, shrunk_rows
 from elfair.statistics import Baselines, Estimation, mean_part
@@ -174,7 +175,7 @@ def test_shrunk_means_reach_more_than_luck(outreach):
 
 def test_with_many_rows_the_weighted_rows_are_trusted(outreach):
     data = LoggedData(**outreach.sample(6_000, 0))
-    means = averages(goal_of("E[profit | race == 'A']").expression)
+    means = find(goal_of("E[profit | race == 'A']").expression, Mean)
     free = np.full((2, data.n), 1 / 3)
     (shrunk,) = shrunk_rows(means, data, [free])
     (predicted,) = shrunk_rows(means, data, [])

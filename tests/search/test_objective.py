@@ -8,9 +8,10 @@ import pytest
 import elfair
 from elfair import LoggedData
 from elfair.errors import ConstraintError, InputError
-from elfair.language.expressions import Expression
+from elfair.language.expressions import Expression, Mean
+from elfair.language.tree import find
 from elfair.search.goals import OBJECTIVES
-from elfair.search.objective import Shortfall, averages, read_objective
+from elfair.search.objective import Shortfall, read_objective
 from elfair.statistics import Baselines, Estimation, mean_part
 
 N = 40
@@ -45,7 +46,7 @@ def make_data(n_classes):
 def make(text, data, **options):
     expression = read_objective(text, OBJECTIVES)
     baselines = Baselines(Estimation(), data)
-    rows = [mean_part(mean, data, baselines).rows for mean in averages(expression)]
+    rows = [mean_part(mean, data, baselines).rows for mean in find(expression, Mean)]
     return Shortfall(expression, rows, **options)
 
 

@@ -74,7 +74,7 @@ class ScoredFamily(Family):
     def assumptions(self) -> tuple[Assumption, ...]:
         """A scorer that was passed fitted must not have seen the held-out rows."""
         evidence = f"{_name(self.scorer)} came fitted, and was used as it is"
-        return (scorer_assumption(evidence),) if self.fitted else ()
+        return (Assumption.of("scorer_not_fitted", "assumed", evidence),) if self.fitted else ()
 
     def rows(self, data: LoggedData) -> LoggedData:
         """Candidate rows with the scores that the search sees."""
@@ -148,11 +148,6 @@ def is_fitted(scorer: Any) -> bool:
     return hasattr(scorer, "classes_")
 
 
-def scorer_assumption(evidence: str) -> Assumption:
-    """What the maker of a scorer must answer for."""
-    return Assumption.of("scorer_not_fitted", "assumed", evidence)
-
-
 def _check_agreement(scorer: Any, data: LoggedData) -> None:
     """Raise unless a fitted scorer knows the same classes and the same features."""
     known = one_column(scorer.classes_, "classes_ of the scorer")
@@ -221,7 +216,7 @@ class ModuleFamily(Family):
     def assumptions(self) -> tuple[Assumption, ...]:
         """The weights from which training starts must not come from the held-out rows."""
         evidence = f"training of {_name(self.module)} started from the weights it had"
-        return (scorer_assumption(evidence),)
+        return (Assumption.of("scorer_not_fitted", "assumed", evidence),)
 
     def policy(self, data: LoggedData) -> TorchPolicy:
         """A copy of the module, mixed with the behaviour model if that is known."""

@@ -22,7 +22,6 @@ from elfair.search.objective import (
     ALIKE,
     SOFTNESS,
     Shortfall,
-    averages,
     ends_among,
     linearised,
     not_of_the_new_model,
@@ -248,7 +247,7 @@ class Maximise:
         ``among`` holds the free numbers of policies whose averages, as an outcome model predicts
         them, span the range. It is needed if the free numbers are not probabilities.
         """
-        means, ends = averages(self.expression), None
+        means, ends = find(self.expression, Mean), None
         if among is not None:
             ends = [ends_among(rows, among) for rows in shrunk_rows(means, data, [])]
         if model is None:
@@ -266,7 +265,7 @@ class Maximise:
     def preferred(self, data: LoggedData) -> Preferred:
         """The decision that an outcome model prefers, for each row where the decision matters."""
         expression = linearised(self.expression, data, None)
-        rows = shrunk_rows(averages(expression), data, [])
+        rows = shrunk_rows(find(expression, Mean), data, [])
         # So soft that each part of a minimum counts: all of them will in the end.
         loss = Shortfall(expression, rows, softness=ALIKE)
         free = np.full((data.classes.size - 1, data.n), 1 / data.classes.size)

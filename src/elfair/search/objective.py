@@ -99,7 +99,7 @@ def read_objective(objective: str | Expression, named: Sequence[str]) -> Express
     E[profit] - 2 * PR
     """
     expression = _expression(objective, named)
-    means = averages(expression)
+    means = find(expression, Mean)
     if find(expression, Statistic):
         return expression  # these are always about the new model
     if not means:
@@ -143,18 +143,6 @@ def _expression(objective: object, named: Sequence[str]) -> Expression:
     return as_expression(objective)
 
 
-def averages(expression: Expression) -> tuple[Mean, ...]:
-    """The averages in an expression, each once.
-
-    Examples
-    --------
-    >>> from elfair import PR
-    >>> len(averages(abs(PR() - 0.5) + PR()))
-    1
-    """
-    return find(expression, Mean)
-
-
 class Shortfall:
     """How much of an expression's range a policy leaves unreached: 0 is the best possible.
 
@@ -167,7 +155,7 @@ class Shortfall:
     expression : Expression
         What to make large.
     rows : sequence of Rows
-        For each of `averages`, rows whose average is taken for it.
+        For each average in the expression, rows whose average is taken for it.
     ends : sequence of (float, float), optional
         The smallest and the largest expected value of each average.
     softness : float, default 0
@@ -190,7 +178,7 @@ class Shortfall:
         softness: float = 0.0,
     ) -> None:
         self._expression = expression
-        self._means = averages(expression)
+        self._means = find(expression, Mean)
         self._rows = rows
         # Policies may leave ends that were given, but hardly by a whole range.
         self.maximum = 1.0 if ends is None else 2.0

@@ -17,11 +17,11 @@ from elfair.errors import DataError
 from elfair.language.build import mse
 from elfair.language.conditions import SquaredError, impacts_used
 from elfair.language.expressions import Expression, Mean
-from elfair.language.tree import point_at
+from elfair.language.tree import find, point_at
 from elfair.policies import GaussianPolicy
 from elfair.policies.gaussian import FINENESS, LARGEST_PARAMETER, MEAN, SQUARE, GaussianInputs
 from elfair.search.goals import Loss, Maximise, require_label
-from elfair.search.objective import averages, read_objective
+from elfair.search.objective import read_objective
 from elfair.search.problem import Plain
 from elfair.types import Floats
 
@@ -296,7 +296,7 @@ class Dosing(Regression):
     @property
     def means(self) -> tuple[Mean, ...]:
         """The averages of the expression."""
-        return averages(self.goal.expression)
+        return find(self.goal.expression, Mean)
 
     def check(self, data: LoggedData) -> None:
         """Raise if no column shows typical decisions, or if nothing depends on the decisions."""

@@ -102,8 +102,8 @@ def worth_testing(candidates: Sequence[Candidate]) -> list[Candidate]:
     """
     kept = [candidates[0]]
     for candidate in candidates[1:]:
-        bolder = candidate.log_pass < kept[-1].log_pass and candidate.loss < kept[-1].loss
-        if candidate.meets_target and bolder:
+        less_cautious = candidate.log_pass < kept[-1].log_pass and candidate.loss < kept[-1].loss
+        if candidate.meets_target and less_cautious:
             kept.append(candidate)
     return kept
 
