@@ -1,4 +1,4 @@
-"""How the source is cut: files, top-level modules, lines of modules, lines of code by room.
+"""How the source is cut: files, top-level modules, lines of modules and of functions, code by room.
 
     python benchmarks/house.py      # prints the numbers, and which limits they exceed
 
@@ -11,8 +11,9 @@ import ast
 import io
 import tokenize
 from collections import Counter
+from functools import cache
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 
 SOURCE = Path(__file__).parents[1] / "src" / "elfair"
 #: Studies of methods and simulated populations do not count towards the lines of code.
@@ -22,6 +23,9 @@ MOST_TOP_LEVEL = 5
 LONGEST_MODULE = 500
 MEDIAN_MODULE = (120, 220)
 MOST_CODE = 17_500
+#: The longest body of nine functions in ten.
+USUAL_BODY = 20
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def modules() -> dict[Path, str]:
@@ -30,6 +34,7 @@ def modules() -> dict[Path, str]:
     return {path.relative_to(SOURCE): path.read_text(encoding="utf-8") for path in paths}
 
 
+@cache
 def code_lines(text: str) -> int:
     """How many lines hold code: no docstring, comment or blank line."""
     lines: set[int] = set()
@@ -38,11 +43,26 @@ def code_lines(text: str) -> int:
         if token.type not in (*silent, tokenize.ENDMARKER):
             lines.update(range(token.start[0], token.end[0] + 1))
     for node in ast.walk(ast.parse(text)):
-        documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-        if isinstance(node, documented) and ast.get_docstring(node) is not None:
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node) is not None:
             first = node.body[0]
             lines.difference_update(range(first.lineno, (first.end_lineno or 0) + 1))
     return len(lines)
+
+
+@cache
+def bodies(text: str) -> list[int]:
+    """The lines of each function, from its first statement to its last."""
+    lines = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[1:2] if ast.get_docstring(node) is not None else node.body[:1]
+            lines += [(node.end_lineno or 0) - each.lineno + 1 for each in first]
+    return lines
+
+
+def usual_body() -> float:
+    """How long nine functions in ten are at most."""
+    return quantiles((each for text in modules().values() for each in bodies(text)), n=10)[-1]
 
 
 def room(path: Path) -> str:
@@ -80,6 +100,8 @@ def beyond() -> list[str]:
         found.append(f"the median module has {middle:g} lines, outside {MEDIAN_MODULE}")
     if code > MOST_CODE:
         found.append(f"{code:,} lines of code outside {' and '.join(APART)}, above {MOST_CODE:,}")
+    if usual_body() > USUAL_BODY:
+        found.append(f"one function in ten is longer than {usual_body():g} lines ({USUAL_BODY})")
     return found
 
 
@@ -92,10 +114,9 @@ def main() -> None:
     files, code = (sum(each) for each in zip(*rooms.values(), strict=True))
     apart = sum(rooms[name][1] for name in APART)
     print(f"{'all':15} {files:5} {code:7,}   ({code - apart:,} outside {' and '.join(APART)})")
-    lengths = [
-        len(text.splitlines()) for path, text in modules().items() if path.stem != "__init__"
-    ]
+    lengths = [len(text.splitlines()) for text in modules().values()]
     print(f"lines of modules: median {median(lengths):g}, longest {max(lengths)}")
+    print(f"lines of functions: nine in ten have at most {usual_body():g}")
     print(*(f"beyond its limit: {each}" for each in beyond()), sep="\n")
 
 
