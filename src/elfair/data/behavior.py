@@ -6,16 +6,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from elfair.data.columns import (
-    as_floats,
-    check_length,
-    named_columns,
-    one_column,
-    positions,
-    refuse,
-)
+from elfair.data import columns as read
+from elfair.data.columns import as_floats, check_length, one_column, refuse
 from elfair.errors import DataError, listed
-from elfair.types import Array, Booleans, Floats, Index
+from elfair.types import Array, Booleans, Floats
 
 #: How far probabilities may be from a sum of 1, or two values of one probability from each other.
 TOLERANCE = 1e-6
@@ -113,32 +107,18 @@ def behavior_probabilities(model: FittedClassifier, X: Any, classes: Array) -> F
             hint="pass the probabilities themselves as behavior.",
         )
     said = distributions(said, "behavior")
-    places = positions(known, classes)
+    places = read.positions(known, classes)
     stray = (places < 0) & (said > 0).any(axis=0)
     if stray.any():
         raise DataError(
             f"the behaviour model takes decisions that are not among the classes: "
             f"{listed(known[stray])}. Classes: {listed(classes)}.",
-            hint=text_or_numbers(known[stray][0], classes)
+            hint=read.text_or_numbers(known[stray][0], classes)
             or "the classes are the values of y: is one of the decisions missing there?",
         )
     ordered = np.zeros((len(said), classes.size))
     ordered[:, places[places >= 0]] = said[:, places >= 0]
     return ordered
-
-
-def logged_propensity(probabilities: Floats, decision: Index) -> Floats:
-    """The probability of the logged decision of each row.
-
-    Examples
-    --------
-    >>> logged_propensity(np.array([[0.25, 0.75], [0.5, 0.5]]), np.array([1, 0]))
-    array([0.75, 0.5 ])
-    """
-    propensity: Floats = probabilities[np.arange(len(decision)), decision]
-    hint = "these are not the probabilities of the model that decided."
-    refuse(propensity <= 0, "behavior gives probability 0 to the logged decision,", hint)
-    return propensity
 
 
 def read_propensity(values: Any, n: int) -> Floats:
@@ -202,24 +182,11 @@ def check_not_certain(certain: Booleans, *, masked: bool) -> None:
         )
 
 
-def text_or_numbers(value: object, classes: Array) -> str | None:
-    """The hint for a class that is unknown because it is text and not a number, or vice versa.
-
-    Examples
-    --------
-    >>> text_or_numbers("0", np.array([0, 1]))
-    "text and numbers differ, '0' is not 0: use the same kind for both."
-    """
-    if isinstance(value, str) != isinstance(classes[0], str):
-        return "text and numbers differ, '0' is not 0: use the same kind for both."
-    return None
-
-
 def probability_columns(values: Any, name: str, classes: Array) -> Floats:
     """A table of probabilities. The columns of a data frame that are called like the classes are
     taken by name.
     """
-    columns = named_columns(values, name, default=name)
+    columns = read.named_columns(values, name, default=name)
     names = [str(each) for each in classes]
     if set(names) == set(columns):
         columns = {each: columns[each] for each in names}

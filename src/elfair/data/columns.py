@@ -175,6 +175,19 @@ def positions(column: Array, values: Array) -> Index:
         return np.full(column.shape, -1, dtype=np.intp)
 
 
+def text_or_numbers(value: object, classes: Array) -> str | None:
+    """The hint for a class that is unknown because it is text and not a number, or vice versa.
+
+    Examples
+    --------
+    >>> text_or_numbers("0", np.array([0, 1]))
+    "text and numbers differ, '0' is not 0: use the same kind for both."
+    """
+    if isinstance(value, str) != isinstance(classes[0], str):
+        return "text and numbers differ, '0' is not 0: use the same kind for both."
+    return None
+
+
 def check_order(**columns: Any) -> None:
     """Raise if two pandas columns have the same row labels in different orders.
 

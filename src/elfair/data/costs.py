@@ -9,8 +9,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from elfair.data.behavior import text_or_numbers
-from elfair.data.columns import as_floats, one_column, positions
+from elfair.data.columns import as_floats, one_column, positions, text_or_numbers
 from elfair.errors import DataError, did_you_mean, listed
 from elfair.types import Array
 
@@ -86,33 +85,27 @@ def _mapping(frame: Any) -> Mapping[Any, Any]:
             hint="pass a mapping, cost={label: {decision: cost, ...}, ...}.",
         )
     native = nw.to_native(frame)
-    lines = native.to_numpy()
-    return {
-        label: dict(zip(native.columns, line, strict=True))
-        for label, line in zip(index, lines, strict=True)
-    }
+    lines = (dict(zip(native.columns, line, strict=True)) for line in native.to_numpy())
+    return dict(zip(index, lines, strict=True))
 
 
 def _by_name(cost: Mapping[Any, Any], classes: Array) -> Array:
-    labels = _order(cost, classes, "labels")
-    lines = list(cost.values())
-    table = np.empty((classes.size, classes.size), dtype=object)
-    for k, label in enumerate(labels):
-        line = lines[label]
+    lines = _ordered(cost, classes, "labels")
+    for line in lines:
         if not isinstance(line, Mapping):
             raise DataError(
                 f"cost must give each label a mapping of decisions to costs. Got {line!r}.",
                 hint="write cost={label: {decision: cost, ...}, ...}.",
             )
-        order = _order(line, classes, f"decisions of label {listed([classes[k]])}")
-        costs = list(line.values())
-        table[k] = [costs[decision] for decision in order]
+    table = np.empty((classes.size, classes.size), dtype=object)
+    for k, line in enumerate(lines):
+        table[k] = _ordered(line, classes, f"decisions of label {listed([classes[k]])}")
     return table
 
 
-def _order(names: Mapping[Any, Any], classes: Array, what: str) -> list[int]:
-    """For each class, the position of its name."""
-    known = list(names)
+def _ordered(named: Mapping[Any, Any], classes: Array, what: str) -> list[Any]:
+    """Values by name, in the order of the classes."""
+    known, values = list(named), list(named.values())
     places = positions(one_column(known, COST), classes).tolist() if known else []
     if sorted(places) != list(range(classes.size)):
         stray = [name for name, place in zip(known, places, strict=True) if place < 0]
@@ -123,4 +116,4 @@ def _order(names: Mapping[Any, Any], classes: Array, what: str) -> list[int]:
             f"cost names {listed(known) or 'nothing'} as the {what}; classes: {listed(classes)}.",
             hint=hint,
         )
-    return [places.index(k) for k in range(classes.size)]
+    return [values[places.index(k)] for k in range(classes.size)]

@@ -103,22 +103,11 @@ class Misfit(NamedTuple):
     @property
     def refusal(self) -> DataError:
         """The error to raise if chance cannot explain it."""
-        return does_not_fit(self.evidence)
-
-
-def does_not_fit(evidence: str) -> DataError:
-    """The error for propensities that cannot be correct.
-
-    Parameters
-    ----------
-    evidence : str
-        What was found.
-    """
-    return DataError(
-        f"the propensities do not fit the decisions ({evidence}): no bound computed with them "
-        "means anything.",
-        hint=MISFIT,
-    )
+        return DataError(
+            f"the propensities do not fit the decisions ({self.evidence}): no bound computed with "
+            "them means anything.",
+            hint=MISFIT,
+        )
 
 
 def misfit(data: LoggedData) -> Misfit | None:

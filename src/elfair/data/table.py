@@ -12,10 +12,8 @@ from elfair.data.behavior import (
     FittedClassifier,
     check_agreement,
     check_not_certain,
-    logged_propensity,
     read_behavior,
     read_propensity,
-    text_or_numbers,
 )
 from elfair.data.columns import (
     Columns,
@@ -28,6 +26,7 @@ from elfair.data.columns import (
     one_column,
     positions,
     refuse,
+    text_or_numbers,
 )
 from elfair.data.costs import COST, read_cost
 from elfair.data.digests import columns_digest, rows_digest
@@ -390,7 +389,10 @@ class LoggedData:
             )
         self.behavior_model, self.behavior = read_behavior(behavior, X, self.n, self.classes)
         if self.decision_index is not None:
-            self.propensity = logged_propensity(self.behavior, self.decision_index)
+            self.propensity = self.behavior[np.arange(self.n), self.decision_index]
+            hint = "these are not the probabilities of the model that decided."
+            wrong = self.propensity <= 0
+            refuse(wrong, "behavior gives probability 0 to the logged decision,", hint)
         certain = self.behavior.max(axis=1) >= 1
         check_not_certain(certain, masked=self.behavior_model is not None)
 

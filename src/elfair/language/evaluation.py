@@ -10,7 +10,7 @@ error says how to write it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
@@ -397,28 +397,27 @@ def are_disjoint(first: Condition | None, second: Condition | None) -> bool:
     return _exclude(left[1:], right[1:]) or _exclude(right[1:], left[1:])
 
 
-_Atom = tuple[Operand, str, tuple[Operand, ...]]
-
-
-def _atom(condition: Condition) -> _Atom | None:
+def _atom(condition: Condition) -> tuple[Operand, str, tuple[Any, ...]] | None:
     """A comparison of one operand with constants: operand, sign, constants (== any of them)."""
     if isinstance(condition, conditions.Not):
         inner = _atom(condition.part)
-        if inner is None:
-            return None
-        operand, sign, values = inner
-        return operand, conditions.OPPOSITE[sign], values
+        return inner and (inner[0], conditions.OPPOSITE[inner[1]], inner[2])
     if isinstance(condition, conditions.Member):
-        return condition.left, "==", tuple(condition.values)
+        return condition.left, "==", tuple(map(_constant, condition.values))
     if isinstance(condition, Compare):
         if isinstance(condition.right, Literal | Positive):
-            return condition.left, condition.op, (condition.right,)
+            return condition.left, condition.op, (_constant(condition.right),)
         if isinstance(condition.left, Literal | Positive):
-            return condition.right, conditions.MIRRORED[condition.op], (condition.left,)
+            mirrored = conditions.MIRRORED[condition.op]
+            return condition.right, mirrored, (_constant(condition.left),)
     return None
 
 
-def _exclude(one: tuple[str, tuple[Operand, ...]], other: tuple[str, tuple[Operand, ...]]) -> bool:
+def _constant(operand: Literal | Positive) -> Any:
+    return operand.value if isinstance(operand, Literal) else operand
+
+
+def _exclude(one: tuple[str, tuple[Any, ...]], other: tuple[str, tuple[Any, ...]]) -> bool:
     """Whether every value that meets the first comparison fails the second."""
     (sign, values), (test, constants) = one, other
     if sign == "==":
@@ -426,15 +425,15 @@ def _exclude(one: tuple[str, tuple[Operand, ...]], other: tuple[str, tuple[Opera
     # Two half-lines that point away from each other.
     if sign in ("<", "<=") and test in (">", ">="):
         high, low = values[0], constants[0]
-        if not _numbers((high, low)) or _is_huge(high) or _is_huge(low):
+        if not _are_numbers(high, low) or _is_huge(high) or _is_huge(low):
             return False
         if sign == "<=" and test == ">=":
-            return _orders(high, "<", low) and not _alike(high, low)
-        return _orders(high, "<=", low)
+            return bool(high < low) and not _alike(high, low)
+        return bool(high <= low)
     return False
 
 
-def _meets(value: Operand, test: str, constants: tuple[Operand, ...]) -> bool:
+def _meets(value: Any, test: str, constants: tuple[Any, ...]) -> bool:
     """Whether a column can hold something that equals the value and meets the test."""
     if any(isinstance(c, Positive) != isinstance(value, Positive) for c in constants):
         return True  # the positive class can be any value
@@ -444,32 +443,23 @@ def _meets(value: Operand, test: str, constants: tuple[Operand, ...]) -> bool:
         return value not in constants
     if test == "==":
         return any(_alike(value, constant) for constant in constants)
-    if not _numbers((value, *constants)):
+    if not _are_numbers(value, *constants):
         return True
-    return _orders(value, test, constants[0]) or ("=" in test and _alike(value, constants[0]))
+    met = bool(OPERATORS[test](value, constants[0]))
+    return met or ("=" in test and _alike(value, constants[0]))
 
 
-def _alike(first: Operand, second: Operand) -> bool:
+def _alike(first: Any, second: Any) -> bool:
     """Whether some column cannot tell the two apart: 32-bit columns round what they compare."""
-    if _numbers((first, second)):
-        return bool(np.float32(_number(first)) == np.float32(_number(second)))
-    return first == second
+    if _are_numbers(first, second):
+        return bool(np.float32(first) == np.float32(second))
+    return bool(first == second)
 
 
-def _is_huge(operand: Operand) -> bool:
+def _is_huge(value: Any) -> bool:
     """Whether integers and 64-bit floats disagree about what equals it."""
-    return _numbers((operand,)) and abs(_number(operand)) >= 2**53
+    return _are_numbers(value) and abs(value) >= 2**53
 
 
-def _orders(first: Operand, sign: str, second: Operand) -> bool:
-    return bool(OPERATORS[sign](_number(first), _number(second)))
-
-
-def _number(operand: Operand) -> float:
-    assert isinstance(operand, Literal)
-    assert not isinstance(operand.value, str)
-    return operand.value
-
-
-def _numbers(operands: Iterable[Operand]) -> bool:
-    return all(isinstance(o, Literal) and not isinstance(o.value, str) for o in operands)
+def _are_numbers(*values: Any) -> bool:
+    return all(isinstance(value, int | float) for value in values)

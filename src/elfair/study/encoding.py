@@ -9,8 +9,7 @@ from typing import Annotated, Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from elfair.data.behavior import text_or_numbers
-from elfair.data.columns import as_floats, is_missing, table_columns
+from elfair.data.columns import as_floats, is_missing, table_columns, text_or_numbers
 from elfair.errors import DataError, InputError, did_you_mean, listed
 from elfair.records.allowed import Allowed
 from elfair.records.json import from_plain, to_plain
