@@ -91,7 +91,7 @@ def test_violated_assumptions_are_loud(of_kind):
 
 
 def document(*blocks):
-    return Document("", (), "verdict", "found", blocks, (), (Section("a", "A", ()),))
+    return Document("", (), "verdict", "found", blocks, (), (Section("A", (), "a"),))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
-from pathlib import Path
 from typing import Literal
 
 from elfair.certificate.assumptions import (
@@ -28,7 +27,7 @@ from elfair.certificate.results import (
 )
 from elfair.certificate.statement import from_statement, to_statement
 from elfair.errors import InputError, did_you_mean
-from elfair.records.files import decoded, unreadable, write_whole
+from elfair.records.files import decoded, read_whole, write_whole
 from elfair.records.json import to_plain
 
 SplitKind = Literal["random", "stratified", "crossfit", "none"]
@@ -206,11 +205,8 @@ class Certificate:
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Certificate:
         """Read a certificate from a file; anything else, or a changed byte, is an error."""
-        try:
-            content = Path(path).read_bytes()
-        except (OSError, ValueError) as error:
-            hint = "elfair fit writes certificate.json into the folder of its results."
-            raise unreadable(path, error, hint=hint) from None
+        hint = "elfair fit writes certificate.json into the folder of its results."
+        content = read_whole(path, hint=hint)
         text = decoded(content, path, hint="is it a certificate, as it was written?")
         try:
             return cls.from_json(text)

@@ -72,13 +72,11 @@ def members_of(data: bytes) -> dict[str, bytes]:
         with ZipFile(BytesIO(data)) as archive:
             entries = archive.infolist()
             stored = all(entry.compress_type == ZIP_STORED for entry in entries)
-            if not stored or sum(entry.file_size for entry in entries) > len(data):
-                raise damaged("its parts are compressed, or together larger than the file.")
-            return {entry.filename: archive.read(entry) for entry in entries}
-    except InputError:
-        raise
+            if stored and sum(entry.file_size for entry in entries) <= len(data):
+                return {entry.filename: archive.read(entry) for entry in entries}
     except Exception as error:  # zipfile raises many kinds of errors
         raise damaged(f"it is not a whole zip file ({error}).") from None
+    raise damaged("its parts are compressed, or together larger than the file.")
 
 
 def check_written(data: bytes, members: Mapping[str, bytes]) -> None:

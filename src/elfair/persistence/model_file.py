@@ -23,7 +23,7 @@ from elfair.persistence.document import FORMAT, ModelDocument
 from elfair.persistence.objects import from_skops, to_skops
 from elfair.persistence.policies import Members, Reading, member
 from elfair.policies.models import Fitted, Model, digests, mixture_digest
-from elfair.records.files import decoded, unreadable, write_whole
+from elfair.records.files import decoded, read_whole, write_whole
 from elfair.types import Array
 
 SUFFIX = ".elfair"
@@ -55,10 +55,7 @@ def load(
             f"trusted must be a list of names. Got {trusted!r} instead.",
             hint=f"write trusted=[{trusted!r}].",
         )
-    try:
-        data = Path(path).read_bytes()
-    except (OSError, ValueError) as error:
-        raise unreadable(path, error, hint="is this the right name?") from None
+    data = read_whole(path, hint="is this the right name?")
     try:
         return from_bytes(data, kinds, trusted=trusted, module=module)
     except InputError as error:

@@ -142,6 +142,23 @@ def append_whole(file: BinaryIO, end: int, data: bytes) -> None:
         raise
 
 
+def read_whole(path: str | os.PathLike[str], *, hint: str) -> bytes:
+    """The contents of a file; see `unreadable`.
+
+    Examples
+    --------
+    >>> read_whole("nowhere/model.elfair", hint="is this the right name?")
+    Traceback (most recent call last):
+        ...
+    elfair.errors.InputError: 'nowhere/model.elfair' could not be read: No such file or directory.
+    Hint: is this the right name?
+    """
+    try:
+        return Path(path).read_bytes()
+    except (OSError, ValueError) as error:  # a NUL in the name
+        raise unreadable(path, error, hint=hint) from None
+
+
 def unreadable(
     path: str | os.PathLike[str],
     error: Exception,

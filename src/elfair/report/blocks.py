@@ -260,22 +260,18 @@ Block = Paragraph | Bullets | Definitions | Verbatim | Table | RowChart | SmallC
 
 
 @dataclass(frozen=True)
-class Section:
+class Section(Subsection):
     """A section of a report.
 
     Parameters
     ----------
+    title, blocks
+        See `Subsection`.
     key : str
         Its name in links.
-    title : str
-        The heading.
-    blocks : tuple of Block
-        What it holds.
     """
 
     key: str
-    title: str
-    blocks: tuple[Block, ...]
 
 
 @dataclass(frozen=True)

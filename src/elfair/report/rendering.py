@@ -79,7 +79,7 @@ def markdown(document: Document) -> str:
     pieces += _blocks(document.opening)
     pieces += ["\n".join(f"- {_text(what)}: {_text(value)}" for value, what in document.facts)]
     for section in document.sections:
-        pieces += [f"## {_text(section.title)}", *_blocks(section.blocks)]
+        pieces += [f"## {_line(section.title)}", *_blocks(section.blocks)]
     return "\n\n".join(filter(None, pieces)) + "\n"
 
 

@@ -116,7 +116,7 @@ class Report:
     def _document(self) -> Document:
         of, source = self.certificate, self.certificate.provenance
         programs = [f"{v.name} {v.version}" for v in of.versions if v.name == "elfair"]
-        written = [(key, title, tuple(section(of))) for key, title, section in SECTIONS]
+        sections = [Section(title, tuple(write(of)), key) for key, title, write in SECTIONS]
         return Document(
             title="Bounds on expected delayed impact"
             if source.title == NOT_STATED
@@ -126,7 +126,7 @@ class Report:
             tone="nothing" if not of.constraints else "found" if of.passed else "none",
             opening=(*_alarms(of), *_promise(of)),
             facts=_facts(of),
-            sections=tuple(Section(*each) for each in written if each[2]),
+            sections=tuple(section for section in sections if section.blocks),
         )
 
 

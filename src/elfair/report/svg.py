@@ -101,9 +101,8 @@ def label(text: str, x: str, anchor: str, y: float = -8) -> Svg:
 
 def off_scale(value: float, words: str) -> Svg:
     """An arrow at the edge, for a value that no scale reaches."""
-    if value > 0:
-        return joined(styled("arrow", mark(RIGHT, "100%")), label(words, "100%", "end"))
-    return joined(styled("arrow", mark(LEFT, "0%")), label(words, "0%", "start"))
+    shape, x, anchor = (RIGHT, "100%", "end") if value > 0 else (LEFT, "0%", "start")
+    return joined(styled("arrow", mark(shape, x)), label(words, x, anchor))
 
 
 def legend_mark(drawn: Svg) -> Svg:
