@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elfair.certificate import GroupRecord
-from elfair.data import ContinuousData, LoggedData
+from elfair.data import LoggedData
 from elfair.errors import InputError
 from elfair.estimators.classifier import ELFClassifier
 from elfair.estimators.fit import Request
@@ -42,24 +42,12 @@ def require_plannable(estimator: Any, data: Any) -> None:
             f"{type(estimator).__name__} instead.",
             hint="of a Pipeline, pass the last step, with data as it arrives there.",
         )
-    wanted = ContinuousData if isinstance(estimator, ELFRegressor) else LoggedData
-    if not isinstance(data, LoggedData) or data.decision_kind != wanted.decision_kind:
-        raise InputError(
-            f"data must be a {wanted.__name__}, for an {type(estimator).__name__}. Got "
-            f"{type(data).__name__} instead.",
-            hint=f"{wanted.__name__}(X, y, decision=..., propensity=..., impact=...) makes one.",
-        )
+    estimator.check_table(data)
     if isinstance(estimator.random_state, bool) or not isinstance(estimator.random_state, Integral):
         raise InputError(
             "random_state must be a whole number: it decides which rows are candidate rows, and "
             f"only those may be used here. Got {estimator.random_state!r} instead.",
             hint="choose a seed before you look at the data.",
-        )
-    positive = getattr(estimator, "positive", None)
-    if positive is not None and positive != data.positive:
-        raise InputError(
-            f"the estimator has positive={positive!r}, the data {data.positive!r}.",
-            hint="pass positive= to LoggedData as well.",
         )
 
 
