@@ -20,7 +20,7 @@ from elfair.data.features import Encoding
 from elfair.errors import DataError
 from elfair.language.conditions import Condition
 from elfair.language.evaluation import holds
-from elfair.statistics.impacts import Impact, OutcomeModel, OutcomeSettings, QuadraticModel
+from elfair.statistics.impacts import Impact, OutcomeModel, QuadraticModel
 
 Estimator = Literal["is", "paired", "dr"]
 
@@ -202,9 +202,10 @@ class Baselines:
     def model(self, impact: Impact) -> Any:
         """The regression of an impact on features, groups and decision."""
         if impact not in self._models:
-            limits, regressor = impact.ends(self.estimation.ranges), self.estimation.outcome_model
-            settings = OutcomeSettings(self.encoding, regressor, limits, self._personal)
-            numbers = self._candidate.decision_kind == "numbers"
-            kind = QuadraticModel if numbers else OutcomeModel
-            self._models[impact] = kind.fit(self._candidate, impact, settings)
+            known = self._candidate, impact, self.encoding, self.estimation.outcome_model
+            if self._candidate.decision_kind == "numbers":
+                self._models[impact] = QuadraticModel.fit(*known, self._personal)
+            else:
+                limits = impact.ends(self.estimation.ranges)
+                self._models[impact] = OutcomeModel.fit(*known, limits)
         return self._models[impact]

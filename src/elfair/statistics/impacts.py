@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from elfair.language.distribution import Derived, Threshold
 from elfair.language.expressions import Mean
 from elfair.language.tree import point_at, walk
 from elfair.types import Floats
+
+Ends: TypeAlias = tuple[float, float]
 
 
 class Impact(NamedTuple):
@@ -45,7 +47,7 @@ class Impact(NamedTuple):
         values = data.impacts[self.name]
         return values if self.derived is None else self.derived.of(values)
 
-    def ends(self, ranges: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
+    def ends(self, ranges: Mapping[str, Ends]) -> Ends:
         """Its range, from the declared ranges of impacts; infinite if none is declared."""
         low, high = ranges.get(self.name, (-np.inf, np.inf))
         return (low, high) if self.derived is None else self.derived.ends(low, high)
@@ -141,27 +143,6 @@ def _name(column: Column, data: LoggedData) -> str:
     )
 
 
-class OutcomeSettings(NamedTuple):
-    """How to fit an outcome model.
-
-    Parameters
-    ----------
-    encoding : Encoding
-        What the model sees of a row.
-    regressor : scikit-learn regressor, optional
-        What to fit; by default ridge regression.
-    limits : (float, float)
-        The impact's range.
-    personal : bool
-        See `QuadraticModel`.
-    """
-
-    encoding: Encoding
-    regressor: Any
-    limits: tuple[float, float]
-    personal: bool
-
-
 @dataclass(frozen=True)
 class OutcomeModel:
     """q(x, a): the expected impact of each decision, by one regression for each.
@@ -172,15 +153,18 @@ class OutcomeModel:
 
     encoding: Encoding
     regressions: list[Any]
-    range: tuple[float, float]
+    range: Ends
 
     @classmethod
-    def fit(cls, data: LoggedData, impact: Impact, settings: OutcomeSettings) -> OutcomeModel:
-        """Fit on candidate rows, separately for each decision."""
+    def fit(
+        cls, data: LoggedData, impact: Impact, encoding: Encoding, regressor: Any, limits: Ends
+    ) -> OutcomeModel:
+        """Fit on candidate rows, separately for each decision: a given regressor, or else ridge
+        regression.
+        """
         from sklearn.base import clone
 
-        regressor, inputs = settings.regressor, settings.encoding.of(data)
-        values = impact.values(data)
+        inputs, values = encoding.of(data), impact.values(data)
         assert data.decision_index is not None
         regressions: list[Any] = []
         for a in range(data.classes.size):
@@ -191,7 +175,7 @@ class OutcomeModel:
                 regressions.append(Ridge.fit(inputs[taken], values[taken]))
             else:
                 regressions.append(clone(regressor).fit(inputs[taken], values[taken]))
-        return cls(settings.encoding, regressions, settings.limits)
+        return cls(encoding, regressions, limits)
 
     def of(self, data: LoggedData) -> Floats:
         """The expected impact of every decision, of shape (classes, n), inside the range."""
@@ -218,9 +202,10 @@ class QuadraticModel:
     personal: bool = False
 
     @classmethod
-    def fit(cls, data: LoggedData, impact: Impact, settings: OutcomeSettings) -> QuadraticModel:
+    def fit(
+        cls, data: LoggedData, impact: Impact, encoding: Encoding, regressor: Any, personal: bool
+    ) -> QuadraticModel:
         """Fit on candidate rows, by ridge regression on the standardised decision."""
-        encoding, regressor, _, personal = settings
         if regressor is not None:
             raise InputError(
                 f"outcome_model must be quadratic in a numeric decision. Got {regressor!r}.",
