@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from elfair.errors import DataError
+from elfair.errors import DataError, InputError
 from elfair.study import Feature, TableEncoding
 
 ENCODING = TableEncoding(
@@ -115,7 +115,7 @@ def test_a_missing_column_is_named():
 
 
 def test_names_that_would_meet_are_refused():
-    with pytest.raises(DataError, match="both be called 'a=y'"):
+    with pytest.raises(InputError, match=r"must be different from each other\. Got 'a=y' 2 times"):
         TableEncoding((Feature("a", ("x", "y")), Feature("a=y")))
 
 

@@ -104,7 +104,7 @@ class _Check:
                 forecaster = self._forecaster()
             except ElfairError as error:
                 found.append(findings.refusal(error))
-        if forecaster is not None and forecaster.weighted:
+        if forecaster is not None:
             groups = self._groups(conditions, forecaster.ends)
         statements, chance = self._forecast(forecaster)
         assumptions = self._assumptions(forecaster, groups)

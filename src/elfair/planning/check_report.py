@@ -317,7 +317,8 @@ def _finding(finding: Finding) -> Iterator[str]:
     shown = "ERROR" if finding.severity == "error" else finding.severity
     yield f"{shown}: {finding.what}"
     yield f"  {finding.evidence}"
-    yield f"  Hint: {finding.hint}"
+    if finding.hint:
+        yield f"  Hint: {finding.hint}"
 
 
 def _forecast(report: CheckReport, most: int = MOST_STATEMENTS) -> Iterator[str]:

@@ -204,11 +204,10 @@ class Forecaster:
         The test, with points and constants chosen on all candidate rows, so every trial is about
         the same statements.
     ends : list of ndarray
-        The first and the last model of the ladder, on candidate rows.
+        The first and the last model of the ladder, on candidate rows; empty if importance weights
+        enter no statement.
     silent : tuple of bool
         For each statement, whether its rows do not vary, so the test has no bound for it.
-    weighted : bool
-        Whether importance weights enter any statement.
     """
 
     visible: VisibleRows
@@ -216,7 +215,6 @@ class Forecaster:
     plan: Plan
     ends: list[Floats]
     silent: tuple[bool, ...]
-    weighted: bool
 
     @classmethod
     def of(cls, visible: VisibleRows, request: Request) -> Forecaster:
@@ -232,7 +230,7 @@ class Forecaster:
         silent = tuple(any(map(is_silent, claim.tails)) for claim in compiled)
         weighted = any(part.weighted for claim in compiled for part in claim.parts)
         # A copy of the plan: what it has compiled does not travel between processes.
-        return cls(visible, request, replace(plan), free, silent, weighted)
+        return cls(visible, request, replace(plan), free if weighted else [], silent)
 
     @property
     def n_test(self) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -137,15 +136,15 @@ class VisibleRows:
 
 def _hide(data: LoggedData, seen: Booleans) -> LoggedData:
     """Remove the impacts and labels of the rows that must not be seen."""
-    hidden = copy.copy(data)
-    hidden.impacts = {name: np.where(seen, of, np.nan) for name, of in data.impacts.items()}
-    for name in ("label", "label_index"):
-        column = getattr(data, name)
-        if column is not None:
-            blank = column.copy()
-            blank[~seen] = 0 if name == "label_index" or not data.classes.size else data.classes[0]
-            setattr(hidden, name, blank)
-    return hidden
+    impacts = {name: np.where(seen, of, np.nan) for name, of in data.impacts.items()}
+    blank = {"label": data.classes[0] if data.classes.size else 0, "label_index": 0}
+    labels = {name: getattr(data, name) for name in blank}
+    hidden = {
+        name: np.where(seen, column, blank[name])
+        for name, column in labels.items()
+        if column is not None
+    }
+    return data.changed(impacts=impacts, **hidden)
 
 
 #: A row whose logged decision was less probable than this may weigh more than a hundred rows.

@@ -32,6 +32,9 @@ Code: TypeAlias = Literal["unknown", "missing", "wrong"]
 Steps: TypeAlias = tuple[str | int, ...]
 
 
+Keys: TypeAlias = Mapping[str, "Key"]
+
+
 @dataclass(frozen=True)
 class Key:
     """A key of a table: what its value may be, and what people are told about it.
@@ -57,7 +60,7 @@ class Key:
     default: Any = field(default_factory=lambda: REQUIRED)
     example: Any = None
     about: str = ""
-    keys: Mapping[str, Key] | None = None
+    keys: Keys | None = None
 
 
 def key(
@@ -66,7 +69,7 @@ def key(
     about: str = "",
     *,
     default: Any = REQUIRED,
-    keys: Mapping[str, Key] | None = None,
+    keys: Keys | None = None,
 ) -> Any:
     """A field of a record that people write.
 
@@ -93,7 +96,7 @@ def key(
 
 
 @cache
-def keys_of(record: Any) -> Mapping[str, Key]:
+def keys_of(record: Any) -> Keys:
     """The keys of a record, by name, in their order.
 
     Parameters
@@ -151,7 +154,7 @@ class Problem:
     words: str
     got: Any
     inside: Steps
-    keys: Mapping[str, Key]
+    keys: Keys
 
 
 class Reader:
@@ -197,9 +200,7 @@ class Reader:
         found = self._table(document, keys_of(kind), table)
         return kind(**found) if len(self.problems) == before else None
 
-    def _table(
-        self, document: Mapping[str, Any], keys: Mapping[str, Key], table: str
-    ) -> dict[str, Any]:
+    def _table(self, document: Mapping[str, Any], keys: Keys, table: str) -> dict[str, Any]:
         found = {}
         for name in document:
             if name not in keys:
@@ -274,7 +275,7 @@ class _Place(NamedTuple):
 
     table: str
     name: str
-    keys: Mapping[str, Key]
+    keys: Keys
     steps: Steps = ()
 
     def down(self, step: str | int) -> _Place:

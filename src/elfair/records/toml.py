@@ -161,7 +161,7 @@ def repeated(what: str, values: Sequence[Any]) -> Iterator[InputError]:
         if count > 1:
             yield InputError(
                 f"{what} must be different from each other. Got {value!r} {count} times.",
-                hint="keep one of them.",
+                hint="keep one of them, or rename the others.",
             )
 
 

@@ -13,6 +13,7 @@ from elfair.data.columns import as_floats, is_missing, table_columns, text_or_nu
 from elfair.errors import DataError, InputError, did_you_mean, listed
 from elfair.records.allowed import Allowed
 from elfair.records.json import from_plain, to_plain
+from elfair.records.toml import repeated
 from elfair.study.sources import POINTS, check_columns, has_decimal_comma
 from elfair.types import Array
 
@@ -130,13 +131,8 @@ class TableEncoding:
     features: tuple[Feature, ...]
 
     def __post_init__(self) -> None:
-        names = self.names
-        twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-        if twice:
-            raise DataError(
-                f"two features would both be called {twice[0]!r}; names must differ.",
-                hint="rename one of the columns.",
-            )
+        for mistake in repeated("names of features", self.names):
+            raise mistake
 
     @property
     def names(self) -> list[str]:

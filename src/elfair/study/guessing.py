@@ -190,14 +190,9 @@ def guess_columns(table: Any) -> Guess:
     >>> [each.name for each in guess.sensitive], [each.name for each in guess.features]
     (['sex'], ['age'])
     """
-    guess, pool = Guess(), list[Profile]()
-    for name, column in (table_columns(table, "X") or {}).items():
-        profile = Profile(name, column)
-        reason = _useless(profile)
-        if reason is None:
-            pool.append(profile)
-        else:
-            guess.left[name] = reason
+    profiles = [Profile(*each) for each in (table_columns(table, "X") or {}).items()]
+    guess = Guess(left={each.name: why for each in profiles if (why := _useless(each))})
+    pool = [each for each in profiles if each.name not in guess.left]
 
     def fitting(role: str, decision: Profile | None = None) -> list[Profile]:
         return [each for each in matches(role, pool) if _obstacle(role, each, decision) is None]
@@ -221,13 +216,12 @@ def guess_columns(table: Any) -> Guess:
     # Before sensitive features are looked for: an impact may be 'change of group'.
     take("impact")
     guess.sensitive = fitting("sensitive")
-    for each in pool:
-        if each not in guess.sensitive:
-            reason = why_not(each, vars(guess), decision) or _no_feature(each)
-            if reason is None:
-                guess.features.append(each)
-            else:
-                guess.left[each.name] = reason
+    others = [each for each in pool if each not in guess.sensitive]
+    reasons = {
+        each.name: why_not(each, vars(guess), decision) or _no_feature(each) for each in others
+    }
+    guess.left |= {name: why for name, why in reasons.items() if why is not None}
+    guess.features = [each for each in others if each.name not in guess.left]
     return guess
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from elfair.data.digests import file_digest
 from elfair.errors import DataError, InputError, did_you_mean, listed
 from elfair.records.files import decoded, unreadable
 from elfair.records.text import plural
+from elfair.records.toml import repeated
 from elfair.study.databases import (
     Opened,
     filled_in,
@@ -118,15 +118,16 @@ def check_query(source: str | Path, query: str | None, of_study: str | None = No
     --------
     >>> check_query("loans.csv", None)
     """
+    shown = without_secrets(str(source))
     if is_address(source) and not is_known(str(source)):
         raise InputError(
-            f"{without_secrets(str(source))!r} cannot be read. Sources are files "
+            f"{shown!r} cannot be read. Sources are files "
             f"({', '.join(FORMATS)}), duckdb://, sqlite://, and through DuckDB's extensions "
             "postgresql:// and mysql://.",
             hint="export the table to Parquet or CSV first.",
         )
     if is_address(source) and not (query or "").strip():
-        needs = f"{without_secrets(str(source))!r} is a database, and needs a query."
+        needs = f"{shown!r} is a database, and needs a query."
         if of_study is None:
             hint = 'for example: query = "select * from loans where year = 2024"'
         else:
@@ -249,12 +250,8 @@ def _arrow(path: Path, name: str) -> Opened:
 def _read(opened: Opened, columns: Sequence[str] | None, name: str) -> Any:
     every, read = opened
     names = [each for each in every if each]  # a column without a name cannot be named
-    twice = [each for each, count in Counter(names).items() if count > 1]
-    if twice:
-        raise DataError(
-            f"{name} has {names.count(twice[0])} columns called {twice[0]!r}; names must differ.",
-            hint="rename all but one of them.",
-        )
+    for mistake in repeated(f"the columns of {name}", names):
+        raise mistake
     wanted = list(names if columns is None else dict.fromkeys(columns))
     check_columns(wanted, names, name, "check the names in [columns].")
     return _plain(read(wanted))
