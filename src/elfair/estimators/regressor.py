@@ -18,7 +18,6 @@ from elfair.language.expressions import Expression
 from elfair.policies.gaussian import normal_density
 from elfair.policies.models import Decisions, Fitted, seeded
 from elfair.search.regression import Regression, task_of
-from elfair.statistics import impact_of
 from elfair.statistics.decisions import thresholds_of
 from elfair.statistics.plan import Claim, Constraint
 from elfair.types import Array, Floats
@@ -183,8 +182,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
             return
         for claim in claims:
             text, means = claim.conjunct.text, claim.means
-            new = [mean for mean in means if not mean.logged and impact_of(mean, data) is not None]
-            if (new or claim.statistics) and bound.needs_low and bound.needs_high:
+            if claim.impact_conditions(data) and bound.needs_low and bound.needs_high:
                 raise BoundError(
                     f"bound='{bound.name}' needs the largest importance weight, which is not known "
                     f"where decisions are numbers: '{text}' is weighted by densities.",

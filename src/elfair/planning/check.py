@@ -18,13 +18,7 @@ from elfair.language.conditions import Condition
 from elfair.planning import findings
 from elfair.planning.check_report import SCHEMA, SEVERITIES, CheckReport, Finding
 from elfair.planning.forecast import Forecaster, StatementCheck
-from elfair.planning.visible import (
-    GroupCheck,
-    VisibleRows,
-    describe,
-    impact_conditions,
-    require_plannable,
-)
+from elfair.planning.visible import GroupCheck, VisibleRows, describe, require_plannable
 from elfair.statistics.plan import Claim, conditions_of, read_constraints
 from elfair.types import Floats
 
@@ -108,7 +102,7 @@ class _Check:
             groups = self._groups(conditions, forecaster.ends)
         statements, chance = self._forecast(forecaster)
         assumptions = self._assumptions(forecaster, groups)
-        about = [each for claim in claims for each in impact_conditions(claim, visible.everyone)]
+        about = [each for claim in claims for each in claim.impact_conditions(visible.everyone)]
         found += [
             *findings.of_propensities(visible.everyone, groups),
             *findings.of_missing_impact(visible.everyone, self.left_out, conditions),

@@ -20,12 +20,7 @@ from elfair.language.evaluation import holds
 from elfair.planning.curve import ChanceCurve
 from elfair.planning.forecast import Forecaster
 from elfair.planning.row_plan import CurvePoint, RowPlan, Verdict
-from elfair.planning.visible import (
-    VisibleRows,
-    impact_conditions,
-    not_forecast,
-    require_plannable,
-)
+from elfair.planning.visible import VisibleRows, not_forecast, require_plannable
 from elfair.records.allowed import number, whole
 from elfair.records.text import floored, raised
 from elfair.statistics.plan import Claim, conditions_of
@@ -40,17 +35,11 @@ WIDE = 4.0
 STEP, FEWEST_SIZES, SMALLEST = 2.0, 3, 32
 #: So many rows of each condition should be tested at the smallest size.
 FEWEST_ROWS = 10
+_AHEAD = "how much better than the constraints ask, on the scale of the impact"
 #: What `plan_rows` takes in addition to estimator and data.
 OPTIONS = (
     Parameter("share", number("(0, 1)"), {}, "the wanted probability of a solution", 0.9),
-    Parameter(
-        "improvement",
-        number("(0, inf)"),
-        {},
-        "how much better than the constraints ask, on the scale of the impact",
-        0.05,
-        optional=True,
-    ),
+    Parameter("improvement", number("(0, inf)"), {}, _AHEAD, 0.05, optional=True),
     Parameter("fits", whole(3), {}, "how many models are searched for at each size", 10),
 )
 CROSSFIT = (
@@ -273,7 +262,7 @@ def notes_on(answer: Answer, curve: ChanceCurve, share: float) -> list[str]:
 
 def _improved(claims: tuple[Claim, ...], data: LoggedData, by: float) -> tuple[Claim, ...]:
     """The claims, those about impacts under the new model with this much to spare."""
-    room = [by if impact_conditions(claim, data) else 0.0 for claim in claims]
+    room = [by if claim.impact_conditions(data) else 0.0 for claim in claims]
     if not any(room):
         raise InputError(
             "improvement is on the scale of an impact, and no constraint is about one.",

@@ -20,8 +20,8 @@ from elfair.fairness_test.evidence import weights_of
 from elfair.language.conditions import Condition, uses_label, who
 from elfair.language.evaluation import holds
 from elfair.search import Selection
-from elfair.statistics import impact_of, logged_average
-from elfair.statistics.plan import Claim, Plan
+from elfair.statistics import logged_average
+from elfair.statistics.plan import Plan
 from elfair.types import Booleans, Floats
 
 
@@ -63,21 +63,6 @@ def not_forecast(request: Request) -> str:
         "search='cmaes'": request.parameters["search"] == "cmaes",
     }
     return " and ".join(name for name, given in asked.items() if given)
-
-
-def impact_conditions(claim: Claim, data: LoggedData) -> list[Condition | None]:
-    """The conditions under which a claim is about an impact under the new model.
-
-    Parameters
-    ----------
-    claim : Claim
-        The claim.
-    data : LoggedData
-        The rows, which name the impacts.
-    """
-    means = [mean for mean in claim.means if not mean.logged]
-    found = [mean.given for mean in means if impact_of(mean, data) is not None]
-    return [*found, *(each.given for each in claim.statistics)]
 
 
 @dataclass(frozen=True)

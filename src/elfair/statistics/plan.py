@@ -68,6 +68,14 @@ class Claim:
         of_means = [mean.given for mean in self.means]
         return tuple(dict.fromkeys([*of_means, *(each.given for each in self.statistics)]))
 
+    def impact_conditions(self, data: LoggedData) -> list[Condition | None]:
+        """The conditions under which it is about an impact under the new model: only that takes
+        importance weights to estimate.
+        """
+        new = [mean for mean in self.means if not mean.logged]
+        found = [mean.given for mean in new if impact_of(mean, data) is not None]
+        return [*found, *(each.given for each in self.statistics)]
+
 
 def conditions_of(claims: Sequence[Claim]) -> tuple[Condition | None, ...]:
     """The conditions in some claims, without repetition.
@@ -161,11 +169,6 @@ def _check_decided(claim: Claim, data: LoggedData) -> None:
         )
 
 
-def _is_weighted(claim: Claim, data: LoggedData) -> bool:
-    new = (mean for mean in claim.means if not mean.logged)
-    return bool(claim.statistics) or any(impact_of(mean, data) is not None for mean in new)
-
-
 def _is_several(value: Any) -> TypeGuard[Iterable[Any]]:
     """Whether a value is a sequence, not text, a tree, a number or anything else."""
     return isinstance(value, Iterable) and not isinstance(value, str | Mapping)
@@ -212,7 +215,7 @@ class Plan:
         """
         for claim in claims:
             _check_decided(claim, everyone)
-        weighted = any(_is_weighted(claim, everyone) for claim in claims)
+        weighted = any(claim.impact_conditions(everyone) for claim in claims)
         if weighted:
             require_taken(everyone, possible)
         averages: dict[Mean, float] = {}
