@@ -127,32 +127,26 @@ class Bound(ABC):
         The value of ``bound=``.
     kind : {"finite-sample", "asymptotic"}
         Whether the level holds for every number of rows, or only in the limit.
-    needs : str
-        What must be known about a row before seeing it, in words.
+    needs : tuple of {"low", "high"}
+        The ends of a row that must be known before seeing it.
 
     Examples
     --------
     >>> from elfair.bounds import get_bound
     >>> bound = get_bound("hoeffding")
     >>> bound.kind, bound.needs
-    ('finite-sample', 'both ends of a row')
+    ('finite-sample', ('low', 'high'))
     """
 
     name: ClassVar[str]
     kind: ClassVar[Kind]
-    needs: ClassVar[str]
-    needs_low: ClassVar[bool] = False
-    needs_high: ClassVar[bool] = False
+    needs: ClassVar[tuple[str, ...]] = ()
     #: From so few test rows nothing can be predicted.
     too_few: ClassVar[int] = 0
 
     def check(self, sample: Sample) -> None:
         """Raise `BoundError` if an end that the proof needs is unknown."""
-        missing = [
-            end
-            for end, needed in (("low", self.needs_low), ("high", self.needs_high))
-            if needed and not isfinite(getattr(sample, end))
-        ]
+        missing = [end for end in self.needs if not isfinite(getattr(sample, end))]
         if missing:
             # The impact range alone gives the good end of g; the bad end of a weighted row also
             # needs the largest weight.
@@ -160,7 +154,8 @@ class Bound(ABC):
             if "low" in missing:
                 remedy += " and propensity_floor="
             raise BoundError(
-                f"The {self.name!r} bound needs {self.needs}, finite. "
+                f"The {self.name!r} bound needs "
+                f"{'both ends' if 'low' in self.needs else 'the upper end'} of a row, finite. "
                 f"Got low={sample.low}, high={sample.high} instead ({' and '.join(missing)} "
                 "not known).",
                 hint=f"declare {remedy}, or use bound='ttest' (asymptotic).",

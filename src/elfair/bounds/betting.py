@@ -42,8 +42,7 @@ class Betting(BlockBound):
     """
 
     name = "betting"
-    needs = "the upper end of a row"
-    needs_high = True
+    needs = ("high",)
 
     def _upper(self, sample: Sample, delta: float) -> Floats:
         unit = _unit(sample)

@@ -163,8 +163,7 @@ class Hoeffding(FiniteSampleBound):
     """
 
     name = "hoeffding"
-    needs = "both ends of a row"
-    needs_low = needs_high = True
+    needs = ("low", "high")
 
     # The inequality holds for independent rows with different ends, so all rows of disjoint
     # samples count, and no blocks are needed.
@@ -200,8 +199,7 @@ class EmpiricalBernstein(BlockBound):
     """
 
     name = "bernstein"
-    needs = "both ends of a row"
-    needs_low = needs_high = True
+    needs = ("low", "high")
     too_few = 1
 
     def _of_moments(self, moments: HasMoments, delta: float) -> Any:
@@ -250,8 +248,7 @@ class Anderson(BlockBound):
     """
 
     name = "anderson"
-    needs = "the upper end of a row"
-    needs_high = True
+    needs = ("high",)
 
     def _require(self, samples: Samples, delta: float) -> None:
         super()._require(samples, delta)

@@ -38,7 +38,6 @@ class StudentT(base.Bound):
 
     name = "ttest"
     kind = "asymptotic"
-    needs = "nothing"
     too_few = 1
 
     def _upper_of_sum(self, samples: Samples, delta: float, disjoint: bool) -> Floats:

@@ -244,17 +244,6 @@ def check_length(column: Array, n: int, what: str) -> None:
         )
 
 
-def counted(wrong: Booleans) -> str:
-    """How many rows are wrong, and the first of them, for an error message.
-
-    Examples
-    --------
-    >>> counted(np.array([False, True, True]))
-    '2 of 3 rows (the first is row 1)'
-    """
-    return f"{wrong.sum()} of {wrong.size} rows (the first is row {np.flatnonzero(wrong)[0]})"
-
-
 def refuse(wrong: Booleans, problem: str, hint: str, *, because: str = "") -> None:
     """Raise if some rows are wrong: the problem, in how many rows it is, and why it is one.
 
@@ -267,8 +256,9 @@ def refuse(wrong: Booleans, problem: str, hint: str, *, because: str = "") -> No
     Hint: wait for it.
     """
     if wrong.any():
+        where = f"{wrong.sum()} of {wrong.size} rows (the first is row {np.flatnonzero(wrong)[0]})"
         why = f": {because}" if because else ""
-        raise DataError(f"{problem} in {counted(wrong)}{why}.", hint=hint)
+        raise DataError(f"{problem} in {where}{why}.", hint=hint)
 
 
 def _by_name(columns: Iterable[tuple[object, Array]], what: str) -> Columns:

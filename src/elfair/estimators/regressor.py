@@ -182,7 +182,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
             return
         for claim in claims:
             text, means = claim.conjunct.text, claim.means
-            if claim.impact_conditions(data) and bound.needs_low and bound.needs_high:
+            if claim.impact_conditions(data) and "low" in bound.needs:
                 raise BoundError(
                     f"bound='{bound.name}' needs the largest importance weight, which is not known "
                     f"where decisions are numbers: '{text}' is weighted by densities.",

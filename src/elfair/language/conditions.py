@@ -257,11 +257,11 @@ def as_condition(value: object) -> Condition:
     )
 
 
-def all_of(parts: tuple[Condition, ...], span: Span | None = None) -> Condition | None:
+def all_of(parts: tuple[Condition, ...]) -> Condition | None:
     """The condition that all parts hold; None, which every row meets, if there are none."""
     if len(parts) <= 1:
         return parts[0] if parts else None
-    return And(flattened(And, parts), span=span)
+    return And(flattened(And, parts))
 
 
 def parts_of(condition: Condition | None) -> tuple[Condition, ...]:

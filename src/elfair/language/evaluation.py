@@ -40,30 +40,20 @@ _SHOWN_NAMES = 10
 
 
 class DataLike(Protocol):
-    """What the language needs to know about the data.
+    """What the language needs to know about the data. Missing values are NaN, None or NaT."""
 
-    Missing values are NaN, None or NaT; ``label`` is None if there are no labels.
-    """
-
-    @property
-    def n(self) -> int:
-        """The number of rows."""
+    #: The number of rows.
+    n: int
+    #: The true class of each row, or None if there are no labels.
+    label: Array | None
+    #: All classes, sorted.
+    classes: Array
+    #: The positive class.
+    positive: Any
 
     @property
     def names(self) -> Sequence[str]:
         """The columns that conditions may use."""
-
-    @property
-    def label(self) -> Array | None:
-        """The true class of each row."""
-
-    @property
-    def classes(self) -> Array:
-        """All classes, sorted."""
-
-    @property
-    def positive(self) -> object:
-        """The positive class."""
 
     def column(self, name: str) -> Array:
         """The values of a column: numbers, true/false or text."""
