@@ -50,8 +50,7 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _set(self, arguments: dict[str, Any]) -> None:
         """Keep the arguments of ``__init__``, its ``locals()``, each under its own name."""
-        del arguments["self"]
-        self.__dict__.update(arguments)
+        self.__dict__.update({name: arguments[name] for name in arguments if name != "self"})
 
     @staticmethod
     @abstractmethod
@@ -62,7 +61,7 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         check_parameters(self._owner, self.get_params(deep=False))
 
     def request(self, data: LoggedData) -> Request:
-        """What ``fit`` does with these rows; raise where it would refuse them.
+        """What ``fit`` does with these rows; raise if it would refuse them.
 
         Parameters
         ----------
@@ -101,8 +100,7 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         self._forget()  # also what came with a model that was loaded
         try:
             self._check_parameters()
-            del arguments["self"]
-            data = self._table_of(**arguments)
+            data = self._table_of(**{name: arguments[name] for name in arguments if name != "self"})
             fitted = fit_model(data, self.request(data))
             self._keep(fitted, data.classes, data.behavior_model)
             warn_reader(self.certificate_, level=3)
