@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 #: An effective sample size below this share of its rows: the new model differs much from the old.
 FAR_BELOW = 0.5
-EXPLORE = "log more exploration"
-MIX = "; pass behavior= as a fitted model, which makes mixtures with it candidates, too"
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,8 @@ def _first(result: ConstraintResult, searched: bool) -> Advice:
 
 
 def _differ(seen: str, searched: bool) -> Advice:
-    steps = EXPLORE + MIX if searched else EXPLORE
+    mix = "; pass behavior= as a fitted model, which makes mixtures with it candidates, too"
+    steps = "log more exploration" + (mix if searched else "")
     return Advice(seen, "the new model differs much from the old one", steps)
 
 

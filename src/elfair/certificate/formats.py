@@ -21,8 +21,6 @@ from elfair.certificate.statement import HOW_TO_VERIFY, PREDICATE, STATEMENT
 from elfair.language.conditions import EVERYONE
 from elfair.records.json import json_schema, object_schema
 
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
-
 
 def statement_schema() -> dict[str, Any]:
     """The JSON schema (draft 2020-12) of what `Certificate.to_json` writes.
@@ -50,7 +48,7 @@ def statement_schema() -> dict[str, Any]:
         known["Digests"]["properties"][name]["pattern"] = "^[0-9a-f]{64}$"
     subject = object_schema({"name": {"const": "model"}, "digest": _sha256()})
     return {
-        "$schema": DIALECT,
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"{PREDICATE}:schema",
         "title": "elfair certificate",
         **object_schema(

@@ -12,7 +12,6 @@ from elfair.records.files import decoded
 from elfair.records.json import from_plain, parse, to_json
 
 FORMAT = "elfair.model/1"
-_FAMILY = "elfair.model/"
 
 Kind = Literal["classifier", "regressor"]
 PolicyKind = Literal["softmax", "scored", "module", "gaussian"]
@@ -106,7 +105,7 @@ class ModelDocument:
         """The record; other versions are refused."""
         plain = parse(decoded(data, "model.json", hint=DAMAGED))
         said = plain.get("format") if isinstance(plain, dict) else None
-        if isinstance(said, str) and said != FORMAT and said.startswith(_FAMILY):
+        if isinstance(said, str) and said != FORMAT and said.startswith("elfair.model/"):
             raise InputError(
                 f"it has the format {said!r}; this version of elfair reads {FORMAT!r}.",
                 hint="pip install --upgrade elfair.",

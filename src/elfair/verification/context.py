@@ -197,14 +197,14 @@ def read_certificate(certificate: Certificate | str | bytes | PathLike) -> Certi
 
     A record is written and read again, too: anyone can make one that could not be written.
     """
-    if isinstance(certificate, Certificate):
-        return Certificate.from_json(certificate.to_json())
-    if isinstance(certificate, bytes):
-        return Certificate.from_json(certificate.decode())
-    if isinstance(certificate, str) and certificate.lstrip().startswith("{"):
-        return Certificate.from_json(certificate)
-    if isinstance(certificate, str | os.PathLike):
-        return Certificate.from_json(Path(certificate).read_bytes().decode())
+    text: Any = certificate.to_json() if isinstance(certificate, Certificate) else certificate
+    is_text = isinstance(text, str) and text.lstrip().startswith("{")
+    if isinstance(text, str | os.PathLike) and not is_text:
+        text = Path(text).read_bytes()
+    if isinstance(text, bytes):
+        text = text.decode()
+    if isinstance(text, str):
+        return Certificate.from_json(text)
     raise InputError(
         f"a certificate is a record, its text or a file. Got {type(certificate).__name__}.",
         hint="pass the name of certificate.json.",
