@@ -155,7 +155,7 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
             self._labels(data.label)
 
     def _labels(self, y: Any) -> Array:
-        """Labels as scikit-learn wants them seen: one column, of the right kind."""
+        """Labels as scikit-learn expects them: one column, of the right kind."""
         try:
             labels = np.asarray(column_or_1d(y, warn=True))
             # Of what is missing or mixed the table knows more to say.
@@ -251,7 +251,7 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         return features
 
     def _check_columns(self, X: Any, *, reset: bool) -> None:
-        """Remember the number and names of the features, or hold others against them."""
+        """Remember the number and names of the features, or compare others with them."""
         if isinstance(X, Mapping) and not issparse(X):  # scikit-learn would look for row 0 in it
             raise FeatureTypeError(
                 f"X must be an array or a data frame. Got {type(X).__name__} instead.",

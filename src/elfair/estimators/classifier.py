@@ -209,16 +209,16 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         X : array or data frame of shape (n, d), or LoggedData
             Features; or the whole table of logged decisions, without anything beside it.
         y : array of shape (n,), optional
-            Labels. Not needed where neither the objective nor a constraint speaks of them; the
+            Labels. Not needed if neither the objective nor a constraint mentions them; the
             classes are then those of ``decision``.
         sensitive_features, decision, propensity, behavior, impact, row_id
-            See `LoggedData`; asked for only where a constraint needs them. A behaviour model is
+            See `LoggedData`; needed only if a constraint uses them. A behaviour model is
             shown ``X`` as it arrives here: inside a Pipeline, as the steps before have changed it.
 
         Returns
         -------
         ELFClassifier
-            Fitted, also when no solution was found: that is a result.
+            Fitted, also if no solution was found, which is a valid result.
         """
         return self._fit(locals())
 

@@ -134,7 +134,7 @@ def _fitted(test: FairnessTest, certificate: Certificate, tuned: dict[str, Any])
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of a fit, whichever rows it gets.
+    """What is asked of a fit, whatever its rows.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class Request:
     task : callable
         Maps parameters and a seed to what the search is for.
     thresholds : tuple of float
-        The t of each P[decision >= t] that claims or task ask for, where decisions are numbers.
+        The t of each P[decision >= t] in claims or task, if decisions are numbers.
     """
 
     claims: tuple[Claim, ...]

@@ -382,7 +382,7 @@ PARAMETERS: tuple[Parameter, ...] = (
               example={"power": [0.8, 0.95]},
               about="values to choose from by cross-validation inside the candidate rows"),
     Parameter("nuisance_fraction", _SHARE, {"certify": 0.2},
-              "the share of rows to set aside, where something must be learnt before the test"),
+              "the share of rows to set aside, if something must be learnt before the test"),
     Parameter("random_state", _STATE, _same(0), table="test", key="seed", written=_SEED,
               about="the seed of the split and of the search"),
     Parameter("random_state", _SEED, {"certify": 0},

@@ -48,7 +48,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
     estimator : {"dr", "paired", "is"}, default "dr"
         How to estimate the impact of a new model. "dr" fits a ridge regression of the impact that
         is quadratic in the decision, and needs ``bound="ttest"``. It keeps the level of that bound
-        where new decisions are far from logged ones; "paired" and "is" do so only with a declared
+        if new decisions are far from logged ones; "paired" and "is" do so only with a declared
         range.
     bound : {"ttest", "anderson", "betting", "hoeffding", "bernstein"}, default "ttest"
         How to bound it. "anderson" and "betting" are finite-sample and need ``estimator="paired"``
@@ -140,10 +140,10 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         X : array or data frame of shape (n, d), or ContinuousData
             Features; or the whole table of logged decisions, without anything beside it.
         y : array of shape (n,), optional
-            Labels: what the best decision would have been. Not needed where neither the objective
-            nor a constraint speaks of them.
+            Labels: what the best decision would have been. Not needed if neither the objective nor
+            a constraint mentions them.
         sensitive_features, impact, row_id
-            See `LoggedData`; asked for only where a constraint needs them.
+            See `LoggedData`; needed only if a constraint uses them.
         decision : array of shape (n,), optional
             The decision that was taken.
         propensity : array of shape (n,), optional
@@ -154,7 +154,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         Returns
         -------
         ELFRegressor
-            Fitted, also when no solution was found: that is a result.
+            Fitted, also if no solution was found, which is a valid result.
         """
         return self._fit(locals())
 
@@ -185,7 +185,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
             if claim.impact_conditions(data) and "low" in bound.needs:
                 raise BoundError(
                     f"bound='{bound.name}' needs the largest importance weight, which is not known "
-                    f"where decisions are numbers: '{text}' is weighted by densities.",
+                    f"if decisions are numbers: '{text}' is weighted by densities.",
                     hint="use bound='betting' with estimator='paired' and a declared impact_range, "
                     "or bound='ttest'.",
                 )
@@ -256,8 +256,8 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         Returns
         -------
         float
-            1 less the expected squared error as a share of the labels' variance; 0 where labels do
-            not vary.
+            1 less the expected squared error as a share of the labels' variance; 0 if labels do not
+            vary.
         """
         mean, spread = self.predict_distribution(X)
         label = as_floats(one_column(y, "y"), "y")

@@ -2,7 +2,7 @@
 
 E[w] = 1 whatever the new model is. Where it takes decisions almost absent from the log, the rows
 that would show their impact (rare, with huge weights) are missing. Weights then average less than
-1; or, where few decisions are reversed, they hardly vary, because the rows of reversed decisions
+1; or, if few decisions are reversed, they hardly vary, because the rows of reversed decisions
 have a weight of 0. A bound that trusts the spread of rows then passes whatever an outcome model
 makes up, or whatever is left. A finite-sample bound does not trust it.
 """
@@ -96,8 +96,8 @@ def unseen_groups(
 def hidden_variances(
     groups: Sequence[GroupRecord], kind: Kind, behavior_known: bool
 ) -> dict[str, float]:
-    """The variance of weights that the rows of a condition do not show, where there is any; see
-    `unseen_groups`.
+    """For each condition whose rows do not show all the variance of their weights, what is missing;
+    see `unseen_groups`.
     """
     if kind != "asymptotic" or not behavior_known:
         return {}

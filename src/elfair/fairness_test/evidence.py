@@ -26,7 +26,7 @@ from elfair.types import Floats, Index
 #: of the folds no longer average out: in the Gaussian limit the variance of the average is then up
 #: to twice that of independent rows (benchmarks/crossfit.py).
 SHARED_ROWS = sqrt(2)
-#: What a group has where no weights enter.
+#: The weights of a group in which no weights enter.
 NO_WEIGHTS = (None, None, None, None)
 #: The chance to pass that "about how many rows would be needed" is about.
 PLANNED_POWER = 0.95
@@ -36,8 +36,8 @@ MOST_TIMES = 2.0**40
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of testing models in turn: the test of the last one that passed, or of the first if
-    even that one failed.
+    """The outcome of testing models in turn: the test of the last one that passed, or of the first
+    if even that one failed.
 
     Parameters
     ----------
@@ -156,9 +156,7 @@ class Bounded:
         return ceil(high * n_all)
 
     def _passes(self, times: float) -> bool:
-        """Whether so many times today's rows would pass, with each tail as far out as bad luck
-        takes it.
-        """
+        """Whether this multiple of today's rows would pass, even if each tail has bad luck."""
         z, uppers = float(ndtri(PLANNED_POWER)), []
         for tail in self.tails:
             sizes = [times * sample.n for sample in tail.samples]
@@ -306,7 +304,7 @@ class _Tested:
         )
 
     def upper_at(self, sizes: Sequence[float]) -> float:
-        """The bound on so many rows like these."""
+        """The bound to expect on other numbers of rows like these."""
         bound, delta = self.tail.bound, self.tail.delta
         if len(sizes) == 1 and isfinite(self.upper):  # then moments are often enough
             width = self.samples[0].high - self.samples[0].low

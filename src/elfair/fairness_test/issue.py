@@ -172,7 +172,7 @@ def is_behavior_model(results: Sequence[ConstraintResult]) -> bool:
 
 
 def warn_reader(certificate: Certificate, *, level: int = 2) -> None:
-    """Warn the caller, so many calls above, about what makes a whole certificate worthless."""
+    """Warn about what makes a whole certificate worthless, at the caller this many calls above."""
     wrong = [
         a
         for a in certificate.assumptions

@@ -39,7 +39,7 @@ class FairnessTest:
     losses : sequence of float, optional
         The loss of each model on the ladder; without them the certificate shows no trade-off.
     declared : tuple of Assumption
-        What the maker of the models answers for, beside what every test rests on.
+        What the models rest on, beside what every test rests on.
     """
 
     split: Split
@@ -55,7 +55,7 @@ class FairnessTest:
         Parameters
         ----------
         openings : int, optional
-            How often the rows had been opened, where the count of this process does not say it.
+            How often the rows had been opened, if the count of this process does not show it.
         """
         outcome = run_in_turn(self.rungs()) if self.split.folds else self.nothing()
         opened = self.split.openings if openings is None else openings
@@ -80,7 +80,7 @@ class FairnessTest:
         return replace(search, loss=self.losses[place - 1]), trade_off
 
     def nothing(self) -> Outcome:
-        """What came of it where there is nothing to test."""
+        """The outcome if there is nothing to test."""
         nobody = self.split.everyone.take(np.arange(0))
         return Outcome((), nobody, np.empty((0, 0)), self.plans[0])
 
@@ -92,7 +92,7 @@ def run_in_turn(rungs: Iterable[Sequence[Rung]]) -> Outcome:
     of them can be released; the probability of that is at most the claim's delta, however many
     models there are.
 
-    Where there are several folds, each tests its own model, and the average over all rows is
+    If there are several folds, each tests its own model, and the average over all rows is
     bounded. Every g is affine in the policy, so the average is about the policy that picks one of
     these models at random, in proportion to the folds' rows.
 
