@@ -155,7 +155,7 @@ def test_every_parameter_reaches_the_estimator():
         "candidate_fraction": 0.5,
         "split": "stratified",
         "folds": 4,
-        "impact_range": {"savings 2y": (0, 3)},
+        "impact_range": {"savings 2y": [0, 3]},
         "propensity_floor": 0.1,
         "center": "range",
         "random_state": 3,
@@ -450,7 +450,7 @@ def test_a_regressor_is_fitted(tmp_path):
     study = StudyFile.loads(text, folder=tmp_path)
     reg = study.estimator()
     assert isinstance(reg, ELFRegressor)
-    assert reg.spread == (0.3, 0.8)
+    assert reg.spread == [0.3, 0.8]
     rows = study.read()
     assert rows.data.behavior_spread.tolist()[:1] == [population.spread]
     assert reg.fit(rows.data).certificate_.n == 1500

@@ -258,20 +258,14 @@ class StudyFile(StudyKeys):
             given["random_state"] = given.pop("seed")
         if "cost" in given:
             given["cost"] = _cost(given["cost"], given.get("classes"))
-        # TOML has lists where Python has pairs.
-        pairs = {"impact_range", "spread"} & set(given)
-        return given | {key: _pairs(given[key]) for key in pairs}
+        return given
 
     @property
     def in_conditions(self) -> list[str]:
         """Categories that constraints or the objective compare: encoded, they have other names."""
         compared: set[str] = set()
-        for entry in self.constraints:
-            constraint = constraint_of(entry)
-            by = (
-                constraint.by if isinstance(constraint, Recipe) else columns_used(parse(constraint))
-            )
-            compared |= set(by)
+        for each in map(constraint_of, self.constraints):
+            compared |= set(each.by if isinstance(each, Recipe) else columns_used(parse(each)))
         objective = self.model.get("objective")
         if objective is not None and objective not in OBJECTIVES:
             compared |= columns_used(parse_expression(objective))
@@ -293,12 +287,6 @@ def lines_to_fill_in(text: str) -> dict[int, str]:
     """
     lines = enumerate(text.splitlines(), 1)
     return {number: line for number, line in lines if _OPEN.match(line)}
-
-
-def _pairs(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: tuple(pair) for name, pair in value.items()}
-    return tuple(value)
 
 
 def _cost(cost: dict[str, dict[str, float]], classes: list[Any] | None) -> dict[Any, Any]:

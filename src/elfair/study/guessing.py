@@ -81,20 +81,21 @@ class Profile:
         return len(self.values)
 
     @cached_property
+    def known(self) -> list[Any]:
+        """Its values where it is not missing."""
+        return list(self.values[~is_missing(self.values)].tolist())
+
+    @property
     def missing(self) -> int:
         """In how many rows it is missing."""
-        return int(is_missing(self.values).sum())
+        return self.n - len(self.known)
 
     @cached_property
     def kind(self) -> str:
         """Whether it holds numbers, truth values or texts ("number", "truth", "text"), or other
         values ("other").
         """
-        if self.values.dtype.kind != "O":
-            return {"b": "truth", "i": "number", "u": "number", "f": "number"}.get(
-                self.values.dtype.kind, "other"
-            )
-        kinds = {type(value) for value in self.values[~is_missing(self.values)].tolist()}
+        kinds = set(map(type, self.known))
         if kinds and kinds <= {int, float}:
             return "number"
         return "text" if kinds == {str} else "truth" if kinds == {bool} else "other"
@@ -102,8 +103,7 @@ class Profile:
     @cached_property
     def counts(self) -> Counter[Any]:
         """How often each value occurs; of other values nothing is counted."""
-        known = self.values[~is_missing(self.values)].tolist()
-        return Counter() if self.kind == "other" else Counter(known)
+        return Counter(() if self.kind == "other" else self.known)
 
     @property
     def words(self) -> list[str]:
