@@ -225,7 +225,10 @@ def test_missing_impacts_are_refused_or_left_out_and_counted(folder):
     with pytest.raises(DataError) as caught:
         StudyFile.load(folder / "study.toml").read()
     said = str(caught.value)
-    assert "impact 'savings 2y' is missing in 3 of 8 rows (race: A 2, (missing) 1)" in said
+    assert (
+        "impact 'savings 2y' is missing in 3 of 8 rows (2 with race = A, 1 with race = (missing))"
+        in said
+    )
     assert 'missing_impact = "drop"' in said
     text = replaced(('missing_impact = "refuse"', 'missing_impact = "drop"'))
     rows = StudyFile.loads(text, folder=folder).read()

@@ -153,9 +153,7 @@ def _behavior(read: Columns, columns: ColumnKeys, classes: Any) -> dict[str, Arr
     if not behavior:
         return None
     if classes is None:
-        named = columns.label or columns.decision
-        assert named is not None  # or else the file would be refused
-        classes = read[named]
+        classes = read[columns.label or str(columns.decision)]
     seen = one_column(classes, "classes")
     names = {str(each): class_text(each) for each in seen[~is_missing(seen)].tolist()}
     if set(names.values()) != set(behavior):
@@ -179,12 +177,13 @@ def _with_impact(
         missing = is_missing(read[name]) & keep
         if not missing.any():
             continue
-        by_group = {each: _counted(read[each][missing]) for each in columns.sensitive}
+        counted = tuple(
+            GroupCount(f"{column} = {group}", count)
+            for column in columns.sensitive
+            for group, count in _counted(read[column][missing])
+        )
         if missing_impact == "refuse":
-            shown = "; ".join(
-                f"{each}: " + ", ".join(f"{group} {count}" for group, count in counts.items())
-                for each, counts in by_group.items()
-            )
+            shown = ", ".join(f"{each.n} with {each.group}" for each in counted)
             raise DataError(
                 f"impact '{name}' is missing in {missing.sum()} of {n} rows"
                 f"{f' ({shown})' if shown else ''}: it was not observed (yet).",
@@ -192,11 +191,6 @@ def _with_impact(
                 "each group, it is missing for reasons that have nothing to do with decision and "
                 "impact.",
             )
-        counted = tuple(
-            GroupCount(f"{column} = {group}", count)
-            for column, groups in by_group.items()
-            for group, count in groups.items()
-        )
         left_out.append(LeftOut(f"impact '{name}' is missing", int(missing.sum()), counted))
         keep &= ~missing
     if not keep.any():
@@ -207,8 +201,8 @@ def _with_impact(
     return keep, tuple(left_out)
 
 
-def _counted(groups: Array) -> dict[str, int]:
+def _counted(groups: Array) -> list[tuple[str, int]]:
     """How many there are of each group, the largest first."""
     pairs = zip(groups.tolist(), is_missing(groups), strict=True)
     counts = Counter(NO_GROUP if absent else class_text(value) for value, absent in pairs)
-    return dict(counts.most_common())
+    return counts.most_common()

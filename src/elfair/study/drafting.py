@@ -11,6 +11,7 @@ from typing import Any
 from elfair.language.conditions import Column
 from elfair.language.fairness import RECIPES
 from elfair.records.reading import Key, keys_of
+from elfair.records.text import sentence
 from elfair.records.toml import example_of, toml
 from elfair.study.databases import is_address, with_variables
 from elfair.study.file import TODO
@@ -175,8 +176,7 @@ def _guessed(key: str, value: Any, otherwise: Any) -> str:
 def _told(known: Key, line: str) -> list[str]:
     """A line below what its key is for."""
     choices = f": {known.allowed.words}" if known.allowed and known.allowed.choices else ""
-    about = f"{known.about[0].upper()}{known.about[1:]}{choices}."
-    return [*wrap(about, **_COMMENT), line]
+    return [*wrap(sentence(known.about + choices), **_COMMENT), line]
 
 
 def _settings(keys: Mapping[str, Key], given: Mapping[str, str]) -> list[str]:

@@ -36,10 +36,9 @@ def constraint_of(entry: Mapping[str, Any], impacts: Sequence[str] = ()) -> str 
     >>> print(constraint_of({"no_worse": "race", "groups": ["A"]}, ["savings"]))
     E[savings | race == 'A'] >= E_logged[savings | race == 'A']
     """
-    if "text" in entry:
-        text: str = entry["text"]
-        return text
     (name,) = _named(entry)
+    if name == "text":
+        return str(entry[name])
     given = {key: entry[key] for key in RECIPE_KEYS if key in entry}
     if "groups" in given:  # TOML has lists where groups of several columns are tuples
         given["groups"] = [tuple(g) if isinstance(g, list) else g for g in given["groups"]]
@@ -55,8 +54,8 @@ def _takes(name: str) -> dict[str, inspect.Parameter]:
 
 
 def _named(entry: Mapping[str, Any]) -> list[str]:
-    """The recipes that an entry names."""
-    return [name for name in RECIPES if name in entry]
+    """How an entry states its constraint: as text, or by the names of recipes."""
+    return [name for name in ("text", *RECIPES) if name in entry]
 
 
 def mistakes_of(study: Any) -> Iterator[InputError]:
@@ -161,7 +160,7 @@ def _objective(study: Any) -> Iterator[InputError]:
 
 def _entry(where: str, entry: Mapping[str, Any]) -> Iterator[InputError]:
     """Whether an entry names one constraint, and gives what this takes."""
-    said = [*(["text"] if "text" in entry else []), *_named(entry)]
+    said = _named(entry)
     if len(said) != 1:
         yield InputError(
             f"{where} must have exactly one of 'text', {listed(RECIPES)}. Got "
