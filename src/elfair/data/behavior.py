@@ -6,7 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from elfair.data import columns as read
+from elfair.data import columns
 from elfair.data.columns import as_floats, check_length, one_column, refuse
 from elfair.errors import DataError, listed
 from elfair.types import Array, Booleans, Floats
@@ -107,13 +107,13 @@ def behavior_probabilities(model: FittedClassifier, X: Any, classes: Array) -> F
             hint="pass the probabilities themselves as behavior.",
         )
     said = distributions(said, "behavior")
-    places = read.positions(known, classes)
+    places = columns.positions(known, classes)
     stray = (places < 0) & (said > 0).any(axis=0)
     if stray.any():
         raise DataError(
             f"the behaviour model takes decisions that are not among the classes: "
             f"{listed(known[stray])}. Classes: {listed(classes)}.",
-            hint=read.text_or_numbers(known[stray][0], classes)
+            hint=columns.text_or_numbers(known[stray][0], classes)
             or "the classes are the values of y: is one of the decisions missing there?",
         )
     ordered = np.zeros((len(said), classes.size))
@@ -186,11 +186,11 @@ def probability_columns(values: Any, name: str, classes: Array) -> Floats:
     """A table of probabilities. The columns of a data frame that are called like the classes are
     taken by name.
     """
-    columns = read.named_columns(values, name, default=name)
+    table = columns.named_columns(values, name, default=name)
     names = [str(each) for each in classes]
-    if set(names) == set(columns):
-        columns = {each: columns[each] for each in names}
-    return np.column_stack([as_floats(column, name) for column in columns.values()])
+    if set(names) == set(table):
+        table = {each: table[each] for each in names}
+    return np.column_stack([as_floats(column, name) for column in table.values()])
 
 
 def distributions(table: Floats, name: str) -> Floats:

@@ -190,13 +190,7 @@ RECIPES: dict[str, tuple[_Rates | None, Callable[..., str]]] = {
 }
 
 
-def make_recipe(
-    name: str,
-    by: str | Sequence[str],
-    groups: Iterable[Any] | None,
-    impact: str = "",
-    **amount: float,
-) -> Recipe:
+def make_recipe(name: str, by: By, groups: Groups, impact: str = "", **amount: float) -> Recipe:
     """Check the arguments of a function, and record them."""
     columns = tuple(by) if isinstance(by, Iterable) and not isinstance(by, str) else (by,)
     if not columns or not all(isinstance(column, str) and column for column in columns):
