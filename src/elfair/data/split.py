@@ -1,4 +1,4 @@
-"""The split into candidate rows, free for any use, and sealed rows that only the test opens."""
+"""The split into candidate rows, free for any use, and held-out rows that only the test opens."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from elfair.certificate import SplitKind
-from elfair.data.digests import mix, text_keys
+from elfair.data.digests import Keys, mix, text_keys
 from elfair.data.table import LoggedData
 from elfair.errors import DataError
-from elfair.types import Array, Index
+from elfair.types import Array, Booleans, Index
 
 #: How often each held-out half was opened in this process, by the digest of its rows.
 _openings: Counter[bytes] = Counter()
@@ -87,7 +86,7 @@ def looking_again() -> Iterator[None]:
 
 
 class Fold(NamedTuple):
-    """The rows on which a model may be found, and the sealed rows on which it is tested.
+    """The rows on which a model may be found, and the held-out rows on which it is tested.
 
     Parameters
     ----------
@@ -181,14 +180,14 @@ class Split:
 
     @property
     def openings(self) -> int:
-        """How often the sealed rows have been opened in this process."""
+        """How often the held-out rows have been opened in this process."""
         return self.folds[0].sealed.openings if self.folds else 0
 
 
 def split_rows(
     data: LoggedData, share: float, seed: int, *, stratified: bool
 ) -> tuple[Index, Index]:
-    """The numbers of the rows that become candidates, and of those that are sealed.
+    """The numbers of the candidate rows, and of the held-out rows.
 
     Each row gets a pseudo-random key that depends on the seed and on its index (or declared row id)
     alone, and the rows with the smallest keys become candidates: a simple random split of fixed
@@ -209,7 +208,7 @@ def split_rows(
     Returns
     -------
     (ndarray of int, ndarray of int)
-        The candidate rows in their original order, and the sealed rows in the order of their keys.
+        Candidate rows in their original order, and held-out rows in the order of their keys.
 
     Examples
     --------
@@ -254,7 +253,7 @@ def _rows_aside(data: LoggedData, share: float, seed: int) -> tuple[Index, Index
     return order[: round(share * data.n)], order[round(share * data.n) :]
 
 
-def row_keys(data: LoggedData, seed: int) -> NDArray[np.uint64]:
+def row_keys(data: LoggedData, seed: int) -> Keys:
     """A 64-bit key for each row, from the seed and the row's index or declared id alone.
 
     Parameters
@@ -281,11 +280,9 @@ def row_keys(data: LoggedData, seed: int) -> NDArray[np.uint64]:
     return mix(mix(identity ^ start[0]) + start[1])
 
 
-def _chosen_by_stratum(
-    keys: NDArray[np.uint64], strata: NDArray[np.intp], fraction: float
-) -> NDArray[np.bool_]:
+def _chosen_by_stratum(keys: Keys, strata: Index, fraction: float) -> Booleans:
     """The rows with the smallest keys of each stratum: the wanted share of it, rounded up or down
-    at random, so that the people of a stratum of one may end up in either half.
+    at random. The only person of a stratum may end up in either half.
     """
     order = np.lexsort((keys, strata))
     _, first, size = np.unique(strata[order], return_index=True, return_counts=True)
@@ -296,7 +293,7 @@ def _chosen_by_stratum(
     return chosen
 
 
-def _strata(data: LoggedData) -> NDArray[np.intp]:
+def _strata(data: LoggedData) -> Index:
     """The number of each row's combination of label and sensitive values."""
     columns: list[Array] = list(data.sensitive.values())
     if data.label_index is not None:
