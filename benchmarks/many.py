@@ -15,7 +15,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from elfair import ELFClassifier, LoggedData, Recipe, no_worse, parity
-from elfair.statistics.plan import read_constraints
+from elfair.statistics.claims import read_constraints
 from pages import stamp, write_into
 
 SIZES = (5_000, 50_000)

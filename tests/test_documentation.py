@@ -26,7 +26,7 @@ from elfair.bounds import BOUNDS
 from elfair.certificate.assumptions import TEXTS
 from elfair.cli import main
 from elfair.language.conditions import RATES
-from elfair.language.fairness import RECIPES
+from elfair.language.recipes import RECIPES
 from elfair.populations import POPULATIONS
 
 ROOT = Path(__file__).parents[1]

@@ -8,7 +8,7 @@ from elfair.data import LoggedData
 from elfair.errors import *
 from elfair.estimators import ELFClassifier, ELFRegressor, certify, load
 from elfair.language.build import *
-from elfair.language.fairness import *
+from elfair.language.recipes import *
 from elfair.planning import RowPlan, check, plan_rows
 from elfair.planning.check_report import CheckReport
 from elfair.report import Report

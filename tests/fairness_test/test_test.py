@@ -17,7 +17,8 @@ from elfair.data.split import SealedHalf
 from elfair.fairness_test.ladder import Rung, learn_from
 from elfair.fairness_test.test import run_in_turn
 from elfair.statistics import Baselines, Estimation
-from elfair.statistics.plan import Plan, read_constraints
+from elfair.statistics.claims import read_constraints
+from elfair.statistics.plan import Plan
 
 NO_WORSE = "E[impact] >= E_logged[impact]"
 SOURCE = Path(elfair.__file__).parent

@@ -24,8 +24,9 @@ from elfair.fairness_test.test import run_in_turn
 from elfair.populations import FosterCare
 from elfair.search import Selection, prediction
 from elfair.statistics import Baselines
+from elfair.statistics.claims import read_constraints
 from elfair.statistics.estimators import declared_estimation
-from elfair.statistics.plan import Plan, read_constraints
+from elfair.statistics.plan import Plan
 
 DELTA = 0.1
 DELTAS = (0.1, 0.05)

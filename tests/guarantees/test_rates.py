@@ -16,7 +16,8 @@ import pytest
 from elfair import LoggedData
 from elfair.bounds import Sample, get_bound
 from elfair.statistics import Baselines, Estimation
-from elfair.statistics.plan import Plan, read_constraints
+from elfair.statistics.claims import read_constraints
+from elfair.statistics.plan import Plan
 
 N, DELTA = 150, 0.1
 DRAWS = 20_000 if os.environ.get("ELFAIR_GUARANTEES") == "full" else 1_500

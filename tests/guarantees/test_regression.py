@@ -21,8 +21,9 @@ from elfair.policies import GaussianPolicy
 from elfair.policies.gaussian import normal_density
 from elfair.populations import Dosage, LinearPolicy
 from elfair.statistics import Baselines, Estimation
+from elfair.statistics.claims import read_constraints
 from elfair.statistics.decisions import thresholds_of
-from elfair.statistics.plan import Plan, read_constraints
+from elfair.statistics.plan import Plan
 
 DELTA = 0.1
 #: Not the behaviour model: doses lower by 0.3, other slopes, less spread.

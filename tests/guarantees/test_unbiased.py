@@ -15,7 +15,8 @@ from elfair import LoggedData, certify
 from elfair.bounds import get_bound
 from elfair.errors import CertificateWarning
 from elfair.statistics import Baselines, Estimation
-from elfair.statistics.plan import Plan, read_constraints
+from elfair.statistics.claims import read_constraints
+from elfair.statistics.plan import Plan
 
 N = 200_000
 XS, TS, YS, AS = (0, 1, 2), (0, 1), (0, 1, 2), (0, 1, 2)

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import ndtr
 
 from elfair.planning.curve import DRAWS, GIVEN_UP, ChanceCurve, Scores
-from elfair.planning.plan import HORIZON, find_rows, points
+from elfair.planning.plan_rows import HORIZON, find_rows, points
 
 PILOT, LUCK, WIDTH = 3_000, 2 / 3, 1.3
 TAKEN = WIDTH + GIVEN_UP

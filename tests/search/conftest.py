@@ -16,7 +16,8 @@ from elfair.search import Problem, Target
 from elfair.search.goals import PredictLabel
 from elfair.search.prediction import requirements_of
 from elfair.statistics import Baselines, Estimation
-from elfair.statistics.plan import Plan, read_constraints
+from elfair.statistics.claims import read_constraints
+from elfair.statistics.plan import Plan
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from elfair.bounds import Sample, get_bound
 from elfair.search import Target
 from elfair.search.prediction import CombinedPrediction, Requirement, ShrunkMean
 from elfair.statistics import Baselines, Estimation, Rows
-from elfair.statistics.plan import Plan, read_constraints
+from elfair.statistics.claims import read_constraints
+from elfair.statistics.plan import Plan
 
 N = 80
 CURVED = [

@@ -93,7 +93,8 @@ def test_a_start_where_no_row_matters(outreach):
 
 def no_plan(data, constraints=()):
     from elfair.bounds import get_bound
-    from elfair.statistics.plan import Plan, read_constraints
+    from elfair.statistics.claims import read_constraints
+    from elfair.statistics.plan import Plan
 
     claims = read_constraints(list(constraints), 0.1)
     return Plan.make(claims, get_bound("ttest"), Baselines(Estimation(), data), data)

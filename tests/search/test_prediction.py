@@ -14,7 +14,8 @@ from elfair.populations import FosterCare
 from elfair.search.prediction import XI_SHARE, Requirement, Target
 from elfair.search.shrinkage import ShrunkMean
 from elfair.statistics import Baselines, Estimation, Rows
-from elfair.statistics.plan import Plan, read_constraints
+from elfair.statistics.claims import read_constraints
+from elfair.statistics.plan import Plan
 
 N = 70
 ONE = "E[impact | T == 0] >= E_logged[impact | T == 0] - 0.1"

@@ -15,8 +15,9 @@ from elfair.search.prediction import requirements_of
 from elfair.search.regression import Regression, SquaredLoss
 from elfair.search.shrinkage import shrunk_means
 from elfair.statistics import Baselines, Estimation
+from elfair.statistics.claims import read_constraints
 from elfair.statistics.decisions import thresholds_of
-from elfair.statistics.plan import Plan, read_constraints
+from elfair.statistics.plan import Plan
 
 TASK = Regression("mse", (0.1, 0.9))
 CONSTRAINTS = (

@@ -10,7 +10,8 @@ from elfair import LoggedData
 from elfair.bounds import get_bound
 from elfair.search.shrinkage import ShrunkMean, shrunk_means
 from elfair.statistics import Baselines, Estimation, Impact
-from elfair.statistics.plan import Plan, read_constraints
+from elfair.statistics.claims import read_constraints
+from elfair.statistics.plan import Plan
 
 TEXT = "E[impact | T == 1] >= E_logged[impact | T == 1]"
 

@@ -34,7 +34,8 @@ from elfair.language.parsing import parse
 from elfair.language.tree import walk
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.beyond_the_mean import settle
-from elfair.statistics.plan import Plan, read_constraints
+from elfair.statistics.claims import read_constraints
+from elfair.statistics.plan import Plan
 
 
 class World:

@@ -10,7 +10,8 @@ from elfair.bounds import get_bound
 from elfair.errors import BoundError, ConstraintError, InputError
 from elfair.language.build import PR, accuracy, col
 from elfair.statistics import Baselines, Estimation
-from elfair.statistics.plan import Plan, read_constraints
+from elfair.statistics.claims import read_constraints
+from elfair.statistics.plan import Plan
 
 
 def texts(claims):

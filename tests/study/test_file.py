@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from elfair import ELFClassifier, ELFRegressor, LoggedData, no_worse
 from elfair.certificate import GroupCount
 from elfair.errors import DataError, ElfairError, InputError
-from elfair.language import fairness
+from elfair.language import recipes
 from elfair.language.conditions import Column
 from elfair.language.evaluation import holds
-from elfair.language.fairness import RECIPES
+from elfair.language.recipes import RECIPES
 from elfair.populations import Dosage, FosterCare
 from elfair.records.reading import keys_of
 from elfair.records.toml import toml
-from elfair.statistics.plan import read_constraints
+from elfair.statistics.claims import read_constraints
 from elfair.study import StudyFile
 from elfair.study.keys import CONSTRAINT, MODEL, TEST, ColumnKeys, DataKeys, RowKeys, StudyKeys
 
@@ -194,7 +194,7 @@ def test_constraints_are_stated_with_who_answers_for_them(folder):
 
 def test_every_recipe_is_a_key_with_all_that_it_takes():
     for name in RECIPES:
-        _, *takes = inspect.signature(getattr(fairness, name)).parameters
+        _, *takes = inspect.signature(getattr(recipes, name)).parameters
         assert {name, *takes} <= set(CONSTRAINT)
 
 

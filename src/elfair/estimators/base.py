@@ -28,7 +28,7 @@ from elfair.persistence import save as save_file
 from elfair.policies.models import Decisions, Fitted, seeded
 from elfair.report import Report
 from elfair.search import Task
-from elfair.statistics.plan import Claim, read_constraints
+from elfair.statistics.claims import Claim, read_constraints
 from elfair.types import Array, Floats
 
 #: Parameters that a table takes as well, and how it reads them.

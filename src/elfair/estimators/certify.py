@@ -21,8 +21,9 @@ from elfair.fairness_test.test import FairnessTest
 from elfair.policies.models import Model
 from elfair.statistics import Baselines, Estimation, impact_of
 from elfair.statistics.beyond_the_mean import settle
+from elfair.statistics.claims import Claim, Constraint, read_constraints
 from elfair.statistics.estimators import ROUNDING, declared_estimation
-from elfair.statistics.plan import Claim, Constraint, Plan, read_constraints
+from elfair.statistics.plan import Plan
 from elfair.types import Booleans, Floats, Index
 
 NO_PARAMETERS: Floats = np.empty(0)
@@ -102,12 +103,12 @@ def certify(
         if (impact := impact_of(mean, data)) is not None
     ) or any(claim.statistics for claim in claims)
     split = Split.of(data, "none", share=nuisance_fraction if learns else 0.0, seed=random_state)
-    certificate = test_of_given(model, split, claims, get_bound(bound), estimation).run()
+    certificate = fairness_test_of(model, split, claims, get_bound(bound), estimation).run()
     warn_reader(certificate)
     return certificate
 
 
-def test_of_given(
+def fairness_test_of(
     model: GivenModel,
     split: Split,
     claims: tuple[Claim, ...],

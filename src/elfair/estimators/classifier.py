@@ -16,7 +16,7 @@ from elfair.policies.models import Decisions, Fitted, draw
 from elfair.policies.softmax import EXPLORATION
 from elfair.search.classification import Classification, family_of
 from elfair.search.goals import goal_of
-from elfair.statistics.plan import Constraint
+from elfair.statistics.claims import Constraint
 from elfair.types import Array, Floats
 
 

@@ -19,7 +19,7 @@ from elfair.bounds import BOUNDS
 from elfair.data.digests import is_module
 from elfair.errors import InputError, did_you_mean
 from elfair.language.expressions import Expression, Statement
-from elfair.language.fairness import Recipe
+from elfair.language.recipes import Recipe
 from elfair.policies.softmax import EXPLORATION
 from elfair.records.allowed import Allowed, is_number, number, one_of, whole
 from elfair.records.reading import REQUIRED, Key

@@ -18,8 +18,8 @@ from elfair.language.expressions import Expression
 from elfair.policies.gaussian import normal_density
 from elfair.policies.models import Decisions, Fitted, seeded
 from elfair.search.regression import Regression, task_of
+from elfair.statistics.claims import Claim, Constraint
 from elfair.statistics.decisions import thresholds_of
-from elfair.statistics.plan import Claim, Constraint
 from elfair.types import Array, Floats
 
 

@@ -16,8 +16,9 @@ from elfair.language.conditions import Column, Condition, who
 from elfair.language.evaluation import holds
 from elfair.language.expressions import Mean
 from elfair.statistics import Rows, mean_part
+from elfair.statistics.claims import conditions_of
 from elfair.statistics.decisions import decisions_of
-from elfair.statistics.plan import Plan, conditions_of
+from elfair.statistics.plan import Plan
 from elfair.types import Array, Floats
 
 #: What each interval alone holds with, if averages are normal.

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from elfair.errors import InputError
 from elfair.language.expressions import Expression, Statement
-from elfair.language.fairness import Recipe
+from elfair.language.recipes import Recipe
 
 #: What to do about a file that is not as `save` wrote it.
 DAMAGED = "the file was changed or cut short after it was saved: get a new copy."

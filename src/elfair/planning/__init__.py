@@ -2,5 +2,5 @@
 
 from elfair.planning.check import check
 from elfair.planning.check_report import CheckReport
-from elfair.planning.plan import plan_rows
+from elfair.planning.plan_rows import plan_rows
 from elfair.planning.row_plan import CurvePoint, RowPlan

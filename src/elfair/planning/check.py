@@ -19,7 +19,7 @@ from elfair.planning import findings
 from elfair.planning.check_report import SCHEMA, SEVERITIES, CheckReport, Finding
 from elfair.planning.forecast import Forecaster, StatementCheck
 from elfair.planning.visible import GroupCheck, VisibleRows, describe, require_plannable
-from elfair.statistics.plan import Claim, conditions_of, read_constraints
+from elfair.statistics.claims import Claim, conditions_of, read_constraints
 from elfair.types import Floats
 
 

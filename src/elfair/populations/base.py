@@ -26,7 +26,7 @@ class HasPredictProba(Protocol):
 
 
 #: A callable returns the probability of decision 1.
-Policy: TypeAlias = Callable[[Floats], ArrayLike] | HasPredictProba
+Decider: TypeAlias = Callable[[Floats], ArrayLike] | HasPredictProba
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,12 @@ class Population(Protocol):
         """Logged decisions, a function of the population, `n` and `seed` alone."""
         ...
 
-    def truth(self, policy: Policy) -> Truth:
+    def truth(self, policy: Decider) -> Truth:
         """What a policy truly does."""
         ...
 
 
-def chance_of_one(policy: Policy, points: Floats) -> Floats:
+def chance_of_one(policy: Decider, points: Floats) -> Floats:
     """The policy's probability of decision 1 at each point, checked.
 
     Examples

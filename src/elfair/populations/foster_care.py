@@ -19,8 +19,8 @@ from scipy.special import expit
 from elfair.errors import InputError
 from elfair.populations.base import (
     GROUPS,
+    Decider,
     Draw,
-    Policy,
     Truth,
     chance_of_one,
     check_alpha,
@@ -181,7 +181,7 @@ class Rates:
     positive: tuple[float, float]
 
 
-def rates(policy: Policy | Rates) -> Rates:
+def rates(policy: Decider | Rates) -> Rates:
     """The rates of a policy; rates that were computed before are returned as they are.
 
     Examples
@@ -211,7 +211,7 @@ def _as_rates(found: Floats) -> Rates:
     return Rates(accuracy, (zero, one))
 
 
-def _grid_rates(policy: Policy, panels: int) -> Floats:
+def _grid_rates(policy: Decider, panels: int) -> Floats:
     """Accuracy and the positive rate of each group."""
     whole = grid(panels)
     one = chance_of_one(policy, whole.points)
@@ -349,7 +349,7 @@ class FosterCare:
             feature_names=FEATURE_NAMES,
         )
 
-    def rates(self, policy: Policy) -> Rates:
+    def rates(self, policy: Decider) -> Rates:
         """The part of a policy's truth that all variants of the population share.
 
         Each method of any variant accepts it in place of the policy, so a model that is scored at
@@ -363,7 +363,7 @@ class FosterCare:
         """
         return rates(policy)
 
-    def accuracy(self, policy: Policy | Rates) -> float:
+    def accuracy(self, policy: Decider | Rates) -> float:
         """P(decision == Y) when the policy decides.
 
         Parameters
@@ -378,15 +378,15 @@ class FosterCare:
         """
         return rates(policy).accuracy
 
-    def positive_rate(self, policy: Policy | Rates, group: int) -> float:
+    def positive_rate(self, policy: Decider | Rates, group: int) -> float:
         """P(decision == 1 | T == group) when the policy decides; see `accuracy` for `policy`."""
         return rates(policy).positive[check_group(group)]
 
-    def impact(self, policy: Policy | Rates, group: int) -> float:
+    def impact(self, policy: Decider | Rates, group: int) -> float:
         """E[impact | T == group] when the policy decides; see `accuracy` for `policy`."""
         return self.truth(policy).impact[check_group(group)]
 
-    def violations(self, policy: Policy | Rates) -> dict[int, float]:
+    def violations(self, policy: Decider | Rates) -> dict[int, float]:
         """E_logged[impact | T == group] - E[impact | T == group] by group; above 0: violated.
 
         See `accuracy` for `policy`.
@@ -399,7 +399,7 @@ class FosterCare:
         """
         return dict(self.truth(policy).violation)
 
-    def truth(self, policy: Policy | Rates) -> Truth:
+    def truth(self, policy: Decider | Rates) -> Truth:
         """Accuracy, impacts and violations together; see `accuracy` for `policy`."""
         found, logged = rates(policy), _logged_rates(self.behavior)
         # Clipping is symmetric, so it does not change the mean of the noise.

@@ -18,8 +18,8 @@ import numpy as np
 from elfair.errors import DataError, did_you_mean
 from elfair.populations.base import (
     GROUPS,
+    Decider,
     Draw,
-    Policy,
     Truth,
     chance_of_one,
     check_group,
@@ -362,7 +362,7 @@ class Lending:
             feature_names=("score",),
         )
 
-    def accuracy(self, policy: Policy) -> float:
+    def accuracy(self, policy: Decider) -> float:
         """P(decision == Y) when the policy decides.
 
         Parameters
@@ -377,19 +377,19 @@ class Lending:
         """
         return self.truth(policy).accuracy
 
-    def positive_rate(self, policy: Policy, group: int) -> float:
+    def positive_rate(self, policy: Decider, group: int) -> float:
         """P(decision == 1 | T == group) when the policy decides; see `accuracy` for `policy`."""
         return float(self.table.share[check_group(group)] @ chance_of_one(policy, self._points))
 
-    def impact(self, policy: Policy, group: int) -> float:
+    def impact(self, policy: Decider, group: int) -> float:
         """E[impact | T == group] when the policy decides; see `accuracy` for `policy`."""
         return self.truth(policy).impact[check_group(group)]
 
-    def violations(self, policy: Policy) -> dict[int, float]:
+    def violations(self, policy: Decider) -> dict[int, float]:
         """E_logged[impact | T == group] - E[impact | T == group] by group; above 0: violated."""
         return dict(self.truth(policy).violation)
 
-    def truth(self, policy: Policy) -> Truth:
+    def truth(self, policy: Decider) -> Truth:
         """Accuracy, impacts and violations together; see `accuracy` for `policy`."""
         table, loan = self.table, chance_of_one(policy, self._points)
         right = loan * table.repay + (1 - loan) * (1 - table.repay)

@@ -37,11 +37,12 @@ from elfair.language.conjunction import conjuncts, linear_form
 from elfair.language.expressions import AtMost, Expression, Mean, Number, Statistic, substitute
 from elfair.language.intervals import ABOVE, Formula, needs
 from elfair.language.tree import point_at
+from elfair.statistics.claims import Claim
 from elfair.statistics.compiled import compile_form, mean_part
 from elfair.statistics.decisions import decisions_of
 from elfair.statistics.estimators import Baselines, Estimation
 from elfair.statistics.impacts import asks_for_cost, impact_of
-from elfair.statistics.plan import Claim, Plan, Tail
+from elfair.statistics.plan import Plan, Tail
 from elfair.types import Floats
 
 #: The logarithm of an infinite bound.

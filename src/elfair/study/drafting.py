@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import Any
 
 from elfair.language.conditions import Column
-from elfair.language.fairness import RECIPES
+from elfair.language.recipes import RECIPES
 from elfair.records.reading import Key, keys_of
 from elfair.records.text import sentence
 from elfair.records.toml import example_of, toml

@@ -15,8 +15,8 @@ from elfair.estimators.classifier import ELFClassifier
 from elfair.estimators.parameters import parameters_of
 from elfair.estimators.regressor import ELFRegressor
 from elfair.language.conditions import columns_used
-from elfair.language.fairness import Recipe
 from elfair.language.parsing import parse, parse_expression
+from elfair.language.recipes import Recipe
 from elfair.records.files import decoded, unreadable
 from elfair.records.toml import parsed, shaped, together
 from elfair.search.goals import OBJECTIVES

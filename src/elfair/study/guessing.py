@@ -20,7 +20,7 @@ import numpy as np
 from elfair.data.behavior import TOLERANCE
 from elfair.data.columns import as_floats, is_missing, table_columns
 from elfair.errors import listed
-from elfair.language.fairness import FEWEST_ROWS
+from elfair.language.recipes import FEWEST_ROWS
 from elfair.study.data import class_text
 from elfair.study.encoding import MOST_LEVELS
 from elfair.study.sources import has_decimal_comma

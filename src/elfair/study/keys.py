@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
 from elfair.estimators.parameters import study_keys
-from elfair.language.fairness import RECIPES
+from elfair.language.recipes import RECIPES
 from elfair.records.allowed import Allowed, is_number, number, one_of
 from elfair.records.reading import Key, key
 

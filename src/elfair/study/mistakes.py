@@ -8,15 +8,15 @@ from typing import Any
 
 from elfair.errors import ElfairError, InputError, did_you_mean, listed
 from elfair.estimators.parameters import PARAMETERS, check_parameters
-from elfair.language import fairness
+from elfair.language import recipes
 from elfair.language.conditions import columns_used, impacts_used, uses_label
-from elfair.language.fairness import RECIPES, Recipe
 from elfair.language.parsing import parse
+from elfair.language.recipes import RECIPES, Recipe
 from elfair.language.tree import Node
 from elfair.records.toml import example_of, repeated
 from elfair.search.goals import goal_of
 from elfair.search.regression import task_of
-from elfair.statistics.plan import read_constraints
+from elfair.statistics.claims import read_constraints
 from elfair.study.keys import RECIPE_KEYS
 from elfair.study.sources import check_format, check_query
 
@@ -44,13 +44,13 @@ def constraint_of(entry: Mapping[str, Any], impacts: Sequence[str] = ()) -> str 
         given["groups"] = [tuple(g) if isinstance(g, list) else g for g in given["groups"]]
     if len(impacts) == 1 and "impact" in _takes(name):
         given.setdefault("impact", impacts[0])
-    recipe: Recipe = getattr(fairness, name)(entry[name], **given)
+    recipe: Recipe = getattr(recipes, name)(entry[name], **given)
     return recipe
 
 
 def _takes(name: str) -> dict[str, inspect.Parameter]:
     """What a recipe takes in addition to its columns."""
-    return dict(list(inspect.signature(getattr(fairness, name)).parameters.items())[1:])
+    return dict(list(inspect.signature(getattr(recipes, name)).parameters.items())[1:])
 
 
 def _named(entry: Mapping[str, Any]) -> list[str]:

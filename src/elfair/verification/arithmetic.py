@@ -19,7 +19,7 @@ from elfair.language.intervals import Formula
 from elfair.language.parsing import parse_expression
 from elfair.language.tree import find
 from elfair.records.text import plural
-from elfair.statistics.plan import Claim
+from elfair.statistics.claims import Claim
 from elfair.verification.checks import RELATIVE, SkippedError, agree, require
 from elfair.verification.context import Context
 

@@ -17,7 +17,7 @@ from elfair.fairness_test.issue import is_behavior_model, joint_delta, joint_sta
 from elfair.fairness_test.ladder import fate_of
 from elfair.language.conditions import EVERYONE, Column, uses_label, who
 from elfair.records.text import plural
-from elfair.statistics.plan import conditions_of
+from elfair.statistics.claims import conditions_of
 from elfair.verification.checks import agree, close, require
 from elfair.verification.context import Context
 

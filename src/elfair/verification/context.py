@@ -17,7 +17,7 @@ from elfair.estimators.certify import GivenModel
 from elfair.fairness_test.test import opened_before
 from elfair.language.conjunction import conjuncts
 from elfair.policies.models import Fitted, digests, mixture_digest
-from elfair.statistics.plan import Claim
+from elfair.statistics.claims import Claim
 from elfair.verification.checks import Check, SkippedError, require
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from elfair.certificate import NOT_STATED, ClaimRecord
 from elfair.data.digests import columns_digest, file_digest
 from elfair.fairness_test.issue import ladder_digest
 from elfair.language.conjunction import conjuncts
-from elfair.language.fairness import Recipe
+from elfair.language.recipes import Recipe
 from elfair.records.text import plural
 from elfair.statistics.estimators import declared_estimation
 from elfair.verification.checks import Check, SkippedError, agree, make, require, require_same

@@ -13,7 +13,7 @@ from elfair.bounds import get_bound
 from elfair.certificate import Certificate
 from elfair.data import LoggedData
 from elfair.data.split import looking_again
-from elfair.estimators.certify import GivenModel, test_of_given
+from elfair.estimators.certify import GivenModel, fairness_test_of
 from elfair.estimators.fit import fit_model
 from elfair.estimators.parameters import check_parameters
 from elfair.fairness_test.issue import this_version
@@ -131,7 +131,7 @@ def recomputed(context: Context) -> Certificate:
     claims, bound, estimation = context.claims, get_bound(record.bound), _estimation(context)
     if record.search is None:
         given = GivenModel.read(model, split.everyone)
-        test = test_of_given(given, split, claims, bound, estimation)
+        test = fairness_test_of(given, split, claims, bound, estimation)
     else:
         ladders = _ladders(context)
 

@@ -18,7 +18,7 @@ from elfair.experiments.baselines.methods import (
     PlainLogistic,
     QuasiSeldonian,
 )
-from elfair.language.fairness import (
+from elfair.language.recipes import (
     disparate_impact,
     equal_opportunity,
     equalized_odds,

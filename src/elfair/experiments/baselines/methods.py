@@ -23,7 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from elfair.estimators.classifier import ELFClassifier
-from elfair.language.fairness import Recipe
+from elfair.language.recipes import Recipe
 from elfair.populations import Draw, LinearRule, Mixture
 from elfair.populations.base import HasPredictProba
 

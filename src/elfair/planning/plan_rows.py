@@ -23,7 +23,7 @@ from elfair.planning.row_plan import CurvePoint, RowPlan, Verdict
 from elfair.planning.visible import VisibleRows, not_forecast, require_plannable
 from elfair.records.allowed import number, whole
 from elfair.records.text import floored, raised
-from elfair.statistics.plan import Claim, conditions_of
+from elfair.statistics.claims import Claim, conditions_of
 
 #: The ends of intervals: 80 % lie between.
 ENDS = (0.1, 0.9)
