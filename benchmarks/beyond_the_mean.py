@@ -29,14 +29,14 @@ from scipy.optimize import brentq
 from scipy.special import betainc
 
 from elfair import CertificateWarning, LoggedData, certify
-from elfair.bounds import Sample, get_bound
+from elfair.bounds import FINITE_SAMPLE, Sample, get_bound
 from pages import stamp, write_into
 
 Array = npt.NDArray[np.float64]
 
 DELTA = 0.1
 SIZES = (300, 2_000)
-BOUNDS = ("ttest", "betting", "anderson", "bernstein", "hoeffding")
+BOUNDS = ("ttest", *reversed(FINITE_SAMPLE))
 
 # Two kinds of people in two groups, half of each. P(D = 1 | x) of the behaviour model and of the
 # new one, and the Beta distribution of the impact by decision and group.

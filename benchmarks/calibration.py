@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from elfair.bounds import Sample, betting, get_bound
+from elfair.bounds import FINITE_SAMPLE, Sample, betting, get_bound
 from elfair.bounds.finite_sample import block_sizes, join
 from pages import stamp, write_into
 
@@ -35,7 +35,6 @@ Array = npt.NDArray[np.float64]
 
 DELTAS = (0.1, 0.05)
 SIZES = (10, 50, 200, 2_000)
-FINITE = ("hoeffding", "bernstein", "anderson", "betting")
 STATISTICS = ("at least", "at most", "at most, near", "no worse", "difference", "rate", "rare rate")
 # Where no shift can help, since the tail on the bad side is not made by the weights: impacts with a
 # long upper tail under a model close to the behaviour model, and a rate that is rarely not 0. The t
@@ -231,7 +230,7 @@ def cells() -> Iterator[tuple[str, str, int, str]]:
 def run(cell: tuple[str, str, int, str], draws: int) -> tuple[str, dict[str, int]]:
     """One cell, with its key in the results file. Another shift only changes the t bound."""
     statistic, kind, n, shift = cell
-    names = (*FINITE, "ttest") if shift == "end" else ("ttest",)
+    names = (*FINITE_SAMPLE, "ttest") if shift == "end" else ("ttest",)
     return f"{draws} {cell}", passes(statistic, kind, n, draws, shift, names)
 
 
@@ -240,7 +239,7 @@ def tables(results: dict[str, dict[str, int]], draws: int) -> str:
     text = []
     for delta in DELTAS:
         error = 4 * sqrt(delta * (1 - delta) / draws)
-        heads = [*FINITE, *(f"t, k = {shift}" for shift in SHIFTS)]
+        heads = [*FINITE_SAMPLE, *(f"t, k = {shift}" for shift in SHIFTS)]
         text += [f"### delta = {delta} (bold: above {delta + error:.4f})", ""]
         text += ["| statistic | impact | n | " + " | ".join(heads) + " |"]
         text += ["|---|---|---|" + "---|" * len(heads)]
@@ -248,7 +247,7 @@ def tables(results: dict[str, dict[str, int]], draws: int) -> str:
             if shift != "end":
                 continue
             rates = []
-            for name, k in [*((f, "end") for f in FINITE), *(("ttest", k) for k in SHIFTS)]:
+            for name, k in [*((f, "end") for f in FINITE_SAMPLE), *(("ttest", k) for k in SHIFTS)]:
                 found = results.get(f"{draws} {(statistic, kind, n, k)}")
                 if found is None:
                     rates.append("")

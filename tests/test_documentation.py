@@ -265,17 +265,27 @@ def test_every_assumption_has_its_section_and_every_section_its_assumption():
     ("page", "names"),
     [
         ("method.md", BOUNDS),
+        ("../README.md", BOUNDS),
         ("method.md", ("is", "paired", "dr")),
         ("constraints.md", (*RATES, "quantile", "median", "CVaR", "var", "IQR")),
         ("fairness-constraints.md", RECIPES),
         ("experiments.md", POPULATIONS),
     ],
-    ids=["bounds", "estimators", "statistics", "recipes", "populations"],
+    ids=["bounds", "bounds in short", "estimators", "statistics", "recipes", "populations"],
 )
 def test_everything_that_can_be_chosen_is_on_its_page(page, names):
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     shown = set(re.findall(r"[\w-]+", " ".join(re.findall(r"`([^`\n]+)`", FENCE.sub("", text)))))
     assert [name for name in names if name not in shown] == []
+
+
+def test_the_method_page_says_what_each_bound_is_and_needs():
+    text = (ROOT / "docs" / "method.md").read_text(encoding="utf-8")
+    said = re.findall(r'^\| `"(\w+)"` \| ([\w-]+) \| (.+?) \|', text, re.MULTILINE)
+    declared = {"high": "`impact_range`", "low": "`propensity_floor`"}
+    assert {(name, kind) for name, kind, _ in said} == {(b.name, b.kind) for b in BOUNDS.values()}
+    for name, _, needs in said:
+        assert {end for end, words in declared.items() if words in needs} == {*BOUNDS[name].needs}
 
 
 def test_the_map_names_every_room_in_the_order_of_the_layers():

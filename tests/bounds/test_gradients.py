@@ -7,9 +7,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from elfair.bounds import Sample, get_bound
-
-NAMES = ["ttest", "hoeffding", "bernstein", "anderson", "betting"]
+from elfair.bounds import BOUNDS, Sample, get_bound
 
 
 def skewed(m: int, seed: int, high: float = 1.0) -> np.ndarray:
@@ -22,7 +20,7 @@ def samples(count: int, m: tuple[int, ...] = (40, 90)) -> list[Sample]:
     return [Sample(skewed(m[k], k), low=-5, high=1, scale=1.0, rows=at[k]) for k in range(count)]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", BOUNDS)
 @pytest.mark.parametrize(("count", "disjoint"), [(1, True), (2, True), (2, False)])
 @pytest.mark.parametrize("n", [4.5, 27.3, 400.0])
 def test_gradients_match_finite_differences(
@@ -62,7 +60,8 @@ def test_the_betting_gradient_where_the_stake_limits_the_bets(n: float) -> None:
         assert gradient[i] == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-6)
 
 
-@pytest.mark.parametrize("name", ["ttest", "hoeffding", "bernstein", "anderson"])
+# A gambler's luck on the way depends on the order of the rows: that bound is predicted, below.
+@pytest.mark.parametrize("name", [name for name in BOUNDS if name != "betting"])
 @pytest.mark.parametrize(("count", "disjoint"), [(1, True), (2, True), (2, False)])
 def test_with_as_many_rows_the_prediction_is_the_bound(
     name: str, count: int, disjoint: bool
@@ -72,7 +71,7 @@ def test_with_as_many_rows_the_prediction_is_the_bound(
     np.testing.assert_allclose(value, bound.upper(seen, 0.1, disjoint=disjoint), rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", BOUNDS)
 def test_more_test_rows_predict_a_smaller_bound(name: str) -> None:
     values = [get_bound(name).predict(samples(1), 0.1, [n])[0] for n in (20, 80, 320, 5000)]
     assert values == sorted(values, reverse=True)
@@ -80,7 +79,7 @@ def test_more_test_rows_predict_a_smaller_bound(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "n"), [("ttest", 1.0), ("bernstein", 1.0), *((name, 0.0) for name in NAMES)]
+    ("name", "n"), [(b.name, float(n)) for b in BOUNDS.values() for n in {0, b.too_few}]
 )
 def test_too_few_test_rows_predict_no_bound(name: str, n: float) -> None:
     value, gradients = get_bound(name).predict(samples(2), 0.1, [n, 50])

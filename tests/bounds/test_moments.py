@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from elfair.bounds import Moments, Sample, get_bound
+from elfair.bounds import BOUNDS, Moments, Sample, get_bound
 from elfair.bounds.student import standard_error
-
-BOUNDS = ["ttest", "hoeffding", "bernstein", "anderson", "betting"]
 
 
 def moments(sample):

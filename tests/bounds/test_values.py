@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import stdtr
 
-from elfair.bounds import Sample, get_bound
+from elfair.bounds import FINITE_SAMPLE, Sample, get_bound
 from elfair.bounds.betting import _bets
 from elfair.bounds.finite_sample import block_sizes, join
 from elfair.errors import InputError
@@ -142,7 +142,7 @@ def test_overlapping_samples_must_say_which_rows_they_hold() -> None:
         t.upper([twice, twice], 0.1, disjoint=False)
 
 
-@pytest.mark.parametrize("name", ["hoeffding", "bernstein", "anderson", "betting"])
+@pytest.mark.parametrize("name", FINITE_SAMPLE)
 def test_overlapping_samples_share_delta(name: str) -> None:
     bound = get_bound(name)
     a, b = Sample(Z, -1, 1, 0.4), Sample(Z**2, 0, 1, 0.3)

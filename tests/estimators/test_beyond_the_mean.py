@@ -9,11 +9,11 @@ import pytest
 from scipy.special import stdtrit
 
 from elfair import Certificate, ELFClassifier, LoggedData, certify
+from elfair.bounds import BOUNDS, FINITE_SAMPLE
 from elfair.data.split import Split
 from elfair.errors import BoundError, ConstraintError, InputError
 from elfair.populations import FosterCare
 
-BOUNDS = ["ttest", "hoeffding", "bernstein", "anderson", "betting"]
 KNOWN = {"impact_range": (0, 1), "propensity_floor": 0.5}
 
 
@@ -140,9 +140,7 @@ def test_every_bound_tells_what_holds_from_what_does_not(bound, text, passes):
     data = draw(6_000, 1)
     record = certify(policy(data), data, text, bound=bound, **KNOWN)
     assert record.passed == passes
-    assert {result.kind for result in record.constraints} == {
-        "asymptotic" if bound == "ttest" else "finite-sample"
-    }
+    assert {result.kind for result in record.constraints} == {BOUNDS[bound].kind}
     assert {result.constraint for result in record.constraints} == {text}
 
 
@@ -173,7 +171,7 @@ def test_a_bound_that_does_not_apply_says_what_it_lacks(text, bound, given, mess
 
 def test_quantiles_need_no_declared_range():
     data = draw(6_000, 1)
-    for bound in ("betting", "anderson"):
+    for bound in (each for each in FINITE_SAMPLE if "low" not in BOUNDS[each].needs):
         assert certify(policy(data), data, "quantile[impact, 0.1] >= 0.1", bound=bound).passed
 
 

@@ -10,6 +10,7 @@ from scipy.special import stdtrit
 from sklearn.linear_model import LinearRegression
 
 from elfair import Certificate, LoggedData, certify
+from elfair.bounds import FINITE_SAMPLE
 from elfair.errors import (
     BoundError,
     CertificateWarning,
@@ -221,7 +222,7 @@ def test_each_statement_is_tested_at_its_own_delta():
     assert record.joint_delta == 0.2
 
 
-@pytest.mark.parametrize("bound", ["betting", "anderson", "hoeffding", "bernstein"])
+@pytest.mark.parametrize("bound", FINITE_SAMPLE)
 def test_finite_sample_bounds_are_wider_than_t_and_say_what_they_are(bound):
     known = {"impact_range": (0, 1), "propensity_floor": 0.5, "center": "range"}
     t = certify(mostly_one(), draw(), NO_WORSE, **known).constraints[0]

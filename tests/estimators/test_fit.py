@@ -11,6 +11,7 @@ import pytest
 from scipy.special import stdtrit
 
 from elfair import ElfairError, ELFClassifier, LoggedData
+from elfair.bounds import BOUNDS, FINITE_SAMPLE
 from elfair.data.split import Split
 from elfair.errors import BoundError, DataError, InputError
 from elfair.populations import FosterCare
@@ -172,7 +173,7 @@ def test_what_decides_the_promise_cannot_be_tuned():
 # -- finite-sample bounds, end to end ----------------------------------------------------------
 
 
-@pytest.mark.parametrize("bound", ["betting", "anderson", "hoeffding", "bernstein", "ttest"])
+@pytest.mark.parametrize("bound", BOUNDS)
 def test_every_bound_end_to_end(bound):
     population = FosterCare(alpha=0.9, clipped=True)
     known = {
@@ -183,22 +184,22 @@ def test_every_bound_end_to_end(bound):
     clf = ELFClassifier(population.constraints, bound=bound, **known)
     fit(clf, draw)
     kinds = {r.kind for r in clf.certificate_.constraints}
-    assert kinds == {"asymptotic" if bound == "ttest" else "finite-sample"}
+    assert kinds == {BOUNDS[bound].kind}
     assert clf.certificate_.bound == bound
     assert all(np.isfinite(r.upper) for r in clf.certificate_.constraints)
     if bound in ("betting", "ttest"):
         assert clf.solution_found_
         assert POPULATION.accuracy(clf) > 0.75
-    if bound != "ttest":
+    if bound in FINITE_SAMPLE:
         with pytest.raises(BoundError, match="impact_range"):
             fit(clone_without(clf, "impact_range"), draw)
-    if bound in ("hoeffding", "bernstein"):
+    if "low" in BOUNDS[bound].needs:
         with pytest.raises(BoundError, match="propensity_floor"):
             fit(clone_without(clf, "propensity_floor"), draw)
         assert fit(
             ELFClassifier(population.constraints, bound=bound, estimator="dr", **known), draw
         )
-    if bound in ("betting", "anderson"):
+    elif bound in FINITE_SAMPLE:
         with pytest.raises(BoundError, match="doubly robust"):
             fit(ELFClassifier(population.constraints, bound=bound, estimator="dr", **known), draw)
 
@@ -207,7 +208,7 @@ def clone_without(clf, name):
     return ELFClassifier(**{**clf.get_params(deep=False), name: None})
 
 
-@pytest.mark.parametrize("bound", ["betting", "anderson", "hoeffding", "bernstein"])
+@pytest.mark.parametrize("bound", FINITE_SAMPLE)
 def test_rates_need_no_declaration(bound):
     clf = fit(ELFClassifier("accuracy >= 0.7 and PR[T == 1] >= 0.05", bound=bound))
     assert clf.solution_found_

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import calibration  # the script in benchmarks/; see conftest.py
-from elfair.bounds import Sample, get_bound
+from elfair.bounds import FINITE_SAMPLE, Sample, get_bound
 
 FULL = os.environ.get("ELFAIR_GUARANTEES") == "full"
 CASES = [
@@ -30,11 +30,11 @@ def test_at_the_edge_a_bound_passes_at_most_delta_of_the_time(
     statistic: str, kind: str, n: int
 ) -> None:
     size = draws(n)
-    names = (*calibration.FINITE, "ttest")
+    names = (*FINITE_SAMPLE, "ttest")
     counts = calibration.passes(statistic, kind, n, size, "end", names)
     for delta in calibration.DELTAS:
         error = 4 * sqrt(delta * (1 - delta) / size)
-        for name in calibration.FINITE:
+        for name in FINITE_SAMPLE:
             assert counts[f"{name} {delta}"] / size <= delta + error, (name, delta)
         # Asymptotic: a claim from 200 rows on, where the bad tail comes from the weights.
         if n >= (2_000 if (statistic, kind) in calibration.HARD_FOR_T else 200):
@@ -74,7 +74,7 @@ def test_a_bound_that_is_too_small_is_caught() -> None:
 
 
 def test_a_hair_above_the_edge_is_no_better_than_the_edge() -> None:
-    for name in calibration.FINITE:
+    for name in FINITE_SAMPLE:
         values = np.random.default_rng(7).choice([-0.5, 0.5], size=(4_000, 200)) + 1e-6
         upper = get_bound(name).upper([Sample(values, -0.5, 0.5 + 1e-6, 0.5)], 0.1)
         assert (upper <= 0).mean() <= 0.1 + 4 * sqrt(0.09 / 4_000)

@@ -17,7 +17,7 @@ import pytest
 
 from counting import FULL, check_rare, drawn, limit
 from elfair import ELFClassifier, LoggedData
-from elfair.bounds import get_bound
+from elfair.bounds import FINITE_SAMPLE, get_bound
 from elfair.data.split import SealedHalf
 from elfair.fairness_test.ladder import Rung, learn_from
 from elfair.fairness_test.test import run_in_turn
@@ -193,7 +193,7 @@ def test_what_violates_is_let_out_at_most_delta_of_the_time(bound, name):
     check(released(in_turn, bound, name, draws), draws, 0.005 * (bound == "ttest"))
 
 
-@pytest.mark.parametrize("bound", ["anderson", "bernstein", "hoeffding"])
+@pytest.mark.parametrize("bound", FINITE_SAMPLE[:-1])
 def test_by_a_bound_that_is_wider_it_is_let_out_more_rarely_still(bound):
     draws = 5_000 if FULL else 60
     check(released(in_turn, bound, "worse by a hair, each by other rows", draws), draws)

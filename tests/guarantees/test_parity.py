@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import parity  # the script in benchmarks/; see conftest.py
 from elfair import LoggedData, certify
+from elfair.bounds import BOUNDS
 
 DRAWS = 20_000 if os.environ.get("ELFAIR_GUARANTEES") == "full" else 1_000
 
@@ -57,7 +58,7 @@ def test_the_script_says_what_certify_says(bound):
 @settings(max_examples=40, deadline=None)
 @given(
     st.integers(0, 10**6),
-    st.sampled_from(["ttest", "hoeffding", "bernstein", "anderson", "betting"]),
+    st.sampled_from(list(BOUNDS)),
     st.floats(0.01, 0.6),
 )
 def test_the_larger_difference_and_the_absolute_one_are_the_same(seed, bound, tolerance):

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from elfair import LoggedData
-from elfair.bounds import Sample, get_bound
+from elfair.bounds import FINITE_SAMPLE, Sample, get_bound
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.claims import read_constraints
 from elfair.statistics.plan import Plan
@@ -153,7 +153,7 @@ def pass_rate(text, bound, draws=DRAWS):
 def test_at_the_edge_a_statement_passes_at_most_delta_of_the_time(text, sign):
     statement = f"{text} {sign} {EVERY[text]!r}"
     noise = 4 * sqrt(DELTA * (1 - DELTA) / DRAWS)
-    for bound in ("hoeffding", "bernstein", "anderson", "betting"):
+    for bound in FINITE_SAMPLE:
         assert pass_rate(statement, bound) <= DELTA + noise, bound
     # Asymptotic: from more rows on (four times as many, a quarter of the draws), and both ways.
     assert abs(pass_rate(statement, "ttest", DRAWS // 4) - DELTA) <= 2 * noise + 0.02

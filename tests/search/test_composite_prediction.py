@@ -9,7 +9,7 @@ import pytest
 from scipy.special import ndtri
 
 from elfair import LoggedData
-from elfair.bounds import Sample, get_bound
+from elfair.bounds import BOUNDS, Sample, get_bound
 from elfair.search import Target
 from elfair.search.prediction import CombinedPrediction, Requirement, ShrunkMean
 from elfair.statistics import Baselines, Estimation, Rows
@@ -31,7 +31,6 @@ STRAIGHT = [
     "E[impact | T == 0] <= 0.2 or accuracy >= 0.9",
     "min(E[impact | T == 0], E[impact | T == 1] - 0.3) <= 0.2",
 ]
-BOUNDS = ["ttest", "hoeffding", "bernstein", "anderson", "betting"]
 
 
 def make(seed=0):

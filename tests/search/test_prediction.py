@@ -9,7 +9,7 @@ import pytest
 from scipy.special import expit, ndtri
 
 from elfair import LoggedData
-from elfair.bounds import Sample, get_bound
+from elfair.bounds import BOUNDS, Sample, get_bound
 from elfair.populations import FosterCare
 from elfair.search.prediction import XI_SHARE, Requirement, Target
 from elfair.search.shrinkage import ShrunkMean
@@ -23,7 +23,6 @@ EVERYONE = "accuracy >= 0.3"
 DISJOINT = "E[impact | T == 0] - E[impact | T == 1] <= 0.4"
 OVERLAPPING = "E[impact | T == 0] - 0.5 * E[impact | label == 1] <= 0.4"
 TEXTS = [ONE, EVERYONE, DISJOINT, OVERLAPPING]
-BOUNDS = ["ttest", "hoeffding", "bernstein", "anderson", "betting"]
 TARGETS = [
     Target(power=0.95),
     Target(power=0.4, xi=0.03),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from elfair import LoggedData, certify
-from elfair.bounds import get_bound
+from elfair.bounds import FINITE_SAMPLE, get_bound
 from elfair.errors import ConstraintError, DataError
 from elfair.language.conditions import Column, Compare, Decision
 from elfair.language.distribution import (
@@ -382,7 +382,7 @@ def test_the_square_of_the_distance_is_taken_from_a_variance_below():
     assert world.of(square) > world.of(parse("var[impact] <= 0").left)
 
 
-@pytest.mark.parametrize("bound", ["hoeffding", "bernstein", "betting", "anderson"])
+@pytest.mark.parametrize("bound", FINITE_SAMPLE)
 def test_a_point_that_is_out_of_reach_is_a_failed_test_and_no_error(bound):
     rng = np.random.default_rng(0)
     decision = rng.integers(0, 2, 400)

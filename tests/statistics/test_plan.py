@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from elfair import LoggedData
-from elfair.bounds import get_bound
+from elfair.bounds import BOUNDS, FINITE_SAMPLE, get_bound
 from elfair.errors import BoundError, ConstraintError, InputError
 from elfair.language.build import PR, accuracy, col
 from elfair.statistics import Baselines, Estimation
@@ -65,6 +65,9 @@ def test_a_constraint_without_an_inequality_is_refused():
         read_constraints("accuracy", 0.1)
 
 
+TWO_SIDED = [name for name in FINITE_SAMPLE if "low" in BOUNDS[name].needs]
+
+
 def data(n=12):
     return LoggedData(
         np.arange(n)[:, None],
@@ -93,13 +96,13 @@ def test_conditions_that_exclude_each_other_are_disjoint():
     assert compiled("PR <= 0.2").tails[0].disjoint
 
 
-@pytest.mark.parametrize("bound", ["betting", "anderson", "hoeffding", "bernstein"])
+@pytest.mark.parametrize("bound", FINITE_SAMPLE)
 def test_finite_sample_bounds_refuse_weighted_rows_without_a_range(bound):
     with pytest.raises(BoundError, match=r"impact_range=\(lowest, highest\)"):
         compiled("E[impact] >= E_logged[impact]", bound)
 
 
-@pytest.mark.parametrize("bound", ["hoeffding", "bernstein"])
+@pytest.mark.parametrize("bound", TWO_SIDED)
 def test_two_sided_bounds_also_need_the_largest_weight(bound):
     text, ranges = "E[impact] >= E_logged[impact]", {"impact": (0.0, 1.0)}
     with pytest.raises(BoundError, match="propensity_floor"):
@@ -108,7 +111,7 @@ def test_two_sided_bounds_also_need_the_largest_weight(bound):
     assert compiled(text, "betting", ranges=ranges)
 
 
-@pytest.mark.parametrize("bound", ["betting", "anderson"])
+@pytest.mark.parametrize("bound", [b for b in FINITE_SAMPLE if b not in TWO_SIDED])
 def test_one_sided_bounds_refuse_doubly_robust_rows(bound):
     known = {"estimator": "dr", "ranges": {"impact": (0.0, 1.0)}, "largest_weight": 2.0}
     with pytest.raises(BoundError, match="unbounded on both sides"):

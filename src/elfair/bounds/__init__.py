@@ -11,11 +11,13 @@ from elfair.bounds.finite_sample import Anderson, EmpiricalBernstein, Hoeffding
 from elfair.bounds.student import StudentT
 from elfair.errors import InputError, did_you_mean
 
-#: By the names that users write.
+#: By the names that users write; finite-sample bounds from the most to the least cautious.
 BOUNDS: dict[str, Bound] = {
     bound.name: bound
     for bound in (StudentT(), Hoeffding(), EmpiricalBernstein(), Anderson(), Betting())
 }
+#: The names of those that hold for every number of rows.
+FINITE_SAMPLE = tuple(name for name, bound in BOUNDS.items() if bound.kind == "finite-sample")
 
 
 def get_bound(name: str) -> Bound:
@@ -23,8 +25,8 @@ def get_bound(name: str) -> Bound:
 
     Parameters
     ----------
-    name : {"ttest", "hoeffding", "bernstein", "anderson", "betting"}
-        The value of ``bound=``.
+    name : str
+        The value of ``bound=``: a key of `BOUNDS`.
 
     Returns
     -------

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from inspect import isabstract
 from math import inf, isfinite
 from typing import ClassVar, Literal, TypeAlias
 
@@ -121,6 +122,8 @@ Prediction: TypeAlias = tuple[float, list[Floats]]
 class Bound(ABC):
     """A one-sided upper confidence bound on a mean, or on a sum of means.
 
+    A subclass without one of the attributes is a `TypeError`.
+
     Attributes
     ----------
     name : str
@@ -140,9 +143,14 @@ class Bound(ABC):
 
     name: ClassVar[str]
     kind: ClassVar[Kind]
-    needs: ClassVar[tuple[str, ...]] = ()
+    needs: ClassVar[tuple[Literal["low", "high"], ...]]
     #: From so few test rows nothing can be predicted.
     too_few: ClassVar[int] = 0
+
+    def __init_subclass__(cls) -> None:
+        missing = [name for name in Bound.__annotations__ if not hasattr(cls, name)]
+        if missing and not isabstract(cls):
+            raise TypeError(f"{cls.__name__} lacks {', '.join(missing)}")
 
     def check(self, sample: Sample) -> None:
         """Raise `BoundError` if an end that the proof needs is unknown."""
@@ -153,9 +161,9 @@ class Bound(ABC):
             remedy = "impact_range=(lowest, highest)"
             if "low" in missing:
                 remedy += " and propensity_floor="
+            ends = " and ".join({"low": "lower", "high": "upper"}[end] for end in self.needs)
             raise BoundError(
-                f"The {self.name!r} bound needs "
-                f"{'both ends' if 'low' in self.needs else 'the upper end'} of a row, finite. "
+                f"The {self.name!r} bound needs the {ends} end of a row, finite. "
                 f"Got low={sample.low}, high={sample.high} instead ({' and '.join(missing)} "
                 "not known).",
                 hint=f"declare {remedy}, or use bound='ttest' (asymptotic).",

@@ -38,6 +38,7 @@ class StudentT(base.Bound):
 
     name = "ttest"
     kind = "asymptotic"
+    needs = ()
     too_few = 1
 
     def _upper_of_sum(self, samples: Samples, delta: float, disjoint: bool) -> Floats:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import inf, isfinite
 from typing import TYPE_CHECKING
 
+from elfair.bounds import FINITE_SAMPLE
 from elfair.certificate.assumptions import WarningCode
 from elfair.certificate.results import ConstraintResult
 from elfair.records.text import number, plural, raised
@@ -117,8 +118,8 @@ def _further(result: ConstraintResult, searched: bool) -> Iterator[Advice]:
         yield Advice(
             "its bound is finite-sample",
             "finite-sample bounds are more cautious than the t bound",
-            "use bound='betting', the least cautious of them; declare a tighter impact_range, if "
-            "it is true",
+            f"use bound='{FINITE_SAMPLE[-1]}', the least cautious of them; declare a tighter "
+            "impact_range, if it is true",
         )
 
 

@@ -45,8 +45,8 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         How to estimate the impact of a new model: the paired difference to the behaviour model,
         plain importance sampling (the paper), or doubly robust.
     bound : {"ttest", "hoeffding", "bernstein", "anderson", "betting"}, default "ttest"
-        How to bound it. "ttest" is asymptotic; the others are finite-sample and need a declared
-        range.
+        How to bound it. "ttest" is asymptotic. Finite-sample bounds on impacts need a declared
+        range; the method page lists what each bound needs.
     search : {"gradient", "cmaes"}, default "gradient"
         How to search for models.
     power : float or None, default 0.95

@@ -299,7 +299,7 @@ _GRID = Allowed("a mapping of names to lists of values", _is_grid)
 _NOTES = {
     "is": "the paper's",
     "dr": "doubly robust, a regressor's default",
-    "ttest": "asymptotic; the others are finite-sample",
+    **{name: bound.kind for name, bound in BOUNDS.items()},
     "cmaes": "the paper's",
     "stratified": "the paper's",
     "crossfit": "every row is searched on and tested",

@@ -51,9 +51,10 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         if new decisions are far from logged ones; "paired" and "is" do so only with a declared
         range.
     bound : {"ttest", "anderson", "betting", "hoeffding", "bernstein"}, default "ttest"
-        How to bound it. "anderson" and "betting" are finite-sample and need ``estimator="paired"``
-        and an ``impact_range``. The last two need a largest weight, which a density does not have,
-        so they work only for ``P[decision >= t | ...]``.
+        How to bound it. "ttest" is asymptotic. Finite-sample bounds on impacts need an
+        ``impact_range`` and ``estimator="paired"``. Those that also need a propensity floor, which
+        a density does not have, work only for ``P[decision >= t | ...]``. The method page lists
+        what each bound needs.
     search : {"gradient", "cmaes"}, default "gradient"
         How to search for models.
     spread : (float, float), default (0.2, 0.9)

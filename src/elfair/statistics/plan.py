@@ -223,10 +223,10 @@ class Tail:
 
     def check_bound(self, estimator: str) -> None:
         """Refuse a bound whose proof does not cover these rows."""
-        if self.bound.name == "ttest":
+        if not self.bound.needs:
             return
         weighted = any(part.weighted for part in self.parts)
-        if estimator == "dr" and weighted and self.bound.name in ("anderson", "betting"):
+        if estimator == "dr" and weighted and len(self.bound.needs) == 1:
             raise BoundError(
                 f"bound='{self.bound.name}' needs rows with one known end; doubly robust rows are "
                 "unbounded on both sides.",
