@@ -22,7 +22,7 @@ import pytest
 from click.testing import CliRunner
 
 import elfair
-from elfair.bounds import BOUNDS
+from elfair.bounds import BOUNDS, FINITE_SAMPLE
 from elfair.certificate.assumptions import TEXTS
 from elfair.cli import main
 from elfair.language.conditions import RATES
@@ -265,7 +265,7 @@ def test_every_assumption_has_its_section_and_every_section_its_assumption():
     ("page", "names"),
     [
         ("method.md", BOUNDS),
-        ("../README.md", BOUNDS),
+        ("../README.md", FINITE_SAMPLE),
         ("method.md", ("is", "paired", "dr")),
         ("constraints.md", (*RATES, "quantile", "median", "CVaR", "var", "IQR")),
         ("fairness-constraints.md", RECIPES),
