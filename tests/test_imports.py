@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,15 @@ def loaded():
 @pytest.mark.parametrize("name", LAZY)
 def test_import_leaves_heavy_packages_alone(loaded, name):
     assert name not in loaded[0]
+
+
+def test_hints_name_extras_that_exist():
+    top = Path(__file__).parents[1]
+    extras = tomllib.loads((top / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    source = "".join(path.read_text("utf-8") for path in (top / "src").rglob("*.py"))
+    named = set(re.findall(r'install_extra\("(\w+)"\)', source))
+    assert {"sql", "torch"} <= named <= set(extras)
+    assert "pip install" not in re.sub(r"(?s)def install_extra.*?\n\n\n", "", source)
 
 
 def test_names_are_imported_when_they_are_asked_for():

@@ -1,4 +1,4 @@
-"""elfair: models whose delayed impact on every group is bounded with stated confidence."""
+"""elfair: models whose delayed impact on every group you name is bounded with stated confidence."""
 
 from __future__ import annotations
 

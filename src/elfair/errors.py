@@ -145,6 +145,23 @@ class CertificateWarning(UserWarning):
     """
 
 
+def install_extra(name: str) -> str:
+    """The text of a hint: how to install an optional part of elfair.
+
+    Parameters
+    ----------
+    name : str
+        An extra of ``pyproject.toml``.
+
+    Examples
+    --------
+    >>> install_extra("sql")
+    "install the extra 'sql', for example with pip install '.[sql]' in a clone of elfair."
+    """
+    how = f"pip install '.[{name}]'"
+    return f"install the extra '{name}', for example with {how} in a clone of elfair."
+
+
 def did_you_mean(name: object, available: Iterable[object], otherwise: str) -> str:
     """The text of a hint: the most similar available name, or other advice.
 

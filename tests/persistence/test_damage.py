@@ -111,7 +111,7 @@ def test_a_newer_file_asks_for_a_newer_elfair(made):
     newer = pack({"model.json": b'{"format": "elfair.model/2", "more": 1}', "more": b""})
     message = refused(newer)
     assert "'elfair.model/2'" in message
-    assert "upgrade" in message
+    assert "the version of elfair that saved it" in message
 
 
 def test_a_part_that_model_json_does_not_list_is_refused(made):

@@ -241,7 +241,12 @@ def test_the_record_and_its_text(log):
         assert assumption.statement in shown
         assert assumption.status == "assumed"
     assert f"{report.groups[1].weights[0].ess:,.0f}" in shown
+    counts = report.groups[0].overlap.counts
+    assert f"0.2 to 0.5: {counts['0.5']}, 0.5 to 1: {counts['1']}" in shown
+    assert ", 5th percentile 0." in shown
     assert str(report) == report.text()
+    assert report.text().endswith(" More: text(details=True).")
+    assert report.text(more="--details").endswith(" More: --details.")
     assert repr(report).startswith(f"CheckReport(ok=True, n=400, chance={report.chance}, 0 errors")
     assert len(repr(report)) < 120
 

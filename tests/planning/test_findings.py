@@ -62,6 +62,9 @@ def test_propensities_of_the_wrong_class_are_an_error(log):
     report, found = findings(table | {"propensity": wrong})
     assert not report.ok
     assert found["propensities_misfit"].severity == "error"
+    assert report.text().startswith("NOT ready to fit: 1 error")
+    # What needs no propensities is forecast whatever they are.
+    assert findings(table | {"propensity": wrong}, "accuracy >= 0.6")[0].chance is not None
 
 
 def test_a_tiny_propensity_is_a_warning(log):

@@ -45,7 +45,10 @@ def test_the_text_says_everything():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"improvement": 0.05}, "better by 0.05 than the constraints ask (between 3,000"),
+        (
+            {"improvement": 0.05},
+            "ask, with probability 0.9 (between 3,000",
+        ),
         ({"high": None}, "3,000 or more"),
         ({"verdict": "infeasible", "rows": None, "low": None, "high": None}, "No number of rows"),
         ({"verdict": "too uncertain", "rows": None, "high": None}, "cannot tell how many"),

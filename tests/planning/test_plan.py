@@ -223,7 +223,7 @@ def test_propensities_that_do_not_fit_are_refused_as_fit_does():
     data = LoggedData(draw.features, draw.label, **wrong)
     with pytest.raises(DataError, match="the propensities do not fit the decisions") as caught:
         plan_rows(classifier(), data, fits=3)
-    assert "chance explains" in caught.value.message
+    assert "by chance at most" in caught.value.message
     assert "probability of the logged decision" in caught.value.hint
     # What needs no propensities is planned whatever they are.
     assert plan_rows(classifier("accuracy >= 0.6"), data, fits=3).rows is not None

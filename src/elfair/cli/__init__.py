@@ -55,7 +55,7 @@ class _Main(click.Group):
 @click.group(cls=_Main)
 @click.version_option(package_name="elfair")
 def main() -> None:
-    """Models whose delayed impact on every group is bounded with stated confidence.
+    """Models whose delayed impact on every group you name is bounded with stated confidence.
 
     A study begins with a table of past decisions. init writes its study file, check and plan look
     at it before any data is used up, fit searches for a model and tests it, and verify recomputes

@@ -72,7 +72,8 @@ def check(study: Path, details: bool, as_json: bool) -> None:
     loaded = StudyFile.load(study)
     rows = loaded.read()
     report = look(loaded.estimator(), rows.data, left_out=rows.without_impact)
-    click.echo(visible(report.to_json() if as_json else report.text(details=details)))
+    text = report.to_json() if as_json else report.text(details=details, more="--details")
+    click.echo(visible(text))
     if not report.ok:
         click.get_current_context().exit(2)
 

@@ -95,7 +95,7 @@ class Misfit(NamedTuple):
     def evidence(self) -> str:
         """What was found, in words."""
         seen = (
-            f"shares and features are up to {self.off:.1f} standard errors off, chance explains "
+            f"shares and features are up to {self.off:.1f} standard errors off, by chance at most "
             f"{self.limit:.1f}"
         )
         return seen if self.is_chance else f"{seen}; worst: {self.where}"
@@ -145,7 +145,7 @@ def misfit(data: LoggedData) -> Misfit | None:
         return Misfit(0.0, sqrt(2 * level), "nothing")
     worst = int(np.argmax(off / limits))
     direction, decided = np.argwhere(known)[worst]
-    where = f"how often {data.classes[decided]} was decided"
+    where = f"how often {listed([data.classes[decided]])} was decided"
     if direction:
         where += f", by {encoding.names(data)[direction - 1]}"
     return Misfit(float(off[worst]), float(limits[worst]), where)

@@ -323,7 +323,7 @@ PARAMETERS: tuple[Parameter, ...] = (
               about="the probability of an error: 0.1 asks for 90 % confidence"),
     Parameter("objective", _OBJECTIVE, {"classifier": "accuracy", "regressor": "mse"},
               table="model",
-              about="what the search makes good, such as 'log_loss' or 'E[impact]'; it is not "
+              about="what the search optimises, such as 'log_loss' or 'E[impact]'; it is not "
               "tested"),
     Parameter("positive", _VALUE, {"classifier": None}, optional=True, table="model", example=1,
               about="the class that PR, TPR and so on count; the largest unless given"),
@@ -349,8 +349,8 @@ PARAMETERS: tuple[Parameter, ...] = (
               about="how a statement is bounded"),
     Parameter("impact_range", _RANGE, _same(None, _EVERYWHERE), optional=True, table="test",
               example=(0, 1),
-              about="what impacts cannot leave, whatever the data show; finite-sample bounds need "
-              "it"),
+              about="the range that no impact can leave, whatever the data show; finite-sample "
+              "bounds need it"),
     Parameter("propensity_floor", number("(0, 1]"), _same(None, ("classifier", "certify")),
               optional=True, table="test", example=0.05,
               about="the smallest probability with which the behaviour model could take any "

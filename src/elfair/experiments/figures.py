@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elfair.errors import InputError, MissingPackageError, did_you_mean
+from elfair.errors import InputError, MissingPackageError, did_you_mean, install_extra
 from elfair.experiments.panels import (
     ACCURACY,
     ANY,
@@ -195,7 +195,7 @@ def _styled() -> Iterator[None]:
     except ImportError:
         raise MissingPackageError(
             "Figures need matplotlib, which is not installed.",
-            hint='pip install "elfair[experiments]"',
+            hint=install_extra("experiments"),
         ) from None
     with matplotlib.rc_context():
         matplotlib.rcdefaults()

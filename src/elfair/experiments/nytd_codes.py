@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elfair.data.columns import Columns, is_missing, table_columns
-from elfair.errors import DataError, MissingPackageError, did_you_mean, listed
+from elfair.errors import DataError, did_you_mean, listed
 from elfair.types import Array, Floats, Integers
 
 WAVES = (1, 2, 3)
@@ -159,12 +159,7 @@ def _columns(source: Any, names: Sequence[str]) -> Columns:
     if not path.is_file():
         raise DataError(f"there is no file {path}.", hint="check the path.")
     if suffix == ".parquet":
-        try:
-            frame = nw.read_parquet(str(path), backend="pyarrow")
-        except ImportError:
-            raise MissingPackageError(
-                "reading Parquet files needs pyarrow.", hint="pip install pyarrow"
-            ) from None
+        frame = nw.read_parquet(str(path), backend="pyarrow")
         return table_columns(frame.to_native(), "source") or {}
     return _text_columns(path, _SEPARATORS[suffix], names)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from elfair.errors import ElfairError, InputError, MissingPackageError
+from elfair.errors import ElfairError, InputError, MissingPackageError, install_extra
 from elfair.experiments.progress import Progress, Timing
 from elfair.experiments.store import Key, Store
 from elfair.experiments.study import Study, of_meaning
@@ -223,7 +223,7 @@ def _client(address: str) -> Iterator[Any]:
     except ImportError:
         raise MissingPackageError(
             "A Dask cluster needs the package 'distributed', which is not installed.",
-            hint="pip install 'elfair[dask]'.",
+            hint=install_extra("dask"),
         ) from None
     try:
         client = Client(address, timeout=10)  # type: ignore[no-untyped-call]

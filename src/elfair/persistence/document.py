@@ -108,7 +108,7 @@ class ModelDocument:
         if isinstance(said, str) and said != FORMAT and said.startswith("elfair.model/"):
             raise InputError(
                 f"it has the format {said!r}; this version of elfair reads {FORMAT!r}.",
-                hint="pip install --upgrade elfair.",
+                hint="load it with the version of elfair that saved it.",
             )
         if said != FORMAT:
             raise InputError(

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from elfair.data.digests import content_digest
-from elfair.errors import InputError, MissingPackageError
+from elfair.errors import InputError, MissingPackageError, install_extra
 from elfair.persistence.contents import check_written, from_npy, members_of, pack, to_npy
 
 _SCHEMA = "schema.json"
@@ -85,7 +85,7 @@ def _skops() -> Any:
     except ImportError:
         raise MissingPackageError(
             "saving or loading a scikit-learn object needs skops, which cannot be imported.",
-            hint="pip install 'elfair[skops]'.",
+            hint=install_extra("skops"),
         ) from None
     return skops.io
 

@@ -9,6 +9,7 @@ from elfair._version import __version__
 from elfair.certificate import Assumption, GroupRecord
 from elfair.data import LoggedData
 from elfair.data.digests import is_module
+from elfair.data.propensities import MISFIT
 from elfair.errors import ConstraintError, DataError, ElfairError
 from elfair.estimators.base import ELFEstimator
 from elfair.estimators.fit import Request
@@ -97,7 +98,8 @@ class _Check:
             try:
                 forecaster = self._forecaster()
             except ElfairError as error:
-                found.append(findings.refusal(error))
+                if error.hint != MISFIT:  # of_propensities finds it, too
+                    found.append(findings.refusal(error))
         if forecaster is not None:
             groups = self._groups(conditions, forecaster.ends)
         statements, chance = self._forecast(forecaster)

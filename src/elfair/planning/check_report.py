@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from elfair.certificate import Assumption, SplitKind
@@ -249,15 +250,17 @@ class CheckReport:
         """The record from JSON text."""
         return from_json(text, cls)
 
-    def text(self, *, details: bool = False) -> str:
+    def text(self, *, details: bool = False, more: str = "text(details=True)") -> str:
         """The record as plain text, for the terminal.
 
         Parameters
         ----------
         details : bool, default False
             Whether to show all of it, or only what you should read first.
+        more : str
+            What the short text names as the way to all of it.
         """
-        return "\n".join(_details(self) if details else _short(self))
+        return "\n".join(_details(self) if details else _short(self, more))
 
     def __str__(self) -> str:
         return self.text()
@@ -270,7 +273,7 @@ class CheckReport:
 MOST_FINDINGS, MOST_STATEMENTS, MOST_GROUPS = 3, 5, 4
 
 
-def _short(report: CheckReport) -> Iterator[str]:
+def _short(report: CheckReport, more: str) -> Iterator[str]:
     """About ten lines: the verdict, what is wrong, the forecast, the rows of each group."""
     yield _verdict(report)
     serious = [finding for finding in report.findings if finding.severity != "note"]
@@ -278,10 +281,10 @@ def _short(report: CheckReport) -> Iterator[str]:
         yield from _finding(finding)
     yield from _forecast(report)
     groups = [f"{group.condition}: {_sizes(group)}" for group in report.groups]
-    if more := groups[MOST_GROUPS + 1 :]:
-        groups[MOST_GROUPS + 1 :] = [f"{len(more)} more"]
+    if others := groups[MOST_GROUPS + 1 :]:
+        groups[MOST_GROUPS + 1 :] = [f"{len(others)} more"]
     yield f"Rows, candidate + held out: {'; '.join(groups)}."
-    yield "Impacts and labels of held-out rows were not used. More: --details, text(details=True)."
+    yield f"Impacts and labels of held-out rows were not used. More: {more}."
 
 
 def _details(report: CheckReport) -> Iterator[str]:
@@ -377,11 +380,12 @@ def _group(group: GroupCheck) -> Iterator[str]:
     if group.overlap is not None:
         overlap = group.overlap
         yield (
-            f"  propensities: smallest {overlap.smallest:.3g}, 5 % {overlap.low:.3g}, 25 % "
-            f"{overlap.lower_quartile:.3g}, median {overlap.median:.3g}; largest weight possible "
-            f"{overlap.largest_weight:.4g}"
+            f"  propensities: smallest {overlap.smallest:.3g}, 5th percentile "
+            f"{overlap.low:.3g}, 25th percentile {overlap.lower_quartile:.3g}, median "
+            f"{overlap.median:.3g}; largest weight possible {overlap.largest_weight:.4g}"
         )
-        bins = (f"up to {edge}: {count:,}" for edge, count in overlap.counts.items())
+        ends = pairwise(["0", *overlap.counts])
+        bins = (f"{low} to {high}: {overlap.counts[high]:,}" for low, high in ends)
         yield f"  rows by propensity: {', '.join(bins)}"
     for model, of in zip(("first", "last"), group.weights, strict=False):
         yield (

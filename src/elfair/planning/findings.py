@@ -197,7 +197,7 @@ def of_propensities(data: LoggedData, groups: Sequence[GroupCheck]) -> Iterator[
         return
     fit = misfit(data)
     if fit is not None and not fit.is_chance:
-        off = f"is {fit.off:.1f} standard errors off (chance: at most {fit.limit:.1f})"
+        off = f"is {fit.off:.1f} standard errors off (by chance at most {fit.limit:.1f})"
         yield Finding.of("propensities_misfit", f"{fit.where}, {off}")
     certain = data.probability >= 1
     if certain.any():

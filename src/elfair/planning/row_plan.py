@@ -93,7 +93,7 @@ class RowPlan:
     >>> print(plan.text())
     About 520 rows give a solution with probability 0.9 (between 400 and 800, with 80 % confidence).
     Of them with T == 1: 234.
-    What needs them: E[impact | T == 1] >= 0
+    The statement that needs them: E[impact | T == 1] >= 0
     <BLANKLINE>
       rows  probability of a solution                          low to high   fits
        250  0.80  [################################    |   ]  0.70 to 0.90  12
@@ -119,7 +119,7 @@ class RowPlan:
         if self.groups:
             groups = "; ".join(f"{name}: {rows:,}" for name, rows in self.groups.items())
             lines.append(f"Of them with {groups}.")
-        lines += [f"What needs them: {self.binding}", "", *self._text_curve()]
+        lines += [f"The statement that needs them: {self.binding}", "", *self._text_curve()]
         if self.notes:
             lines += ["", *(f"- {note}" for note in self.notes)]
         return "\n".join(lines)
@@ -159,7 +159,7 @@ class RowPlan:
     def _repr_html_(self) -> str:
         """The answer, the picture and its numbers."""
         points = [f"{name}: {rows:,} rows" for name, rows in self.groups.items()]
-        points += [f"What needs them: {self.binding}", *self.notes]
+        points += [f"The statement that needs them: {self.binding}", *self.notes]
         listed = "".join(f"<li>{escape(each)}</li>" for each in points)
         rows = [
             f"<tr>{''.join(f'<td>{each}</td>' for each in point.words)}</tr>"
@@ -175,12 +175,10 @@ class RowPlan:
     @property
     def _headline(self) -> str:
         """The answer in one sentence."""
-        wanted = f"a solution with probability {self.share:g}"
+        better = ""
         if self.improvement is not None:
-            wanted = (
-                f"with probability {self.share:g} a solution that is better by "
-                f"{self.improvement:g} than the constraints ask"
-            )
+            better = f" that is better by {self.improvement:g} than the constraints ask,"
+        wanted = f"a solution{better} with probability {self.share:g}"
         if self.verdict == "infeasible":
             return f"No number of rows would give {wanted}, as far as these rows can tell."
         between = "more than can be planned for"

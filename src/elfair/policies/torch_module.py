@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from elfair.errors import InputError, MissingPackageError
+from elfair.errors import InputError, MissingPackageError, install_extra
 from elfair.policies.models import standardisation
 from elfair.policies.softmax import PolicyInputs, SoftmaxPolicy
 from elfair.types import Floats
@@ -30,7 +30,7 @@ def load_torch() -> Any:
     except ImportError:
         raise MissingPackageError(
             "a torch.nn.Module needs torch, which cannot be imported.",
-            hint="pip install 'elfair[torch]'.",
+            hint=install_extra("torch"),
         ) from None
     return torch
 

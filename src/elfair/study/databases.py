@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
-from elfair.errors import DataError, InputError, MissingPackageError
+from elfair.errors import DataError, InputError, MissingPackageError, install_extra
 
 #: The names of the columns, and what reads some of them.
 Opened = tuple[list[str], Callable[[Sequence[str]], Any]]
@@ -117,7 +117,7 @@ def _query_duckdb(query: str, folder: Path, attached: str | None, kind: str) -> 
     except ImportError:
         raise MissingPackageError(
             "reading from this address needs duckdb, which cannot be imported.",
-            hint="pip install 'elfair[sql]'.",
+            hint=install_extra("sql"),
         ) from None
     try:
         kinds = [statement.type for statement in duckdb.extract_statements(query)]

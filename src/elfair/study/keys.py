@@ -101,7 +101,8 @@ class ColumnKeys:
     decision: Name | None = key(_COLUMN, "approved", "the decision that was taken", default=None)
     propensity: Name | None = key(
         _COLUMN, "p(approve)", default=None,
-        about="the probability with which the old model took that decision, not of a yes",
+        about="the probability with which the old model took that decision, not the "
+        "probability of a yes",
     )  # fmt: skip
     behavior: Mapping[str, Name] = key(
         _BEHAVIOR, {"0": "p(refuse)", "1": "p(approve)"}, default=dict,

@@ -73,7 +73,7 @@ def test_a_missing_extra_is_named_before_anything_runs(monkeypatch, package, nee
     monkeypatch.setitem(sys.modules, package, None)  # importing it now fails
     for name in NAMES:
         if name in needing:
-            with pytest.raises(InputError, match=rf"{package}.*\nHint.*elfair\[experiments\]'"):
+            with pytest.raises(InputError, match=rf"{package}.*\nHint.* 'experiments'"):
                 get_method(name)
         else:
             get_method(name)

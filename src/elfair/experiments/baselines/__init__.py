@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import cast
 
-from elfair.errors import InputError, did_you_mean
+from elfair.errors import InputError, did_you_mean, install_extra
 from elfair.estimators.classifier import ELFClassifier
 from elfair.experiments.baselines.covariance import FairnessConstraints
 from elfair.experiments.baselines.methods import (
@@ -104,7 +104,7 @@ def get_method(name: str) -> Method:
         if name.startswith(start) and find_spec(package) is None:
             raise InputError(
                 f"the method '{name}' needs {package}, which is not installed.",
-                hint="pip install 'elfair[experiments]'.",
+                hint=install_extra("experiments"),
             )
     return METHODS[name]
 
