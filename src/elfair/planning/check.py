@@ -15,13 +15,11 @@ from elfair.estimators.base import ELFEstimator
 from elfair.estimators.fit import Request
 from elfair.fairness_test.assumptions import facts_of_test, list_assumptions
 from elfair.fairness_test.evidence import NO_WEIGHTS
-from elfair.language.conditions import Condition
 from elfair.planning import findings
 from elfair.planning.check_report import SCHEMA, SEVERITIES, CheckReport, Finding
 from elfair.planning.forecast import Forecaster, StatementCheck
 from elfair.planning.visible import GroupCheck, VisibleRows, describe, require_plannable
 from elfair.statistics.claims import Claim, conditions_of, read_constraints
-from elfair.types import Floats
 
 
 def check(
@@ -90,18 +88,17 @@ class _Check:
         """Everything, starting with what ``fit`` would refuse."""
         visible, claims, forecaster = self.visible, self.request.claims, None
         conditions = list(dict.fromkeys([None, *conditions_of(claims)]))
-        groups = self._groups(conditions, [])
         found = [*refused]
         if claims:
-            found += findings.of_sizes(conditions, groups, visible.everyone, self.request.crossfit)
+            found += findings.of_sizes(conditions, visible, self.request.crossfit)
         if not any(finding.severity == "error" for finding in found):
             try:
                 forecaster = self._forecaster()
             except ElfairError as error:
                 if error.hint != MISFIT:  # of_propensities finds it, too
                     found.append(findings.refusal(error))
-        if forecaster is not None:
-            groups = self._groups(conditions, forecaster.ends)
+        ends = [] if forecaster is None else forecaster.ends
+        groups = [describe(given, visible, self.left_out, ends) for given in conditions]
         statements, chance = self._forecast(forecaster)
         assumptions = self._assumptions(forecaster, groups)
         about = [each for claim in claims for each in claim.impact_conditions(visible.everyone)]
@@ -129,9 +126,6 @@ class _Check:
             findings=tuple(sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))),
             assumptions=tuple(a for a in assumptions if a.status == "assumed"),
         )
-
-    def _groups(self, conditions: list[Condition | None], models: list[Floats]) -> list[GroupCheck]:
-        return [describe(given, self.visible, self.left_out, models) for given in conditions]
 
     def _forecaster(self) -> Forecaster | None:
         """The search on all candidate rows; None if check makes no forecast."""

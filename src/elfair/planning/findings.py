@@ -17,11 +17,11 @@ from elfair.data.propensities import misfit
 from elfair.errors import ElfairError
 from elfair.estimators.fit import Request
 from elfair.fairness_test.diagnostics import FEW_ROWS
-from elfair.language.conditions import Condition, uses_label
+from elfair.language.conditions import Condition, uses_label, who
 from elfair.language.evaluation import holds
 from elfair.planning.check_report import Finding
 from elfair.planning.forecast import StatementCheck
-from elfair.planning.visible import TINY, GroupCheck, not_forecast
+from elfair.planning.visible import TINY, GroupCheck, VisibleRows, not_forecast
 from elfair.statistics.compiled import shown_values
 from elfair.types import Booleans, Floats
 
@@ -168,22 +168,19 @@ def refusal(error: ElfairError) -> Finding:
 
 
 def of_sizes(
-    conditions: Sequence[Condition | None],
-    groups: Sequence[GroupCheck],
-    data: LoggedData,
-    crossfit: bool,
+    conditions: Sequence[Condition | None], visible: VisibleRows, crossfit: bool
 ) -> Iterator[Finding]:
     """Groups that are empty, too small for the test, or too small to trust it."""
-    for given, group in zip(conditions, groups, strict=True):
-        about = group.condition
-        if group.candidate == group.held_out == 0 and not group.expected:
+    for given in conditions:
+        about, data = who(given), visible.deciding(given)
+        if data is visible.everyone and not holds(given, data).any():
             evidence = f"it holds in none of {data.n} rows.{shown_values(given, data)}"
             yield Finding.of("empty_group", evidence.removesuffix("."), about=about)
             continue
-        halves = [("held-out", group.held_out)]
+        halves = {"held-out": visible.held_out(given)}
         if not crossfit:
-            halves.append(("candidate", group.candidate))
-        for half, size in halves:
+            halves["candidate"] = int(holds(given, visible.candidate).sum())
+        for half, size in halves.items():
             if size is not None and size < FEW_ROWS:
                 rows = "row meets" if size == 1 else "rows meet"
                 evidence = f"{size} {half} {rows} it (below {2 if size < 2 else FEW_ROWS})"
