@@ -23,7 +23,7 @@ from click.testing import CliRunner
 
 import elfair
 from elfair.bounds import BOUNDS, FINITE_SAMPLE
-from elfair.certificate.assumptions import TEXTS
+from elfair.certificate.codes import ASSUMPTIONS
 from elfair.cli import main
 from elfair.language.conditions import RATES
 from elfair.language.recipes import RECIPES
@@ -255,7 +255,7 @@ def test_every_page_can_be_reached_from_the_readme():
 def test_every_assumption_has_its_section_and_every_section_its_assumption():
     text = (ROOT / "docs" / "assumptions.md").read_text(encoding="utf-8")
     sections = set(re.findall(r"^### (.+)$", text, re.MULTILINE))
-    assert sections == {name for name, _ in TEXTS.values()}
+    assert sections == {words.name for words in ASSUMPTIONS.values()}
     assert len(sections) > 20
     table = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8")
     assert [name for name in sections if name not in table] == []

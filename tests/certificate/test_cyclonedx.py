@@ -11,7 +11,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
 from elfair import ELFClassifier
-from elfair.certificate.assumptions import SHOWN_STATUS
+from elfair.certificate.codes import SHOWN_STATUS
 
 
 @pytest.fixture(scope="module")

@@ -95,7 +95,7 @@ def test_details_have_all_that_one_can_act_on(failed):
     assert f"largest {worst.max_weight:.2f}" in text
     assert "what to do: " in text
     assert "passed: " not in text  # what passed is not in the way
-    assert failed.joint_statement in text
+    assert f"Promise: {failed.joint_statement}" in text
 
 
 def test_statements_beyond_the_first_ten_get_a_line_each(failed):

@@ -46,7 +46,7 @@ def test_the_list_of_a_weighted_statement():
         "decisions unconfounded": "assumed",
         "same effect": "assumed",
         "no interference": "assumed",
-        "rows independent, one row a person": "assumed",
+        "rows independent, one row per person": "assumed",
         "same population": "assumed",
         "nothing else saw the held-out rows": "assumed",
         "decisions are sampled": "assumed",
@@ -99,7 +99,7 @@ def test_the_t_bound_assumes_a_normal_average_and_says_of_how_many_rows():
 
 def test_unique_row_ids_are_evidence():
     data = draw(row_id=np.arange(400))
-    assert "unique" in assumptions(data=data)["rows independent, one row a person"].evidence
+    assert "unique" in assumptions(data=data)["rows independent, one row per person"].evidence
 
 
 def test_the_paper_tau_is_a_violation_only_where_it_is_used():

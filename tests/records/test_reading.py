@@ -33,7 +33,7 @@ class Document:
 def problems(document: dict[str, Any], *, complete: bool = False) -> list[tuple[Any, ...]]:
     reader = Reader(complete=complete)
     assert reader.record(document, Document) is None
-    return [(each.code, each.table, each.name, each.inside) for each in reader.problems]
+    return [(each.code, each.table, each.name, each.inside) for each in reader.mistakes]
 
 
 def test_what_is_right_is_read_with_defaults_for_the_rest() -> None:
@@ -45,7 +45,7 @@ def test_what_is_right_is_read_with_defaults_for_the_rest() -> None:
     assert read == Document("a", 0.1, None, (Limit(1.0),), {"x": 1.0}, {"split": "random"})
     assert isinstance(read.limits[0].at, float)
     assert isinstance(read.shares["x"], float)
-    assert reader.problems == []
+    assert reader.mistakes == []
 
 
 @pytest.mark.parametrize(

@@ -10,27 +10,11 @@ from itertools import pairwise
 import pytest
 
 from elfair.certificate import NOT_STATED
+from elfair.certificate.codes import ASSUMPTIONS
 from elfair.certificate.explanation import verdict
 from elfair.records.text import number
 from elfair.report import Report
-from elfair.report.blocks import prose
-
-ORDER = [
-    "statements",
-    "impact",
-    "decisions",
-    "weights",
-    "trade-off",
-    "next",
-    "data",
-    "search",
-    "table",
-    "moments",
-    "assumptions",
-    "promise",
-    "glossary",
-    "verify",
-]
+from elfair.report.report import SECTIONS
 
 
 def flat(text):
@@ -113,7 +97,7 @@ def test_the_verdict_comes_first_and_then_the_promise(certificate, page):
         )
         asymptotic = any(result.kind == "asymptotic" for result in certificate.constraints)
         assert ("with few rows the rate may be somewhat higher" in before_sections) == asymptotic
-        assert "It does not mean that this model keeps the statements" in before_sections
+        assert "It does not mean that this model meets the statements" in before_sections
         assert "Repetitions that release no model count, too" in before_sections
     else:
         assert "nothing is promised" in before_sections
@@ -121,7 +105,7 @@ def test_the_verdict_comes_first_and_then_the_promise(certificate, page):
 
 def test_sections_are_in_order(page):
     keys = [key for key in page.ids if not key.endswith("-title")]
-    assert keys == [key for key in ORDER if key in keys]
+    assert keys == [key for key, *_ in SECTIONS if key in keys]
     assert {"data", "search", "promise", "glossary", "verify"} <= set(keys)
 
 
@@ -148,7 +132,7 @@ def test_every_statement_is_there_with_all_that_is_known(certificate, page):
 def test_every_assumption_is_explained(certificate, page):
     shown = flat(page.text)
     for each in certificate.assumptions:
-        assert prose("assumptions")[each.code] in shown
+        assert ASSUMPTIONS[each.code].plain in shown
         assert each.statement in shown
         assert flat(each.evidence) in shown
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from typing import get_args
@@ -11,11 +12,12 @@ from sklearn.exceptions import NotFittedError
 
 from elfair import ELFClassifier
 from elfair.certificate import SplitKind
-from elfair.certificate.assumptions import SHOWN_STATUS, TEXTS, AssumptionCode
+from elfair.certificate.codes import ASSUMPTIONS, SHOWN_STATUS
 from elfair.errors import InputError
 from elfair.populations import FosterCare
-from elfair.report import Report
+from elfair.report import Report, background, by_group, tested
 from elfair.report.blocks import prose
+from elfair.report.report import SECTIONS
 
 
 def test_an_estimator_has_the_report_of_its_certificate():
@@ -62,12 +64,24 @@ def test_each_assumption_of_the_documentation_is_explained(pytestconfig):
     assert len(listed) > 15
     # One row is about two assumptions.
     names = [n for name in listed for n in (name.split(", ") if "floor" in name else [name])]
-    assert set(names) == {TEXTS[code][0] for code in prose("assumptions")}
+    assert set(names) == {words.name for words in ASSUMPTIONS.values()}
+
+
+def test_every_writer_of_blocks_is_a_section():
+    written = [
+        each
+        for module in (tested, by_group, background)
+        for name, each in vars(module).items()
+        if inspect.isfunction(each) and each.__module__ == module.__name__ and name[0] != "_"
+        if each.__annotations__["return"] == "Iterator[Block]"
+    ]
+    assert len(written) > 10
+    sections = [write for _, _, write in SECTIONS]
+    assert [each for each in written if each not in sections] == []
 
 
 def test_every_code_has_its_words():
-    assert list(prose("assumptions")) == list(get_args(AssumptionCode))
     assert list(prose("statuses")) == list(SHOWN_STATUS)
     assert set(prose("splits")) == set(get_args(SplitKind))
-    for part in ("assumptions", "statuses", "splits", "glossary"):
+    for part in ("statuses", "splits", "glossary"):
         assert all(text.endswith(".") for text in prose(part).values())

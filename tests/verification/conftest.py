@@ -149,6 +149,16 @@ def behavior_model() -> Case:
     return fitted(ELFClassifier(NO_WORSE, candidates=3), logged)
 
 
+def small_groups() -> Case:
+    """Costs, a group of few people, and people of unknown group."""
+    given = columns(300)
+    group = np.array(["A"] * 260 + ["B"] * 30 + [None] * 10, dtype=object)
+    given["sensitive_features"] = {"T": group}
+    texts = ["E[impact | T == 'B'] >= -20", "E[cost] <= 5"]
+    cost = [[0.0, 1.0], [2.0, 0.0]]
+    return fitted(ELFClassifier(texts, candidates=3, cost=cost), given, cost=cost)
+
+
 def foreign(**parameters: Any) -> Case:
     given = columns(600)
     data = LoggedData(**given)
@@ -188,6 +198,7 @@ CASES = {
     "scorer": scorer,
     "scorer that came fitted": lambda: scorer(came_fitted=True),
     "behaviour model": behavior_model,
+    "small groups": small_groups,
     "certify": foreign,
     "certify, nothing set aside": lambda: foreign(estimator="is", random_state=3),
     "certify, betting": lambda: foreign(bound="betting", **RANGES),

@@ -7,13 +7,15 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 
 import elfair
 from elfair import ELFClassifier, LoggedData, certify, load, verify
-from elfair.certificate import GroupCount, LeftOut, Provenance, Version
+from elfair.certificate import GroupCount, LeftOut, Provenance, SplitKind, Version
+from elfair.certificate.codes import ASSUMPTIONS, WarningCode
 from elfair.data.split import SealedHalf
 from elfair.errors import InputError
 from elfair.verification.context import Context
@@ -35,7 +37,7 @@ def names(verification, status):
 
 
 def test_the_kinds_below_are_all_kinds(kinds):
-    assert len(kinds) == 28
+    assert len(kinds) == 29
     assert set(BEYOND) | FOREIGN <= set(kinds)
 
 
@@ -60,6 +62,16 @@ def test_the_record_alone_is_checked_without_rows_or_models(case, kind):
     recomputed = [c for c in verification.checks if c.level == "recomputation"]
     assert recomputed
     assert all(check.status == "skipped" and check.detail for check in recomputed)
+
+
+def test_every_assumption_warning_and_split_is_among_them(case, kinds):
+    """Verification must know each of them."""
+    certificates = [case(kind).certificate for kind in kinds]
+    assumed = {each.code for of in certificates for each in of.assumptions}
+    assert assumed | {"left_out_alike"} == set(ASSUMPTIONS)  # that one is in test_studies.py
+    warned = {each.code for of in certificates for each in of.warnings}
+    assert {of.split for of in certificates} == set(get_args(SplitKind))
+    assert warned | {"variance_hidden"} == set(get_args(WarningCode))  # and this in test_unseen.py
 
 
 def test_there_are_certificates_that_passed_and_others_that_did_not(case, kinds):

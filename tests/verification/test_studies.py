@@ -10,7 +10,7 @@ import pytest
 
 from elfair import Certificate, load, verify
 from elfair.certificate import GroupCount, LeftOut
-from elfair.certificate.assumptions import left_out_alike
+from elfair.certificate.codes import left_out_alike
 from elfair.policies.models import digests
 from elfair.study import StudyFile, fit_study
 from elfair.verification import verify_files

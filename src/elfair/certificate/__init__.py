@@ -1,8 +1,7 @@
 """The certificate: a plain record of a result, from which everything that is shown is read."""
 
-from elfair.certificate.assumptions import Assumption, Status, WarningRecord
-from elfair.certificate.record import Certificate, SearchRecord, SplitKind
-from elfair.certificate.results import (
+from elfair.certificate.codes import Assumption, Status, WarningRecord
+from elfair.certificate.parts import (
     NOT_STATED,
     ClaimRecord,
     ConstraintResult,
@@ -15,3 +14,4 @@ from elfair.certificate.results import (
     TailRecord,
     Version,
 )
+from elfair.certificate.record import Certificate, SearchRecord, SplitKind

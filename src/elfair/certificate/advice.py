@@ -8,8 +8,8 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from elfair.bounds import FINITE_SAMPLE
-from elfair.certificate.assumptions import WarningCode
-from elfair.certificate.results import ConstraintResult
+from elfair.certificate.codes import WarningCode
+from elfair.certificate.parts import ConstraintResult
 from elfair.records.text import number, plural, raised
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from elfair.certificate.advice import advise
-from elfair.certificate.results import ConstraintResult, GroupRecord
+from elfair.certificate.parts import ConstraintResult, GroupRecord
 from elfair.language.conditions import EVERYONE
 from elfair.records.text import confidence, number, plural, visible
 
@@ -69,7 +69,8 @@ def _in_detail(certificate: Certificate, after_table: bool) -> list[list[str]]:
             [title]
             + [f"  - {r.statement} (g at most {number(r.upper)}, {r.n:,} rows)" for r in more]
         )
-    said += [[certificate.joint_statement], *_violated(certificate)]
+    label = "Promise: " if certificate.constraints else ""
+    said += [[f"{label}{certificate.joint_statement}"], *_violated(certificate)]
     if assumed := [each.name for each in certificate.assumptions if each.status == "assumed"]:
         said.append([f"Assumed, not checked: {'; '.join(assumed)}."])
     told = {warning for result in shown[:MOST_DESCRIBED] for warning in result.warnings}

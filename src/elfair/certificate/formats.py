@@ -13,10 +13,10 @@ import json
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-from elfair.certificate.assumptions import SHOWN_STATUS
+from elfair.certificate.codes import SHOWN_STATUS
+from elfair.certificate.parts import ConstraintResult
 from elfair.certificate.pictures import GroupPicture
 from elfair.certificate.record import Certificate
-from elfair.certificate.results import ConstraintResult
 from elfair.certificate.statement import HOW_TO_VERIFY, PREDICATE, STATEMENT
 from elfair.language.conditions import EVERYONE
 from elfair.records.json import json_schema, object_schema

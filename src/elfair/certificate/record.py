@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Literal
 
-from elfair.certificate.assumptions import (
+from elfair.certificate.codes import (
     Assumption,
     WarningRecord,
     left_out_alike,
@@ -15,8 +15,7 @@ from elfair.certificate.assumptions import (
     violation,
 )
 from elfair.certificate.explanation import paragraphs
-from elfair.certificate.pictures import GroupPicture, TradeOff
-from elfair.certificate.results import (
+from elfair.certificate.parts import (
     NOT_STATED,
     ConstraintResult,
     Digests,
@@ -25,6 +24,7 @@ from elfair.certificate.results import (
     TermsRecord,
     Version,
 )
+from elfair.certificate.pictures import GroupPicture, TradeOff
 from elfair.certificate.statement import from_statement, to_statement
 from elfair.errors import InputError, did_you_mean
 from elfair.records.files import decoded, read_whole, write_whole
@@ -58,7 +58,7 @@ class SearchRecord:
     on_ladder : int
         How many models are on the ladder, in an order that held-out rows had no part in.
     tested : int
-        How many of them were tested in turn, until one failed or none was left.
+        How many of them were tested. Testing stops at the first failure.
     place : int
         The place of the tested model on the ladder, from 1: the last that passed, or the first if
         that one failed.

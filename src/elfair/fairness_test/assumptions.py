@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from elfair.certificate import Assumption, GroupRecord, Kind, SplitKind, Status
-from elfair.certificate.assumptions import AssumptionCode, opened_once
+from elfair.certificate.codes import AssumptionCode, opened_once
 from elfair.data import LoggedData
 from elfair.fairness_test.diagnostics import SEEN_SHARE
 from elfair.fairness_test.evidence import SHARED_ROWS

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elfair._version import __version__
-from elfair.certificate import results as records
-from elfair.certificate.assumptions import BEHAVIOR_MODEL, WarningRecord, violation
+from elfair.certificate import parts as records
+from elfair.certificate.codes import BEHAVIOR_MODEL, WarningRecord, violation
+from elfair.certificate.parts import NOT_STATED, ConstraintResult, Kind, Version
 from elfair.certificate.record import Certificate, SearchRecord, SplitKind
-from elfair.certificate.results import NOT_STATED, ConstraintResult, Kind, Version
 from elfair.data import LoggedData
 from elfair.data.columns import is_missing
 from elfair.data.digests import columns_digest
 from elfair.data.split import Split
 from elfair.errors import CertificateWarning
 from elfair.fairness_test.assumptions import facts_of_test, list_assumptions
+from elfair.fairness_test.drawing import group_pictures
 from elfair.fairness_test.evidence import Outcome
-from elfair.fairness_test.pictures import group_pictures
 from elfair.language.conditions import columns_used
 from elfair.policies.models import mixture_digest
 from elfair.statistics.estimators import ROUNDING
@@ -209,9 +209,9 @@ def joint_statement(
     if search is not None and search.on_ladder > 1:
         promise += (
             f" {search.on_ladder} models were ordered from most to least cautious before the "
-            "held-out rows were opened, and tested in turn until one failed. This needs no "
-            "correction of delta. The bounds shown are those of one model's test, not adjusted for "
-            "its place on the ladder."
+            "held-out rows were opened, and tested in turn. Testing stops at the first failure. "
+            "This needs no correction of delta. The bounds shown are those of one model's test, "
+            "not adjusted for its place on the ladder."
         )
     if split == "crossfit":
         promise += " It holds in the limit of many rows, if the search is stable (cross-fitting)."

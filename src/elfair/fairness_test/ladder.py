@@ -18,7 +18,7 @@ from elfair.certificate.pictures import Fate, ModelPicture, TradeOff
 from elfair.data import LoggedData
 from elfair.data.split import SealedHalf
 from elfair.fairness_test.diagnostics import FEW_ROWS
-from elfair.fairness_test.pictures import impact_series
+from elfair.fairness_test.drawing import impact_series
 from elfair.policies.models import Model, digests
 from elfair.statistics.beyond_the_mean import settle
 from elfair.statistics.plan import CompiledClaim, Plan

@@ -68,13 +68,13 @@ def from_plain(document: Any, kind: type[Record]) -> Record:
         raise _wrong(f"{name} must be an object. Got {document!r} instead.")
     reader = Reader(complete=True)
     result: Record = reader.record(document, kind, name)
-    for problem in reader.problems:
-        path = f"{problem.table}.{problem.name}"
-        if problem.code == "unknown":
-            only = f"an object with only the fields {', '.join(problem.keys)}"
-            raise _wrong(f"{problem.table} must be {only}. Got {problem.got!r} instead.")
-        path += "".join(f"[{step}]" for step in problem.inside)
-        raise _wrong(f"{path} must be {problem.words}. Got {problem.got!r} instead.")
+    for mistake in reader.mistakes:
+        path = f"{mistake.table}.{mistake.name}"
+        if mistake.code == "unknown":
+            only = f"an object with only the fields {', '.join(mistake.keys)}"
+            raise _wrong(f"{mistake.table} must be {only}. Got {mistake.got!r} instead.")
+        path += "".join(f"[{step}]" for step in mistake.inside)
+        raise _wrong(f"{path} must be {mistake.words}. Got {mistake.got!r} instead.")
     return result
 
 

@@ -127,7 +127,7 @@ def record_inside(kind: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Problem:
+class Mistake:
     """Something that is not as a record describes it.
 
     Parameters
@@ -158,7 +158,7 @@ class Problem:
 
 
 class Reader:
-    """Reads documents, and collects all problems.
+    """Reads documents, and collects all mistakes.
 
     Parameters
     ----------
@@ -176,12 +176,12 @@ class Reader:
     >>> reader.record({"upper": 1}, Bound)
     Bound(upper=1.0, lower=0.0)
     >>> reader.record({"upper": "low", "n": 3}, Bound)
-    >>> [(each.code, each.name) for each in reader.problems]
+    >>> [(each.code, each.name) for each in reader.mistakes]
     [('unknown', 'n'), ('wrong', 'upper')]
     """
 
     def __init__(self, *, complete: bool) -> None:
-        self.problems: list[Problem] = []
+        self.mistakes: list[Mistake] = []
         self._complete = complete
 
     def record(self, document: Mapping[str, Any], kind: Any, table: str = "") -> Any:
@@ -194,11 +194,11 @@ class Reader:
         kind : type
             A dataclass.
         table : str
-            What problems call the table.
+            What mistakes call the table.
         """
-        before = len(self.problems)
+        before = len(self.mistakes)
         found = self._table(document, keys_of(kind), table)
-        return kind(**found) if len(self.problems) == before else None
+        return kind(**found) if len(self.mistakes) == before else None
 
     def _table(self, document: Mapping[str, Any], keys: Keys, table: str) -> dict[str, Any]:
         found = {}
@@ -223,8 +223,8 @@ class Reader:
             (inner,) = (each for each in arguments if each is not NoneType)
             return self._typed(value, inner, at)
         if origin is Annotated:
-            before, read = len(self.problems), self._typed(value, arguments[0], at)
-            if len(self.problems) == before and not arguments[1].fits(value):
+            before, read = len(self.mistakes), self._typed(value, arguments[0], at)
+            if len(self.mistakes) == before and not arguments[1].fits(value):
                 self._note("wrong", at, "", value)
             return read
         if is_dataclass(kind) or origin is Mapping:
@@ -267,7 +267,7 @@ class Reader:
     def _note(self, code: Code, at: _Place, words: str, got: Any) -> None:
         known = at.keys.get(at.name)
         words = known.allowed.words if known and known.allowed else words
-        self.problems.append(Problem(code, at.table, at.name, words, got, at.steps, at.keys))
+        self.mistakes.append(Mistake(code, at.table, at.name, words, got, at.steps, at.keys))
 
 
 class _Place(NamedTuple):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_origin
 
 from elfair.errors import InputError, did_you_mean
-from elfair.records.reading import Key, Problem, Reader, record_inside
+from elfair.records.reading import Key, Mistake, Reader, record_inside
 
 
 def parsed(text: str, name: str) -> dict[str, Any]:
@@ -73,25 +73,25 @@ def shaped(
     """
     reader = Reader(complete=False)
     record = reader.record(tables, kind)
-    return record, [_mistake(each, whole) for each in reader.problems]
+    return record, [_mistake(each, whole) for each in reader.mistakes]
 
 
-def _mistake(problem: Problem, whole: str) -> InputError:
-    name, inside = problem.name, f" of {problem.table}" if problem.table else ""
-    if problem.code == "unknown":
+def _mistake(mistake: Mistake, whole: str) -> InputError:
+    name, inside = mistake.name, f" of {mistake.table}" if mistake.table else ""
+    if mistake.code == "unknown":
         return InputError(
-            f"a key{inside or f' of {whole}'} must be one of {list(problem.keys)}. "
+            f"a key{inside or f' of {whole}'} must be one of {list(mistake.keys)}. "
             f"Got {name!r} instead.",
-            hint=did_you_mean(name, problem.keys, "remove it."),
+            hint=did_you_mean(name, mistake.keys, "remove it."),
         )
-    known = problem.keys[name]
+    known = mistake.keys[name]
     hint = f"for example: {example_of(name, known)}"
-    words = words_of(known) or problem.words
-    if problem.code == "missing":
+    words = words_of(known) or mistake.words
+    if mistake.code == "missing":
         return InputError(f"the key {name!r}{inside} is missing; it must be {words}.", hint=hint)
-    at = f" at {_steps(problem.inside)}" if problem.inside else ""
+    at = f" at {_steps(mistake.inside)}" if mistake.inside else ""
     return InputError(
-        f"{name}{inside} must be {words}. Got {problem.got!r}{at} instead.", hint=hint
+        f"{name}{inside} must be {words}. Got {mistake.got!r}{at} instead.", hint=hint
     )
 
 

@@ -120,7 +120,7 @@ def trade_off(certificate: Certificate) -> Iterator[Block]:
     yield folded(
         Table(
             "The models of the ladder, on candidate rows",
-            ("place", "fate", "loss", *(f"{each.impact}, {each.condition}" for each in series)),
+            ("place", "result", "loss", *(f"{each.impact}, {each.condition}" for each in series)),
             (
                 *(
                     (str(m.place), m.fate, number(m.loss), *map(number, m.impacts[: len(series)]))
@@ -180,7 +180,7 @@ def _settings(certificate: Certificate) -> list[tuple[Line, Line]]:
         ("bound", certificate.bound),
         ("split", certificate.split),
         ("seed", str(certificate.seed)),
-        ("share of rows that were not tested", rate(terms.candidate_share)),
+        ("candidate share", rate(terms.candidate_share)),
         ("folds", count(terms.folds)),
         ("center of the paired form", terms.center),
         ("openings of these held-out rows", count(certificate.openings)),

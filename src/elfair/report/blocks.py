@@ -55,7 +55,7 @@ def group_name(condition: str) -> Inline:
 
 @cache
 def prose(part: str) -> dict[str, str]:
-    """A part of templates/words.toml: assumptions in plain words, the glossary and others."""
+    """A part of templates/words.toml, such as the glossary."""
     text = files("elfair.report").joinpath("templates/words.toml").read_text(encoding="utf-8")
     return dict(tomllib.loads(text)[part])
 

@@ -35,11 +35,11 @@ SECTIONS: tuple[tuple[str, str, Callable[[Certificate], Iterator[Block]]], ...] 
 #: Further warnings are about single statements, and stand beside them.
 MOST_WARNED = 5
 NONE_FOUND = (
-    "No model is released: none was shown to keep all statements. This is a valid result, not an "
+    "No model is released: none was shown to meet all statements. This is a valid result, not an "
     "error. It does not mean that no such model exists."
 )
 NOT_SHOWN = (
-    "This model is not released: it was not shown to keep all statements. This is a valid result, "
+    "This model is not released: it was not shown to meet all statements. This is a valid result, "
     "not an error. It does not mean that the model violates them."
 )
 
@@ -163,8 +163,8 @@ def _promise(certificate: Certificate) -> Iterator[Block]:
         f"with other people from the same population, then at most {often} of the repetitions "
         "would release a model that violates one of the statements below. This requires that all "
         f'assumptions hold{stable} (see "{RESTS_ON}"). Repetitions that release no model count, '
-        f"too. It does not mean that this model keeps the statements with probability {sure}: if "
-        "no model can keep them, every released model violates them."
+        f"too. It does not mean that this model meets the statements with probability {sure}: if "
+        "no model can meet them, every released model violates them."
     )
     asymptotic = any(result.kind == "asymptotic" for result in certificate.constraints)
     limit = (

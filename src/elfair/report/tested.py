@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import isinf
 
 from elfair.certificate import Certificate, GroupRecord, advice
-from elfair.certificate.assumptions import SHOWN_STATUS
+from elfair.certificate.codes import ASSUMPTIONS, SHOWN_STATUS
 from elfair.certificate.explanation import numbered, pass_or_fail, seen
 from elfair.records.text import count, exact, number, plural, raised, sentence
 from elfair.report import blocks, charts
@@ -188,7 +188,7 @@ def assumptions(certificate: Certificate) -> Iterator[Block]:
     """What the promise rests on, violated assumptions first."""
     if not certificate.assumptions:
         return
-    statuses, words = blocks.prose("statuses"), blocks.prose("assumptions")
+    statuses = blocks.prose("statuses")
     yield blocks.Definitions(tuple((SHOWN_STATUS[each], statuses[each]) for each in SHOWN_STATUS))
     order = list(reversed(SHOWN_STATUS))
     listed = sorted(certificate.assumptions, key=lambda each: order.index(each.status))
@@ -200,7 +200,7 @@ def assumptions(certificate: Certificate) -> Iterator[Block]:
             "status": lambda each: (
                 "VIOLATED" if each.status == "violated" else SHOWN_STATUS[each.status]
             ),
-            "in plain words": lambda each: words[each.code],
+            "in plain words": lambda each: ASSUMPTIONS[each.code].plain,
             "as it is stated": lambda each: each.statement,
             "what was seen": lambda each: each.evidence,
         },

@@ -7,7 +7,7 @@ from math import isfinite
 
 from elfair.bounds import get_bound
 from elfair.certificate import Assumption, SearchRecord
-from elfair.certificate.assumptions import BEHAVIOR_MODEL, left_out_alike, violation
+from elfair.certificate.codes import BEHAVIOR_MODEL, left_out_alike, violation
 from elfair.certificate.pictures import GroupPicture, TradeOff
 from elfair.data.costs import COST
 from elfair.fairness_test.assumptions import Facts, list_assumptions

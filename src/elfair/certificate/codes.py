@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from elfair.records.text import plural
 
 if TYPE_CHECKING:
-    from elfair.certificate.results import Provenance
+    from elfair.certificate.parts import Provenance
 
 Status = Literal["checked", "assumed", "violated"]
 #: How people read each status.
@@ -43,100 +43,142 @@ AssumptionCode = Literal[
     "left_out_alike",
 ]
 
-#: The name and the statement of each assumption.
-TEXTS: dict[AssumptionCode, tuple[str, str]] = {
-    "opened_once": (
+
+class Words(NamedTuple):
+    """How an assumption is put: in short, as a certificate states it, and in plain words."""
+
+    name: str
+    statement: str
+    plain: str
+
+
+#: The words of each assumption: its name, its statement, and for readers who are not
+#: statisticians the same in plain words.
+ASSUMPTIONS: dict[AssumptionCode, Words] = {
+    "opened_once": Words(
         "held-out rows opened once",
         "These held-out rows were not tested before. Trying again until a model passes voids the "
         "stated confidence.",
+        "Nobody tried again on the same rows until a model passed.",
     ),
-    "halves_independent": (
+    "halves_independent": Words(
         "halves independent",
         "Held-out rows are independent of the model.",
+        "The rows of the test played no part in making the model.",
     ),
-    "stable_search": (
+    "stable_search": Words(
         "stable search",
         "A single row hardly changes the model that the search finds, so the average over folds "
         "is close to normal, with at most twice the variance of independent rows.",
+        "One person more or less in the data would hardly change the model.",
     ),
-    "tau_known": (
+    "tau_known": Words(
         "tau is known",
         "The average impact in the data, held-out rows included, is the true impact of the "
         "behaviour model.",
+        "The average in the data is taken for the old model's true impact.",
     ),
-    "mean_weight": (
+    "mean_weight": Words(
         "mean weight near 1",
         "The logged propensities are the probabilities of the logged decisions (not of a fixed "
         "class): the mean importance weight of each group is 1.",
+        "The old model's probabilities are the ones it really decided with. If so, the importance "
+        "weights of each group average 1.",
     ),
-    "propensities_fit": (
+    "propensities_fit": Words(
         "propensities fit the decisions",
         "Decisions were drawn with the logged probabilities, given the features.",
+        "Decisions were drawn with the logged probabilities: each decision was taken as often, "
+        "and for the same people, as these say.",
     ),
-    "support": (
+    "support": Words(
         "support",
         "Every decision that the new model can take was possible under the behaviour model.",
+        "Every decision that the new model can take was possible under the old one.",
     ),
-    "unconfounded": (
+    "unconfounded": Words(
         "decisions unconfounded",
         "Given everything that the propensity accounts for, the logged decision was drawn "
         "independently of the label and of what would have happened.",
+        "Nothing outside the data influenced both the decision and its impact. If decisions used "
+        "the group, the propensity must account for it.",
     ),
-    "same_effect": (
+    "same_effect": Words(
         "same effect",
         "The impact of a decision depends on the decision, not on which model took it.",
+        "A decision has the same effect whichever model takes it.",
     ),
-    "no_interference": (
+    "no_interference": Words(
         "no interference",
         "One person's decision does not change another's impact, and no fixed budget makes "
         "decisions compete.",
+        "One person's decision does not change what happens to another. A fixed budget breaks "
+        "this: what one person gets, another does not.",
     ),
-    "behavior_spread": (
+    "behavior_spread": Words(
         "behaviour spread",
-        "The behaviour model's decisions reach as far out as a normal distribution of the declared "
-        "spread, so each person's importance weights are bounded.",
+        "The behaviour model's decisions reach as far out as a normal distribution of the "
+        "declared spread, so each person's importance weights are bounded.",
+        "The old decisions varied as widely as declared.",
     ),
-    "label_known": (
+    "label_known": Words(
         "label known for everyone",
         "The label is known for every row, not only for people who were approved.",
+        "The label is known also for people who were turned down.",
     ),
-    "cost_matrix": ("cost matrix", "A decision costs what was declared."),
-    "rows_independent": (
-        "rows independent, one row a person",
+    "cost_matrix": Words(
+        "cost matrix",
+        "A decision costs what was declared.",
+        "A decision costs what was declared.",
+    ),
+    "rows_independent": Words(
+        "rows independent, one row per person",
         "Rows are independent draws, and nobody appears twice.",
+        "Nobody is in the data twice. Repeated people make the data look larger than they are.",
     ),
-    "same_population": (
+    "same_population": Words(
         "same population",
         "Future decisions are about people from the population of the data.",
+        "Future people are like those in the data. Delayed impact takes years to measure, so this "
+        "is the assumption to worry about.",
     ),
-    "nothing_else": (
+    "nothing_else": Words(
         "nothing else saw the held-out rows",
         "No scaler, feature choice or parameter search before this test used them.",
+        "No scaler, feature choice or parameter search was fitted on all rows beforehand.",
     ),
-    "decisions_sampled": (
+    "decisions_sampled": Words(
         "decisions are sampled",
         "Decisions are drawn from the certified policy. Its most likely decision, or its mean, is "
         "a different model.",
+        "Decisions are drawn with the certified probabilities. Always taking the most likely "
+        "decision is a different model, which is not certified.",
     ),
-    "impact_range": (
+    "impact_range": Words(
         "impact range",
         "No impact, logged or future, is outside the declared range.",
+        "No impact, past or future, lies outside the declared range.",
     ),
-    "propensity_floor": (
+    "propensity_floor": Words(
         "propensity floor",
         "The behaviour model took no decision with less than the declared probability.",
+        "The old model took no decision with less than the declared probability.",
     ),
-    "normal_average": (
+    "normal_average": Words(
         "normal average",
         "The average of the held-out rows is close to normally distributed.",
+        "There are enough rows for their average to follow a bell curve.",
     ),
-    "scorer_not_fitted": (
+    "scorer_not_fitted": Words(
         "scorer not fitted to held-out rows",
         "The scorer was not fitted to the held-out rows.",
+        "A scorer that was fitted beforehand learnt nothing from the rows of the test.",
     ),
-    "left_out_alike": (
+    "left_out_alike": Words(
         "rows left out are like the others",
         "In each group, rows were left out for reasons unrelated to the decision and its impact.",
+        "People who were left out, for example because their impact was never measured, fared "
+        "like the others in their group.",
     ),
 }
 
@@ -170,12 +212,12 @@ class Assumption:
     @classmethod
     def of(cls, code: AssumptionCode, status: Status, evidence: str = "") -> Assumption:
         """The assumption of a code, in the words that belong to it."""
-        return cls(code, TEXTS[code][1], status, evidence)
+        return cls(code, ASSUMPTIONS[code].statement, status, evidence)
 
     @property
     def name(self) -> str:
         """A short name, for people."""
-        return TEXTS[self.code][0]
+        return ASSUMPTIONS[self.code].name
 
 
 WarningCode = Literal[

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Literal
 
-from elfair.certificate.assumptions import WarningRecord
+from elfair.certificate.codes import WarningRecord
 
 #: Stands where nobody said who chose something, or why.
 NOT_STATED = "not stated"
