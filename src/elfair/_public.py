@@ -40,6 +40,7 @@ __all__ = [
     "MissingPackageError",
     "NoSolutionFoundError",
     "P",
+    "PropensityError",
     "Recipe",
     "Report",
     "RowPlan",

@@ -77,6 +77,16 @@ class FeatureTypeError(DataError, TypeError):
     """
 
 
+class PropensityError(DataError):
+    """The propensities cannot have produced the logged decisions.
+
+    Examples
+    --------
+    >>> issubclass(PropensityError, DataError)
+    True
+    """
+
+
 class ConstraintError(InputError):
     """Constraint text (or a tree built in Python) that makes no sense on these data.
 

@@ -9,7 +9,13 @@ from sklearn.exceptions import NotFittedError
 
 from elfair import ElfairError, ELFClassifier, ELFRegressor, LoggedData, certify
 from elfair.data import split
-from elfair.errors import CertificateWarning, ConstraintError, DataError, InputError
+from elfair.errors import (
+    CertificateWarning,
+    ConstraintError,
+    DataError,
+    InputError,
+    PropensityError,
+)
 from elfair.populations import FosterCare
 
 NO_WORSE = "E[impact] >= E_logged[impact]"
@@ -95,10 +101,10 @@ def test_weights_that_look_wrong_warn_the_caller_of_fit():
 
 def test_propensities_that_cannot_be_right_are_an_error_before_the_seal_is_broken():
     seen = sum(split._openings.values())
-    with pytest.raises(DataError, match="the propensities do not fit the decisions"):
+    with pytest.raises(PropensityError, match="the propensities do not fit the decisions"):
         fit(ELFClassifier(NO_WORSE), propensity=np.full(1500, 0.3))
     data = LoggedData(X, Y, **{**LOGGED, "propensity": np.full(1500, 0.3)})
-    with pytest.raises(DataError, match="the propensities do not fit the decisions"):
+    with pytest.raises(PropensityError, match="the propensities do not fit the decisions"):
         certify(np.full(1500, 0.5), data, NO_WORSE)
     assert sum(split._openings.values()) == seen
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from elfair.data.features import Encoding
 from elfair.data.table import LoggedData
-from elfair.errors import DataError, listed
+from elfair.errors import DataError, PropensityError, listed
 from elfair.types import Booleans
 
 #: A decision that was expected more often than this, but never taken, is not a matter of chance.
@@ -101,9 +101,9 @@ class Misfit(NamedTuple):
         return seen if self.is_chance else f"{seen}; worst: {self.where}"
 
     @property
-    def refusal(self) -> DataError:
+    def refusal(self) -> PropensityError:
         """The error to raise if chance cannot explain it."""
-        return DataError(
+        return PropensityError(
             f"the propensities do not fit the decisions ({self.evidence}): no bound computed with "
             "them means anything.",
             hint=MISFIT,

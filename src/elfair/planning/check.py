@@ -9,8 +9,7 @@ from elfair._version import __version__
 from elfair.certificate import Assumption, GroupRecord
 from elfair.data import LoggedData
 from elfair.data.digests import is_module
-from elfair.data.propensities import MISFIT
-from elfair.errors import ConstraintError, DataError, ElfairError
+from elfair.errors import ConstraintError, DataError, ElfairError, PropensityError
 from elfair.estimators.base import ELFEstimator
 from elfair.estimators.fit import Request
 from elfair.fairness_test.assumptions import facts_of_test, list_assumptions
@@ -94,9 +93,10 @@ class _Check:
         if not any(finding.severity == "error" for finding in found):
             try:
                 forecaster = self._forecaster()
+            except PropensityError:
+                pass  # a finding of its own, with what it would be like by chance
             except ElfairError as error:
-                if error.hint != MISFIT:  # of_propensities finds it, too
-                    found.append(findings.refusal(error))
+                found.append(findings.refusal(error))
         ends = [] if forecaster is None else forecaster.ends
         groups = [describe(given, visible, self.left_out, ends) for given in conditions]
         statements, chance = self._forecast(forecaster)
