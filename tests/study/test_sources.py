@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from elfair.errors import DataError, ElfairError, InputError, MissingPackageError
+from elfair.records.tables import FORMATS
 from elfair.study.sources import read_table
 
 TABLE = pa.table(
@@ -42,6 +43,7 @@ def ipc_file(table, path):
 
 WRITERS = {
     "t.csv": pa.csv.write_csv,
+    "t.tsv": lambda table, path: pa.csv.write_csv(table, path, pa.csv.WriteOptions(delimiter="\t")),
     "t.parquet": pa.parquet.write_table,
     "t.feather": pa.feather.write_feather,
     "file.arrow": ipc_file,
@@ -55,6 +57,10 @@ def refused(kind=ElfairError, **arguments) -> str:
     assert isinstance(caught.value, ElfairError)
     assert str(caught.value).count("Hint: ") == 1
     return str(caught.value)
+
+
+def test_files_of_every_format_are_read_below():
+    assert {Path(name).suffix for name in WRITERS} == set(FORMATS)
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -465,7 +471,7 @@ def test_a_misspelt_file_is_recognised(tmp_path):
         (
             "t.xlsx",
             b"PK",
-            "must end with one of .csv, .tsv, .parquet, .arrow, .feather. Got 't.xlsx'",
+            f"must end with one of {', '.join(FORMATS)}. Got 't.xlsx'",
         ),
         ("t", b"a\n1\n", "Got 't' instead"),
     ],

@@ -13,6 +13,7 @@ import pytest
 
 import elfair
 from elfair.errors import DataError, InputError
+from elfair.records.tables import FORMATS
 from elfair.study import StudyFile, fit_study, read_table
 from elfair.study.outcome import encoding_of
 from elfair.study.writing import append_decisions, decisions, predictions, write_table
@@ -43,7 +44,7 @@ def people(folder):
     return table.drop_columns(known).slice(0, 500)
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".arrow", ".feather"])
+@pytest.mark.parametrize("suffix", FORMATS)
 def test_predictions_come_back_as_they_were_drawn(model, people, tmp_path, suffix):
     drawn = predictions(model, people, random_state=3)
     write_table(drawn, tmp_path / f"drawn{suffix}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from elfair.records.tables import ENDINGS
 from elfair.records.text import number, plural, visible
 
 if TYPE_CHECKING:
@@ -203,9 +204,7 @@ _seed = click.option(
 @_model
 @_people
 @_query
-@path_option(
-    "--output", "The table to write: .csv, .tsv, .parquet, .arrow or .feather.", required=True
-)
+@path_option("--output", f"The table to write: a file ({ENDINGS}).", required=True)
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
 @_seed
 def predict(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from elfair.cli.results import details_option, path_option, verdict_table
+from elfair.records.tables import ENDINGS
 from elfair.records.text import plural, visible
 
 if TYPE_CHECKING:
@@ -22,7 +23,14 @@ NO_SOLUTION = 3
 _study = click.argument("study", type=click.Path(path_type=Path))
 
 
-@click.command(short_help="Draft a study file for a table.")
+@click.command(
+    short_help="Draft a study file for a table.",
+    help=f"""Look at a table and write a study file for it.
+
+    SOURCE is a file ({ENDINGS}) or the address of a database. Guesses are marked in the file: check
+    and correct them.
+    """,
+)
 @click.argument("source")
 @click.option("--query", help="The query, if SOURCE is the address of a database.")
 @path_option(
@@ -31,11 +39,7 @@ _study = click.argument("study", type=click.Path(path_type=Path))
     show_default=True,
 )
 def init(source: str, query: str | None, output: Path) -> None:
-    """Look at a table and write a study file for it.
-
-    SOURCE is a file (.csv, .tsv, .parquet, .arrow, .feather) or the address of a database. Guesses
-    are marked in the file: check and correct them.
-    """
+    """Look at a table and write a study file for it."""
     from elfair.errors import InputError
     from elfair.records.files import write_whole
     from elfair.study import draft_study

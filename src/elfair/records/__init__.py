@@ -1,1 +1,1 @@
-"""Plain records, and the files that hold them: JSON, TOML, and text that is safe to show."""
+"""Plain records, and files: JSON, TOML, tables, and text that is safe to show."""

@@ -13,8 +13,9 @@ from elfair.certificate import GroupCount, LeftOut
 from elfair.data import ContinuousData, LoggedData
 from elfair.data.columns import Columns, distinct, is_missing, one_column, table_columns
 from elfair.errors import DataError, listed
+from elfair.records.tables import POINTS, has_decimal_comma
 from elfair.study.keys import ColumnKeys
-from elfair.study.sources import POINTS, SourceTable, has_decimal_comma
+from elfair.study.sources import SourceTable
 from elfair.types import Array, Booleans
 
 if TYPE_CHECKING:

@@ -15,15 +15,13 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from elfair.errors import DataError, InputError, MissingPackageError, install_extra
-
-#: The names of the columns, and what reads some of them.
-Opened = tuple[list[str], Callable[[Sequence[str]], Any]]
+from elfair.records.tables import Opened
 
 #: By the scheme of an address: the extension of DuckDB that attaches such a server.
 SERVERS = {"postgresql": "postgres", "postgres": "postgres", "mysql": "mysql", "mariadb": "mysql"}

@@ -13,8 +13,9 @@ from elfair.data.columns import as_floats, is_missing, table_columns, text_or_nu
 from elfair.errors import DataError, InputError, did_you_mean, listed
 from elfair.records.allowed import Allowed
 from elfair.records.json import from_plain, to_plain
+from elfair.records.tables import POINTS, has_decimal_comma
 from elfair.records.toml import repeated
-from elfair.study.sources import POINTS, check_columns, has_decimal_comma
+from elfair.study.sources import check_columns
 from elfair.types import Array
 
 Level: TypeAlias = Annotated[

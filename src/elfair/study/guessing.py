@@ -21,9 +21,9 @@ from elfair.data.behavior import TOLERANCE
 from elfair.data.columns import as_floats, is_missing, table_columns
 from elfair.errors import listed
 from elfair.language.recipes import FEWEST_ROWS
+from elfair.records.tables import has_decimal_comma
 from elfair.study.data import class_text
 from elfair.study.encoding import MOST_LEVELS
-from elfair.study.sources import has_decimal_comma
 from elfair.types import Array
 
 #: More different decisions than this are numbers that are decided on, not classes.

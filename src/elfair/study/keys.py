@@ -13,6 +13,7 @@ from elfair.estimators.parameters import study_keys
 from elfair.language.recipes import RECIPES
 from elfair.records.allowed import Allowed, is_number, number, one_of
 from elfair.records.reading import Key, key
+from elfair.records.tables import ENDINGS
 
 
 def _is_name(value: Any) -> bool:
@@ -33,9 +34,7 @@ def _are_levels(value: Any) -> bool:
 
 _TEXT = Allowed("text", lambda value: isinstance(value, str))
 _QUERY = Allowed("text", _is_name)
-_SOURCE = Allowed(
-    "a file (.csv, .tsv, .parquet, .arrow, .feather) or the address of a database", _is_name
-)
+_SOURCE = Allowed(f"a file ({ENDINGS}) or the address of a database", _is_name)
 _COLUMN = Allowed("a column", _is_name)
 _COLUMNS = Allowed("a list of columns", lambda value: True)
 _BY = Allowed("a column, or a list of them", _are_names)

@@ -13,12 +13,14 @@ from elfair.language.conditions import columns_used, impacts_used, uses_label
 from elfair.language.parsing import parse
 from elfair.language.recipes import RECIPES, Recipe
 from elfair.language.tree import Node
+from elfair.records.tables import format_of
 from elfair.records.toml import example_of, repeated
 from elfair.search.goals import goal_of
 from elfair.search.regression import task_of
 from elfair.statistics.claims import read_constraints
+from elfair.study.databases import is_address
 from elfair.study.keys import RECIPE_KEYS
-from elfair.study.sources import check_format, check_query
+from elfair.study.sources import check_query
 
 
 def constraint_of(entry: Mapping[str, Any], impacts: Sequence[str] = ()) -> str | Recipe:
@@ -67,7 +69,8 @@ def mistakes_of(study: Any) -> Iterator[InputError]:
         Its keys and values are right.
     """
     yield from _raised(check_query, study.data.source, study.data.query)
-    yield from _raised(check_format, study.data.source)
+    if not is_address(study.data.source):
+        yield from _raised(format_of, study.data.source)
     yield from _parameters(study)
     yield from _raised(check_parameters, study.kind, study.parameters)
     yield from _columns(study.columns)
@@ -98,7 +101,7 @@ def _parameters(study: Any) -> Iterator[InputError]:
         )
 
 
-def _raised(check: Callable[..., None], *given: Any) -> Iterator[InputError]:
+def _raised(check: Callable[..., object], *given: Any) -> Iterator[InputError]:
     """What a check raises."""
     try:
         check(*given)

@@ -1,18 +1,8 @@
-"""Read a table: from a file (CSV, Parquet, Arrow), or from a database with a query.
-
-A column of a CSV file keeps what was written, and becomes numbers only if all of it is numbers.
-Missing is what is empty, ``NA``, ``NaN``, ``nan``, ``null`` or ``NULL``. Whole numbers, decimal
-numbers (with a point) and true/false become that; everything else stays text: dates, and codes with
-leading zeros such as 007.
-"""
+"""Read a table: from a file, or from a database with a query."""
 
 from __future__ import annotations
 
-import csv
-import io
-import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -20,19 +10,10 @@ from typing import Any
 
 from elfair.data.digests import file_digest
 from elfair.errors import DataError, InputError, did_you_mean, listed
-from elfair.records.files import decoded, unreadable
-from elfair.records.text import plural
+from elfair.records.files import unreadable
+from elfair.records.tables import ENDINGS, Opened, format_of
 from elfair.records.toml import repeated
-from elfair.study.databases import (
-    Opened,
-    filled_in,
-    is_address,
-    is_known,
-    open_query,
-    without_secrets,
-)
-
-FORMATS = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
+from elfair.study.databases import filled_in, is_address, is_known, open_query, without_secrets
 
 
 @dataclass(frozen=True)
@@ -71,7 +52,7 @@ def read_table(
     Parameters
     ----------
     source : str or Path
-        A file (.csv, .tsv, .parquet, .arrow, .feather), or the address of a database.
+        A file in one of the formats of `elfair.records.tables`, or the address of a database.
     query : str, optional
         The query, if the source is a database.
     columns : sequence of str, optional
@@ -122,7 +103,7 @@ def check_query(source: str | Path, query: str | None, of_study: str | None = No
     if is_address(source) and not is_known(str(source)):
         raise InputError(
             f"{shown!r} cannot be read. Sources are files "
-            f"({', '.join(FORMATS)}), duckdb://, sqlite://, and through DuckDB's extensions "
+            f"({ENDINGS}), duckdb://, sqlite://, and through DuckDB's extensions "
             "postgresql:// and mysql://.",
             hint="export the table to Parquet or CSV first.",
         )
@@ -180,40 +161,17 @@ def _check_file(path: Path, name: str) -> None:
         beside = path.parent.iterdir() if path.parent.is_dir() else ()
         otherwise = "a relative path begins at the folder of the study file."
         raise InputError(f"there is no file {name!r}.", hint=nearest_file(path, beside, otherwise))
-    check_format(path)
+    format_of(path)
     if not path.stat().st_size:
         raise DataError(f"{name} is empty.", hint="check that it was written completely.")
-
-
-def check_format(source: str | Path) -> None:
-    """Raise for a file that is not of a kind that can be read or written.
-
-    Parameters
-    ----------
-    source : str or Path
-        A file, or the address of a database.
-
-    Examples
-    --------
-    >>> check_format("loans.csv")
-    """
-    ending = Path(source).suffix
-    if not is_address(source) and ending.lower() not in FORMATS:
-        raise InputError(
-            f"the file of a table must end with one of {', '.join(FORMATS)}. Got "
-            f"{Path(source).name!r} instead.",
-            hint="use CSV or Parquet.",
-        )
 
 
 def _read_file(path: Path, columns: Sequence[str] | None, name: str) -> tuple[Any, str]:
     import pyarrow as pa
 
-    openers = {".parquet": _parquet, ".arrow": _arrow, ".feather": _arrow}
-    opener = openers.get(path.suffix.lower(), _delimited)
     try:
         _check_file(path, name)
-        return _read(opener(path, name), columns, name), file_digest(path)
+        return _read(format_of(path).open(path, name), columns, name), file_digest(path)
     except (pa.ArrowException, OSError) as error:
         if getattr(error, "errno", None) is not None:
             raise unreadable(name, error) from None
@@ -223,28 +181,6 @@ def _read_file(path: Path, columns: Sequence[str] | None, name: str) -> tuple[An
             f"{name} is not a readable {kind} file: {first}",
             hint="check that it was written completely, and that its ending is right.",
         ) from None
-
-
-def _delimited(path: Path, name: str) -> Opened:
-    text = DelimitedText(path.read_bytes(), name)
-    return text.names, text.read
-
-
-def _parquet(path: Path, name: str) -> Opened:
-    from pyarrow import parquet
-
-    file = parquet.ParquetFile(path, pre_buffer=False)
-    return file.schema_arrow.names, lambda columns: file.read(columns=list(columns))
-
-
-def _arrow(path: Path, name: str) -> Opened:
-    import pyarrow as pa
-
-    with path.open("rb") as file:
-        is_file = file.read(6) == b"ARROW1"  # the other format is a stream
-
-    reader = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(pa.OSFile(str(path)))
-    return reader.schema.names, lambda columns: reader.read_all().select(list(columns))
 
 
 def _read(opened: Opened, columns: Sequence[str] | None, name: str) -> Any:
@@ -296,168 +232,3 @@ def _plain(table: Any) -> Any:
         if kind != field.type:
             table = table.set_column(place, field.name, table.column(place).cast(kind))
     return table
-
-
-# -- CSV and TSV --------------------------------------------------------------------------------
-
-DELIMITERS = (",", ";", "\t")
-#: What to do about numbers with a decimal comma.
-POINTS = (
-    "write decimal numbers with a point: 1.5, not 1,5; or let DuckDB read the file: source = "
-    "\"duckdb://\", query = \"from read_csv('loans.csv', decimal_separator = ',')\"."
-)
-MISSING = ("", "NA", "NaN", "nan", "null", "NULL")
-#: Lines that tell the delimiter.
-SNIFFED = 20
-
-_SPACE = r"[ \t]*"
-_WHOLE = rf"^{_SPACE}-?(0|[1-9][0-9]*){_SPACE}$"
-_DECIMAL = rf"^{_SPACE}-?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?{_SPACE}$"
-_COMMA = rf"{_SPACE}-?[0-9]+(\.[0-9]{{3}})*,[0-9]+([eE][+-]?[0-9]+)?{_SPACE}"
-_TRUTH = rf"^{_SPACE}(true|True|TRUE|false|False|FALSE){_SPACE}$"
-
-
-class DelimitedText:
-    r"""The bytes of a CSV file, and the names of its columns.
-
-    Parameters
-    ----------
-    content : bytes
-        The file.
-    name : str
-        What messages call it.
-
-    Examples
-    --------
-    >>> text = DelimitedText(b"id;sum\n007;1.5\n008;NA\n", "loans.csv")
-    >>> text.names
-    ['id', 'sum']
-    >>> text.read(["id", "sum"]).to_pydict()
-    {'id': ['007', '008'], 'sum': [1.5, None]}
-    """
-
-    def __init__(self, content: bytes, name: str) -> None:
-        self._content = content.removeprefix(b"\xef\xbb\xbf")  # the mark of UTF-8
-        self._name = name
-        if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise DataError(
-                f"{name} must be text in UTF-8. Its first bytes are the mark of UTF-16.",
-                hint="save it again as 'CSV UTF-8'.",
-            )
-        first = self._content[:100_000]
-        if len(first) < len(self._content):
-            first = first[: first.rfind(b"\n") + 1] or first
-        text = first.decode("utf-8", "replace")
-        if not text.strip():
-            raise DataError(f"{name} is empty.", hint="its first line must name the columns.")
-        self._delimiter = max(DELIMITERS, key=lambda each: _fit(text, each))
-        self.names = next(_records(text, self._delimiter, 1))[1]
-        if "\ufffd" in "".join(self.names):
-            self._text()
-
-    def read(self, columns: Sequence[str]) -> Any:
-        """Some columns, as a pyarrow table."""
-        import pyarrow as pa
-        from pyarrow import csv as arrow
-
-        try:
-            table = arrow.read_csv(
-                pa.BufferReader(self._content),
-                parse_options=arrow.ParseOptions(
-                    delimiter=self._delimiter, newlines_in_values=True
-                ),
-                convert_options=arrow.ConvertOptions(
-                    include_columns=list(columns),
-                    column_types=dict.fromkeys(columns, pa.string()),
-                ),
-            )
-        except pa.ArrowInvalid as error:
-            self._check_lines()
-            raise DataError(
-                f"{self._name} cannot be read: {error}.", hint="check that it is a CSV file."
-            ) from None
-        if self._content.count(b'"') % 2:
-            self._check_lines()  # a quote that nothing closes swallows all lines after it
-        return pa.table({name: typed(table[name]) for name in columns})
-
-    def _text(self) -> str:
-        hint = "save it again as 'CSV UTF-8'; older programs write Latin-1 or Windows-1252."
-        return decoded(self._content, self._name, hint=hint)
-
-    def _check_lines(self) -> None:
-        """Say which line has another number of fields than the first one, or an open quote."""
-        text, wanted, last = self._text(), len(self.names), 1
-        try:
-            for line, record in _records(text, self._delimiter):
-                last = line + 1
-                if len(record) != wanted:
-                    raise DataError(
-                        f"line {line} of {self._name} has {plural(len(record), 'field')}, but the "
-                        f"first line names {wanted} columns.",
-                        hint=f"a value that holds {self._delimiter!r} must stand in double quotes.",
-                    )
-        except csv.Error:
-            raise DataError(
-                f'{self._name} has a quote (") that is never closed; it opens in the record that '
-                f"begins at line {last}.",
-                hint='close it; a quote inside quotes is written twice, "".',
-            ) from None
-
-
-def has_decimal_comma(value: object) -> bool:
-    """Whether a value is the text of a number with a decimal comma, as some Excels write it.
-
-    Examples
-    --------
-    >>> has_decimal_comma("-1.250,5"), has_decimal_comma("1.5"), has_decimal_comma("a, b")
-    (True, False, False)
-    """
-    return isinstance(value, str) and re.fullmatch(_COMMA, value) is not None
-
-
-def typed(column: Any) -> Any:
-    """A column of texts as whole numbers, decimal numbers or true/false, if all of it is that.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> typed(pa.chunked_array([["1", "NA", "2"]])).to_pylist()
-    [1, None, 2]
-    >>> typed(pa.chunked_array([["1", "02"]])).to_pylist()
-    ['1', '02']
-    """
-    import pyarrow as pa
-    from pyarrow import compute
-
-    trimmed = compute.utf8_trim(column, characters=" \t")
-    absent = compute.is_in(trimmed, value_set=pa.array(MISSING))
-    column = compute.if_else(absent, pa.scalar(None, pa.string()), column)
-    kinds = ((_WHOLE, pa.int64()), (_DECIMAL, pa.float64()), (_TRUTH, pa.bool_()))
-    for pattern, kind in kinds:
-        if compute.all(compute.match_substring_regex(column, pattern)).as_py() is not False:
-            try:
-                return compute.utf8_trim(column, characters=" \t").cast(kind)
-            except pa.ArrowInvalid:  # more digits than a number can hold: an identifier
-                return column
-    return column
-
-
-def _records(text: str, delimiter: str, most: int | None = None) -> Iterator[tuple[int, list[str]]]:
-    """The records that are not empty, each with the line where it begins."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    begin, found = 1, 0
-    for record in reader:
-        if record:
-            yield begin, record
-            found += 1
-            if found == most:
-                return
-        begin = reader.line_num + 1
-
-
-def _fit(text: str, delimiter: str) -> tuple[bool, int]:
-    """How well a delimiter explains the first lines: all have as many fields, and how many."""
-    widths: list[int] = []
-    with suppress(csv.Error):  # a quote that is never closed is found when the file is read
-        widths += (len(record) for _, record in _records(text, delimiter, SNIFFED))
-    return len(set(widths)) == 1 and widths[0] > 1, widths[0] if widths else 0

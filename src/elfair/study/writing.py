@@ -11,9 +11,9 @@ from typing import Any
 from elfair.errors import DataError, InputError
 from elfair.estimators.base import ELFEstimator
 from elfair.records.files import append_whole, appending, write_whole, writing
+from elfair.records.tables import file_content
 from elfair.study.data import class_text
 from elfair.study.encoding import TableEncoding
-from elfair.study.sources import check_format
 
 #: The columns that `decide` adds.
 DECISION, PROPENSITY, TIME, MODEL = "decision", "propensity", "decided_at", "model"
@@ -28,7 +28,7 @@ def write_table(table: Any, path: str | Path) -> None:
     table : pyarrow.Table
         The table.
     path : str or Path
-        .csv, .tsv, .parquet, .arrow or .feather.
+        The file, in one of the formats of `elfair.records.tables`.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def write_table(table: Any, path: str | Path) -> None:
     '"age"\n30\n'
     """
     path = Path(path)
-    write_whole(path, _content(table, path))
+    write_whole(path, file_content(table, path))
 
 
 def predictions(model: ELFEstimator, people: Any, *, random_state: int | None = None) -> Any:
@@ -133,7 +133,7 @@ def append_decisions(table: Any, log: str | Path, *, row_id: str | None = None) 
                 "all names.",
                 hint="rename it.",
             )
-    header, _, rows = _content(table, log).partition(b"\n")
+    header, _, rows = file_content(table, log).partition(b"\n")
     with writing(f"no decision was added: the log '{log}'"), appending(log) as file:
         file.seek(0)
         first, content = file.readline(), file.read()
@@ -191,30 +191,6 @@ def _beside(people: Any, columns: dict[str, Any]) -> Any:
     for name, values in columns.items():
         people = people.append_column(name, [values])
     return people
-
-
-def _content(table: Any, path: Path) -> bytes:
-    """A table as the bytes of a file."""
-    import pyarrow as pa
-
-    check_format(path)
-    sink = pa.BufferOutputStream()
-    ending = path.suffix.lower()
-    if ending in (".csv", ".tsv"):
-        from pyarrow import csv as arrow
-
-        delimiter = "\t" if ending == ".tsv" else ","
-        arrow.write_csv(table, sink, arrow.WriteOptions(delimiter=delimiter))
-    elif ending == ".parquet":
-        from pyarrow import parquet
-
-        parquet.write_table(table, sink)
-    else:
-        from pyarrow import feather
-
-        feather.write_feather(table, sink, compression="uncompressed")
-    content: bytes = sink.getvalue().to_pybytes()
-    return content
 
 
 def _fields(line: bytes) -> list[str]:

@@ -1,11 +1,27 @@
-"""CSV: what was written stays what it is, and a broken line is named."""
+"""Formats of tables; and CSV: what was written stays what it is, and a broken line is named."""
 
 from __future__ import annotations
 
 import pytest
 
+from elfair.cli import main
 from elfair.errors import InputError
-from elfair.study.sources import DelimitedText
+from elfair.records.reading import keys_of
+from elfair.records.tables import FORMATS, DelimitedText, format_of
+from elfair.study.keys import DataKeys
+
+
+def test_an_ending_without_a_format_is_refused_with_all_that_there_are():
+    for path in ("loans.xlsx", "loans", "loans.csv.gz"):
+        with pytest.raises(InputError) as caught:
+            format_of(path)
+        assert ", ".join(FORMATS) in str(caught.value)
+
+
+def test_every_format_is_named_wherever_people_are_told():
+    written = next(each for each in main.commands["predict"].params if each.name == "output")
+    told = [main.commands["init"].help, written.help, keys_of(DataKeys)["source"].allowed.words]
+    assert all(ending in words for ending in FORMATS for words in told)
 
 
 def read(content: str | bytes, *names: str):
