@@ -28,6 +28,7 @@ from elfair.cli import main
 from elfair.language.conditions import RATES
 from elfair.language.recipes import RECIPES
 from elfair.populations import POPULATIONS
+from elfair.search.selection import ASKED
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -267,11 +268,20 @@ def test_every_assumption_has_its_section_and_every_section_its_assumption():
         ("method.md", BOUNDS),
         ("../README.md", FINITE_SAMPLE),
         ("method.md", ("is", "paired", "dr")),
+        ("method.md", ASKED),
         ("constraints.md", (*RATES, "quantile", "median", "CVaR", "var", "IQR")),
         ("fairness-constraints.md", RECIPES),
         ("experiments.md", POPULATIONS),
     ],
-    ids=["bounds", "bounds in short", "estimators", "statistics", "recipes", "populations"],
+    ids=[
+        "bounds",
+        "bounds in short",
+        "estimators",
+        "searches",
+        "statistics",
+        "recipes",
+        "populations",
+    ],
 )
 def test_everything_that_can_be_chosen_is_on_its_page(page, names):
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")

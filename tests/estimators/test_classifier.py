@@ -18,6 +18,7 @@ from elfair import ElfairError, ELFClassifier, NoSolutionFoundError
 from elfair.errors import DataError
 from elfair.language.build import E, E_logged, accuracy, col
 from elfair.populations import FosterCare
+from elfair.search.selection import ASKED
 
 POPULATION = FosterCare(alpha=0.9)
 NO_WORSE = "E[impact] >= E_logged[impact]"
@@ -357,7 +358,7 @@ def test_row_ids_decide_the_split_and_not_the_order_of_rows():
         ("E[impact | T == 1] >= 0.9 * E_logged[impact | T == 1]", 1),
     ],
 )
-@pytest.mark.parametrize("search", ["gradient", "cmaes"])
+@pytest.mark.parametrize("search", ASKED)
 def test_statements_about_several_conditions(text, rows, search):
     clf = fit(ELFClassifier(text, search=search))
     assert clf.solution_found_

@@ -16,6 +16,7 @@ from elfair.data.split import Split
 from elfair.errors import BoundError, DataError, InputError
 from elfair.populations import FosterCare
 from elfair.search import Selection, selection
+from elfair.search.selection import ASKED
 
 POPULATION = FosterCare(alpha=0.9)
 NO_WORSE = "E[impact] >= E_logged[impact]"
@@ -240,7 +241,7 @@ def careful_log(n=1500, seed=0):
     return X, label, decision, impact
 
 
-@pytest.mark.parametrize("search", ["gradient", "cmaes"])
+@pytest.mark.parametrize("search", ASKED)
 @pytest.mark.parametrize("constraints", [(), NO_WORSE])
 def test_what_the_behaviour_model_cannot_do_the_policy_never_does(search, constraints):
     X, label, decision, impact = careful_log()
@@ -287,7 +288,7 @@ class Best:
         return np.column_stack([1 - p, p])
 
 
-@pytest.mark.parametrize("search", ["gradient", "cmaes"])
+@pytest.mark.parametrize("search", ASKED)
 def test_where_nothing_else_is_safe_the_behaviour_model_itself_is_returned(search):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1_000, 2))

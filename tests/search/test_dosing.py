@@ -13,6 +13,7 @@ from elfair.policies.gaussian import FINENESS
 from elfair.populations import Dosage
 from elfair.search import Problem, Selection, Target
 from elfair.search.regression import Dosing, Reach, Regression, task_of
+from elfair.search.selection import ASKED
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.decisions import thresholds_of
 from elfair.statistics.plan import Plan
@@ -108,7 +109,7 @@ def test_a_constant_impact_has_no_range():
     assert np.isfinite(task.loss(data, free).value(free))
 
 
-@pytest.mark.parametrize("method", ["gradient", "cmaes"])
+@pytest.mark.parametrize("method", ASKED)
 @pytest.mark.parametrize(("text", "sign"), [("E[impact]", 1), ("-E[impact]", -1)])
 def test_the_search_goes_as_far_as_the_log_reaches(text, sign, method):
     """Impacts rise with the dose far beyond the doses that anybody was given."""

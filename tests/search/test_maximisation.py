@@ -14,7 +14,7 @@ from elfair.policies import SoftmaxPolicy
 from elfair.search import Selection, Target, selection
 from elfair.search.classification import Classification
 from elfair.search.goals import Maximise, PredictLabel, goal_of
-from elfair.search.selection import tune
+from elfair.search.selection import ASKED, tune
 from elfair.search.shrinkage import DOUBTED_ROWS, shrunk_rows
 from elfair.statistics import Baselines, Estimation, mean_part
 
@@ -190,7 +190,7 @@ def test_with_many_rows_the_weighted_rows_are_trusted(outreach):
     assert kept >= inside / (inside + DOUBTED_ROWS) - 1e-12
 
 
-@pytest.mark.parametrize("method", ["gradient", "cmaes"])
+@pytest.mark.parametrize("method", ASKED)
 def test_a_constraint_is_kept_in_mind(outreach, method):
     data = LoggedData(**outreach.sample(1_500, 3))
     text = "E[health | race == 'B'] >= E_logged[health | race == 'B']"

@@ -22,6 +22,7 @@ from elfair.errors import DataError, InputError
 from elfair.policies.scored import SMALLEST_PROBABILITY
 from elfair.search import selection
 from elfair.search.classification import FOLDS, ScoredFamily, is_fitted
+from elfair.search.selection import ASKED
 
 CERTAIN = -np.log(SMALLEST_PROBABILITY)
 LOG: list[tuple[str, frozenset[float]]] = []
@@ -73,7 +74,7 @@ def names(data):
 
 
 @pytest.mark.parametrize("split", ["random", "stratified"])
-@pytest.mark.parametrize("search", ["gradient", "cmaes"])
+@pytest.mark.parametrize("search", ASKED)
 def test_the_scorer_is_never_fitted_to_a_held_out_row(split, search):
     given, scorer = rows(), Memory()
     clf = ELFClassifier(GAIN, scorer=scorer, split=split, search=search).fit(**given)

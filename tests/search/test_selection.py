@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,13 +14,15 @@ from elfair.search import Selection, Target, selection
 from elfair.search.classification import Classification
 from elfair.search.goals import PredictLabel
 from elfair.search.problem import silent
+from elfair.search.selection import ASKED, SEARCHES
 
 NO_WORSE = [f"E[impact | T == {t}] >= E_logged[impact | T == {t}]" for t in (0, 1)]
 DEFAULT = Selection("gradient", Classification(PredictLabel("accuracy")), Target(power=0.95), 0)
 PAPER = Selection("cmaes", Classification(PredictLabel("accuracy")), Target(inflation=2.0), 0)
+EVERY = [PAPER if name == "cmaes" else replace(DEFAULT, method=name) for name in ASKED]
 
 
-@pytest.mark.parametrize("search", [DEFAULT, PAPER], ids=["gradient", "cmaes"])
+@pytest.mark.parametrize("search", EVERY, ids=ASKED)
 def test_the_found_policy_is_what_the_record_says(candidate_rows, make_plan, search):
     data = candidate_rows(600, 0)
     steps = 0
@@ -148,11 +152,9 @@ def test_rows_that_stand_for_more_know_how_many(candidate_rows, make_plan):
 def test_searches_are_a_function_of_data_and_seed(candidate_rows, make_plan, monkeypatch):
     monkeypatch.setattr(selection, "EXPLORED_ROWS", 200)
     data = candidate_rows(500, 6)
-    for method, target in (("gradient", Target(power=0.9)), ("cmaes", Target(inflation=2.0))):
+    for search in EVERY:
         found = [
-            Selection(method, Classification(PredictLabel("accuracy")), target, seed)
-            .run(data, make_plan(data), 300)
-            .best.theta
+            replace(search, seed=seed).run(data, make_plan(data), 300).best.theta
             for seed in (1, 1, 2)
         ]
         np.testing.assert_array_equal(found[0], found[1])
@@ -168,7 +170,7 @@ def test_without_constraints_it_is_a_plain_classifier(candidate_rows, make_plan)
 
 
 def test_three_classes(three_classes, make_plan):
-    for search in (DEFAULT, PAPER):
+    for search in EVERY:
         plan = make_plan(three_classes, ["E[impact] >= 0", "P[decision == 1] <= 0.9"])
         result = search.run(three_classes, plan, 90)
         policy, found = result.policy, result.best
@@ -185,6 +187,15 @@ def test_log_loss_as_the_objective(candidate_rows, make_plan):
     chosen = np.where(data.label_index == 1, free, 1 - free)
     assert found.loss == pytest.approx(-np.log(chosen).mean())
     assert found.meets_target
+
+
+def test_every_name_in_the_table_leads_to_a_search(candidate_rows, make_plan):
+    assert selection.DEFAULT in ASKED
+    assert {each.trains or name for name, each in SEARCHES.items()} <= set(SEARCHES)
+    assert all(each.about for each in SEARCHES.values())
+    data = candidate_rows(50, 9)
+    with pytest.raises(KeyError, match="grid"):
+        replace(DEFAULT, method="grid").run(data, make_plan(data), 50)
 
 
 def test_what_cannot_be_searched(candidate_rows):

@@ -23,7 +23,7 @@ from elfair.language.recipes import Recipe
 from elfair.policies.softmax import EXPLORATION
 from elfair.records.allowed import Allowed, is_number, number, one_of, whole
 from elfair.records.reading import REQUIRED, Key
-from elfair.search.selection import TUNABLE
+from elfair.search.selection import ASKED, DEFAULT, SEARCHES, TUNABLE
 
 #: Whose parameter it is.
 Owner: TypeAlias = Literal["classifier", "regressor", "certify"]
@@ -300,7 +300,7 @@ _NOTES = {
     "is": "the paper's",
     "dr": "doubly robust, a regressor's default",
     **{name: bound.kind for name, bound in BOUNDS.items()},
-    "cmaes": "the paper's",
+    **{name: search.about for name, search in SEARCHES.items()},
     "stratified": "the paper's",
     "crossfit": "every row is searched on and tested",
     "range": "an end of the declared range",
@@ -355,7 +355,7 @@ PARAMETERS: tuple[Parameter, ...] = (
               optional=True, table="test", example=0.05,
               about="the smallest probability with which the behaviour model could take any "
               "decision"),
-    Parameter("search", one_of("gradient", "cmaes", about=_NOTES), _same("gradient"),
+    Parameter("search", one_of(*ASKED, about=_NOTES), _same(DEFAULT),
               "how candidates are looked for", table="test"),
     Parameter("power", _SHARE, _same(0.95), optional=True, table="test",
               about="the wanted probability that each statement passes the test"),

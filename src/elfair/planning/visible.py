@@ -20,6 +20,7 @@ from elfair.fairness_test.evidence import weights_of
 from elfair.language.conditions import Condition, uses_label, who
 from elfair.language.evaluation import holds
 from elfair.search import Selection
+from elfair.search.selection import DEFAULT, SEARCHES
 from elfair.statistics import logged_average
 from elfair.statistics.plan import Plan
 from elfair.types import Booleans, Floats
@@ -58,9 +59,10 @@ def not_forecast(request: Request) -> str:
     request : Request
         What ``fit`` would be asked for.
     """
+    search = request.parameters["search"]
     asked = {
         "candidate_tuning": request.parameters["candidate_tuning"],
-        "search='cmaes'": request.parameters["search"] == "cmaes",
+        f"search='{search}'": SEARCHES[search].slow,
     }
     return " and ".join(name for name, given in asked.items() if given)
 
@@ -112,8 +114,8 @@ class VisibleRows:
     def prepare(self, rows: LoggedData, request: Request) -> tuple[Selection, Plan]:
         """The search on some candidate rows and its plan, as ``fit`` would make them."""
         selection, plan = request.selection(), request.plan(rows, self.everyone)
-        if selection.method == "cmaes":  # it finds the same policies, slowly
-            selection = replace(selection, method="gradient")
+        if SEARCHES[selection.method].slow:  # it finds the same policies
+            selection = replace(selection, method=DEFAULT)
         # The paper's tau is an average over all rows; here it is one over candidate rows.
         averages = {mean: logged_average(mean, self.candidate) for mean in plan.logged_averages}
         return selection, replace(plan, logged_averages=averages)

@@ -26,14 +26,13 @@ from elfair.policies.softmax import EXPLORATION
 from elfair.policies.torch_module import TorchPolicy
 from elfair.search.goals import Goal, Loss, require_label
 from elfair.search.gradient import fit_log_loss
-from elfair.search.problem import Method, Plain
+from elfair.search.problem import Plain
+from elfair.search.selection import SEARCHES
 from elfair.search.steps import fit_by_steps
 from elfair.types import Floats, Index
 
 #: Folds of the candidate rows for out-of-fold scores.
 FOLDS = 5
-#: CMA-ES keeps a matrix with this many rows and columns, and needs about as many generations.
-MOST_EVOLVED = 200
 
 
 @dataclass(frozen=True)
@@ -200,18 +199,16 @@ class ModuleFamily(Family):
 
     module: Any
 
-    def method(self, asked: Method) -> Method:
-        """Gradient steps, or CMA-ES for a very small module."""
-        if asked == "gradient":
-            return "steps"
-        size = sum(value.numel() for value in self.module.parameters())
-        if asked == "cmaes" and size > MOST_EVOLVED:
+    def method(self, asked: str) -> str:
+        """The search that trains a module; raise if this one is too large for it."""
+        name = SEARCHES[asked].trains or asked
+        most, size = SEARCHES[name].most, sum(value.numel() for value in self.module.parameters())
+        if size > most:
             raise InputError(
-                f"search='cmaes' is for at most {MOST_EVOLVED} parameters. Got a module with "
-                f"{size}.",
+                f"search='{asked}' is for at most {most} parameters. Got a module with {size}.",
                 hint="use search='gradient', which trains modules by gradient steps.",
             )
-        return asked
+        return name
 
     def assumptions(self) -> tuple[Assumption, ...]:
         """The weights from which training starts must not come from the held-out rows."""
@@ -284,7 +281,7 @@ class Classification:
         """What to optimise, as the user wrote it."""
         return self.goal.objective
 
-    def method(self, asked: Method) -> Method:
+    def method(self, asked: str) -> str:
         """The family's."""
         return self.family.method(asked)
 

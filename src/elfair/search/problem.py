@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,8 +17,6 @@ from elfair.types import Floats
 
 #: How far above 0 an excess may be, in spreads of a row.
 TOLERANCE = 1e-9
-#: How a search goes about it: constrained gradient search, the paper's CMA-ES, or gradient steps.
-Method = Literal["gradient", "cmaes", "steps"]
 Progress = Callable[[], None]
 
 
@@ -33,8 +31,8 @@ class Task(Protocol):
     def objective(self) -> str:
         """What to optimise, as the user wrote it."""
 
-    def method(self, asked: Method) -> Method:
-        """The method that finds such policies when the user asks for one."""
+    def method(self, asked: str) -> str:
+        """The search (of `SEARCHES`) that runs when the user asks for one."""
 
     def assumptions(self) -> tuple[Assumption, ...]:
         """The assumptions that the family of policies adds to a certificate."""
@@ -71,8 +69,8 @@ class Task(Protocol):
 class Plain:
     """What most families have in common: all is learnt from candidate rows, taken as they are."""
 
-    def method(self, asked: Method) -> Method:
-        """The method that the user asked for."""
+    def method(self, asked: str) -> str:
+        """The one that the user asked for."""
         return asked
 
     def assumptions(self) -> tuple[Assumption, ...]:

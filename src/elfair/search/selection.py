@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import inf
 from time import monotonic
 from typing import Any
 
@@ -22,7 +23,7 @@ from elfair.errors import DataError
 from elfair.search.evolution import cmaes_search
 from elfair.search.gradient import gradient_path, gradient_search
 from elfair.search.prediction import Target, requirements_of
-from elfair.search.problem import Candidate, Method, Problem, Progress, Task, silent
+from elfair.search.problem import Candidate, Problem, Progress, Task, silent
 from elfair.search.shrinkage import shrunk_means
 from elfair.search.steps import steps_search
 from elfair.statistics.beyond_the_mean import settle
@@ -114,8 +115,8 @@ class Selection:
 
     Parameters
     ----------
-    method : {"gradient", "cmaes", "steps"}
-        Constrained gradient search, the paper's CMA-ES, or gradient steps for a torch module.
+    method : str
+        The name of a search in `SEARCHES`.
     task : Task
         What the search is for: the family of models, the objective, the starts.
     target : Target
@@ -124,7 +125,7 @@ class Selection:
         Seed of everything random in the search.
     """
 
-    method: Method
+    method: str
     task: Task
     target: Target
     seed: int
@@ -150,7 +151,7 @@ class Selection:
         n_test : int
             The number of test rows.
         models : int, default 1
-            The most models to test in turn. CMA-ES and gradient steps find a single one.
+            The most models to test in turn. Some searches find a single one.
         n_error : int, optional
             The number of rows whose average errs as much as the prediction; see `Requirement`.
         progress : callable
@@ -208,14 +209,21 @@ class View:
 
     def found(self, targets: Sequence[Target], known: Sequence[Floats] = ()) -> Found:
         """The best models by the method of the selection, starting from known models, if any."""
-        if self.selection.method == "steps":
-            # One target: training more models takes too long.
-            best, problem = steps_search(self, targets[0], known)
-            return Found([best], problem.evaluations, problem)
-        if self.selection.method == "cmaes":
-            problem, start = self._problem(), known[0] if known else self.best
-            best = cmaes_search(problem, start, seed=self.selection.seed)
-            return Found([best], problem.evaluations, problem)
+        return SEARCHES[self.selection.method].run(self, targets, known)
+
+    def by_steps(self, targets: Sequence[Target], known: Sequence[Floats]) -> Found:
+        """One target: training more models takes too long."""
+        best, problem = steps_search(self, targets[0], known)
+        return Found([best], problem.evaluations, problem)
+
+    def by_evolution(self, targets: Sequence[Target], known: Sequence[Floats]) -> Found:
+        """One target, that of the selection, on rows and labels as they are."""
+        problem, start = self._problem(), known[0] if known else self.best
+        best = cmaes_search(problem, start, seed=self.selection.seed)
+        return Found([best], problem.evaluations, problem)
+
+    def by_gradients(self, targets: Sequence[Target], known: Sequence[Floats]) -> Found:
+        """All targets; with many rows, first on some of them."""
         n = self.data.n
         if n > 2 * EXPLORED_ROWS:
             rng = np.random.default_rng(self.selection.seed)
@@ -271,6 +279,46 @@ class View:
         requirements = requirements_of(compiled, self.selection.target, *ratios, **options)
         loss = self.selection.task.loss(self.data, model)
         return Problem(self.policy, self.inputs, loss, requirements, self.progress)
+
+
+@dataclass(frozen=True)
+class Search:
+    """A way to find models.
+
+    Parameters
+    ----------
+    run : callable
+        From a `View`, targets and known models to what was found.
+    about : str
+        What it is, in a few words.
+    asked : bool, default True
+        Whether users can ask for it by name.
+    slow : bool, default False
+        Whether `check` and `plan_rows` forecast with the default search instead.
+    trains : str, optional
+        The search that runs instead if the policy is a torch module.
+    most : float, default inf
+        The most parameters of a torch module that it can search.
+    """
+
+    run: Callable[[View, Sequence[Target], Sequence[Floats]], Found]
+    about: str
+    asked: bool = True
+    slow: bool = False
+    trains: str = ""
+    most: float = inf
+
+
+#: Every search by name; the first is the default.
+SEARCHES = {
+    "gradient": Search(View.by_gradients, "sequential quadratic programming", trains="steps"),
+    # CMA-ES keeps a matrix of parameters by parameters, and needs about as many generations.
+    "cmaes": Search(View.by_evolution, "the paper's", slow=True, most=200),
+    "steps": Search(View.by_steps, "constrained gradient steps", asked=False),
+}
+DEFAULT = next(iter(SEARCHES))
+#: The searches that users can ask for.
+ASKED = tuple(name for name, search in SEARCHES.items() if search.asked)
 
 
 def tune(
