@@ -6,7 +6,8 @@ The table in docs/verification.md says which level catches what; it is held agai
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
+from functools import partial
 from math import sqrt
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from elfair.certificate import Certificate
 from elfair.certificate.codes import BEHAVIOR_MODEL
 from elfair.certificate.pictures import Histogram
 from elfair.verification.arithmetic import upper_of
+from elfair.verification.checks import CHECKS
 
 DOCS = Path(__file__).parents[2] / "docs" / "verification.md"
 
@@ -307,7 +309,15 @@ FORGERIES = {
 LEVELS = {"1": "digests", "2": "arithmetic", "3": "recomputation"}
 
 
+#: The checks that none of these fail. Other tests show that they can; openings never fail.
+ELSEWHERE = {
+    "source file", "data", "features of the model", "study file", "rows left out", "search",
+    "openings",
+}  # fmt: skip
+
+
 def test_a_careful_change_is_seen_at_these_levels(case):
+    seen = set()
     for name, (kind, change, levels) in FORGERIES.items():
         certificate, data, model = case(kind)
         forged = change(certificate)
@@ -317,9 +327,20 @@ def test_a_careful_change_is_seen_at_these_levels(case):
         failed = [check for check in verification.checks if check.status == "failed"]
         found = {check.level for check in failed}
         assert found == {LEVELS[k] for k in levels.split(", ")}, (name, failed)
+        seen |= {(check.level, check.name) for check in failed}
         for check in failed:
             assert check.detail, (name, check)
             assert "Error: " not in check.detail[:20], (name, check)
+    listed = {(level, each) for level, of_level in CHECKS.items() for each in of_level}
+    assert {name for _, name in listed - seen} == ELSEWHERE
+
+
+def test_every_part_of_a_certificate_is_compared_or_cannot_be():
+    looks = CHECKS["recomputation"].values()
+    compared = {part for look in looks if isinstance(look, partial) for part in look.args[0]}
+    parts = {each.name for each in fields(Certificate)}
+    # Digests are level 1. Openings, source and versions are not what the test gives.
+    assert parts - compared == {"digests", "openings", "provenance", "versions"}
 
 
 def test_numbers_of_which_nothing_else_speaks_must_be_equal(case):

@@ -14,27 +14,9 @@ from typing import Any
 from elfair.certificate import Certificate
 from elfair.data import LoggedData
 from elfair.errors import InputError
-from elfair.verification import arithmetic, bookkeeping
-from elfair.verification.checks import LEVELS, Check, Verification, make
+from elfair.verification.checks import Check, Verification, all_checks, made
+from elfair.verification.comparison import MismatchError
 from elfair.verification.context import Context, read_certificate
-from elfair.verification.inputs import digest_checks, study_checks
-from elfair.verification.recomputation import recomputation_checks
-
-#: What the record alone can show, by the name of the check.
-ARITHMETIC: dict[str, Callable[[Context], str]] = {
-    "statements": arithmetic.check_statements,
-    "moments": arithmetic.check_moments,
-    "bounds": arithmetic.check_bounds,
-    "formulas": arithmetic.check_formulas,
-    "verdicts": arithmetic.check_verdicts,
-    "joint promise": bookkeeping.check_promise,
-    "groups": arithmetic.check_groups,
-    "numbers of rows": bookkeeping.check_sizes,
-    "places on the ladder": bookkeeping.check_ladder,
-    "pictures": bookkeeping.check_pictures,
-    "assumptions": bookkeeping.check_assumptions,
-    "warnings": bookkeeping.check_warnings,
-}
 
 
 def verify(
@@ -148,8 +130,18 @@ def verify_files(
 
     def given(context: Context) -> list[Check]:
         context.source = source
-        unread = [] if data is None else context.read_table(data, query)
-        return unread if model is None else [*unread, *context.read_model(model)]
+        unread = []
+        try:
+            if data is not None:
+                context.read_table(data, query)
+        except MismatchError as error:
+            unread.append(Check("digests", "table", "failed", str(error)))
+        try:
+            if model is not None:
+                context.read_model(model)
+        except MismatchError as error:
+            unread.append(Check("digests", "model file", "failed", str(error)))
+        return unread
 
     return _verified(Path(certificate), given, refit)
 
@@ -163,15 +155,10 @@ def _verified(
     contexts: list[Context] = []
 
     def look() -> str:
-        contexts.append(Context(read_certificate(certificate)))
+        contexts.append(Context(read_certificate(certificate), refit=refit))
         return "its digest and form are as elfair writes them, and its subject is the model"
 
-    checks = [make("digests", "record", look)]
+    checks = made("digests", "record", look)
     for context in contexts:
-        checks += given(context)
-        checks += digest_checks(context)
-        checks += [make("arithmetic", name, look, context) for name, look in ARITHMETIC.items()]
-        checks += study_checks(context)
-        checks += recomputation_checks(context, refit=refit)
-    checks.sort(key=lambda check: LEVELS.index(check.level))
+        checks += [*given(context), *all_checks(context)]
     return Verification(tuple(checks), refit)

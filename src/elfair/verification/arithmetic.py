@@ -1,13 +1,21 @@
-"""Level 2: whether the record agrees with itself, bound by bound."""
+"""Level 2: whether the record agrees with itself, bound by bound, and with its study file."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf, isfinite, sqrt
+from typing import TYPE_CHECKING, Any
 
 from elfair.bounds import Bound, Moments, get_bound
-from elfair.certificate import Certificate, ConstraintResult, PartRecord, TailRecord
+from elfair.certificate import (
+    NOT_STATED,
+    Certificate,
+    ClaimRecord,
+    ConstraintResult,
+    PartRecord,
+    TailRecord,
+)
 from elfair.errors import ElfairError
 from elfair.fairness_test.diagnostics import hidden_variances, unseen_groups
 from elfair.fairness_test.evidence import SHARED_ROWS, claim_estimate, claim_upper, widened
@@ -17,11 +25,16 @@ from elfair.language.evaluation import are_disjoint
 from elfair.language.expressions import Mean, Statistic
 from elfair.language.intervals import Formula
 from elfair.language.parsing import parse_expression
+from elfair.language.recipes import Recipe
 from elfair.language.tree import find
 from elfair.records.text import plural
 from elfair.statistics.claims import Claim
-from elfair.verification.checks import RELATIVE, SkippedError, agree, require
+from elfair.statistics.estimators import declared_estimation
+from elfair.verification.comparison import RELATIVE, SkippedError, agree, require, require_same
 from elfair.verification.context import Context
+
+if TYPE_CHECKING:
+    from elfair.study import StudyFile
 
 # -- statements ----------------------------------------------------------------------------------
 
@@ -320,3 +333,63 @@ def check_verdicts(context: Context) -> str:
         agree(f"'{result.statement}': passed", result.passed, result.upper <= 0)
     agree("passed", record.passed, all(result.passed for result in record.constraints))
     return "a statement passed if its bound is at most 0, and the model if all statements passed"
+
+
+# -- the study file ------------------------------------------------------------------------------
+
+
+def check_study(context: Context) -> str | None:
+    """Whether the study file asks for what was tested."""
+    if not context.record.provenance.study:
+        return None
+    study = context.study
+    asked = study.estimator().get_params(deep=False)
+    _check_settings(context, study.title, asked)
+    names = [each for each in asked["constraints"] if isinstance(each, Recipe)]
+    if context.data is None and names:
+        raise SkippedError(f"'{names[0]}' is about the groups in the data, which were not given")
+    _check_claims(context, study)
+    if context.data is not None:
+        _check_declared(context, asked)
+    return f"{plural(len(study.constraints), 'constraint')}, as tested"
+
+
+def _check_settings(context: Context, title: str, asked: Mapping[str, Any]) -> None:
+    record, terms = context.record, context.record.terms
+    said: dict[str, Any] = {
+        "random_state": record.seed,
+        "estimator": record.estimator,
+        "bound": record.bound,
+        "center": terms.center,
+    }
+    if terms.claims:
+        said["split"] = record.split
+    if record.split == "crossfit":
+        said["folds"] = terms.folds
+    elif terms.claims:
+        said["candidate_fraction"] = terms.candidate_share
+    if record.search is not None:
+        said |= {"search": record.search.method, "objective": record.search.objective}
+    agree("the title", record.provenance.title, title)
+    for name, value in said.items():
+        agree(name, value, asked[name])
+
+
+def _check_claims(context: Context, study: StudyFile) -> None:
+    meant = tuple(
+        ClaimRecord(
+            each.text, part.text, each.delta, each.chosen_by or NOT_STATED, each.why or NOT_STATED
+        )
+        for each in study.stated(context.data)
+        for part in conjuncts(each.text)
+    )
+    require_same(context.record.terms.claims, meant, "terms.claims, which the study asks for,")
+
+
+def _check_declared(context: Context, asked: Mapping[str, Any]) -> None:
+    """Whether the study declares the same ranges of impacts and the same propensity floor."""
+    terms = context.record.terms
+    declared = declared_estimation(context.rows, asked)
+    ranges = {each.impact: (each.low, each.high) for each in terms.impact_ranges}
+    agree("the declared ranges", ranges, declared.ranges)
+    agree("the propensity floor", terms.propensity_floor, declared.propensity_floor)

@@ -18,7 +18,7 @@ from elfair.fairness_test.ladder import fate_of
 from elfair.language.conditions import EVERYONE, Column, uses_label, who
 from elfair.records.text import plural
 from elfair.statistics.claims import conditions_of
-from elfair.verification.checks import agree, close, require
+from elfair.verification.comparison import agree, close, require
 from elfair.verification.context import Context
 
 #: The warnings of a statement that only the rows can show.

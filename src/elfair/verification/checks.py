@@ -1,32 +1,111 @@
-"""The result of a verification, one line for each check, and how two records are compared.
-
-Numbers may differ by the rounding of another machine, and by no more.
-"""
+"""All checks of a certificate, by level, and the result of making them."""
 
 from __future__ import annotations
 
 import json
-import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields, is_dataclass
-from math import isfinite, isnan
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from elfair.certificate import PartRecord
+from elfair.data.digests import columns_digest, file_digest
 from elfair.errors import ElfairError
+from elfair.fairness_test.issue import ladder_digest
 from elfair.records.json import to_plain
 from elfair.records.text import plural
+from elfair.verification import arithmetic, bookkeeping, recomputation
+from elfair.verification.comparison import MismatchError, SkippedError, require
+from elfair.verification.context import Context, Look
+from elfair.verification.recomputation import same
 
 Level = Literal["digests", "arithmetic", "recomputation"]
-#: In the order in which they are shown.
-LEVELS: tuple[Level, ...] = ("digests", "arithmetic", "recomputation")
 CheckStatus = Literal["passed", "failed", "skipped"]
-#: How many differences are shown in full.
-SHOWN = 3
+
+
+# -- digests -------------------------------------------------------------------------------------
+
+
+def _digest(name: str, found: Callable[[Context], str]) -> Look:
+    """The check of one of the certificate's digests."""
+    return lambda context: _equal(getattr(context.record.digests, name), found(context))
+
+
+def _check_source(context: Context) -> str:
+    """Whether the file is the one that the rows were read from."""
+    source, said = context.source, context.record.provenance.source_digest
+    if source is None:
+        raise SkippedError("no file was given")
+    if not said:
+        raise SkippedError("the certificate names no file")
+    return _equal(said, file_digest(source))
+
+
+def _equal(said: str, found: str) -> str:
+    require(found == said, f"the certificate says {said}, and {found} was found")
+    return found
+
+
+def _check_encoding(context: Context) -> str | None:
+    """Whether the model makes the same features of a table as the study does."""
+    from elfair.study.outcome import encoding_of
+
+    if not (context.record.provenance.study and context.loaded):
+        return None
+    said, found = encoding_of(context.study), getattr(context.model, "encoding_", None)
+    require(found == said, f"the model reads a table as {found}, and the study as {said}")
+    return ""
+
+
+# -- all checks ----------------------------------------------------------------------------------
+
+#: The checks of each level, in the order in which they are made and shown. Three come before them,
+#: in `elfair.verify`: "record", "table" and "model file" fail if these cannot be read.
+CHECKS: dict[Level, dict[str, Look]] = {
+    "digests": {
+        "source file": _check_source,
+        "model": _digest("model", lambda of: of.tested_model),
+        "ladder": _digest("ladder", lambda of: ladder_digest(of.ladder)),
+        "data": _digest("data", lambda of: of.rows.fingerprint()),
+        "candidate rows": _digest("candidate", lambda of: of.split.candidate.fingerprint()),
+        "held-out rows": _digest("held_out", lambda of: of.held_out.fingerprint()),
+        "split": _digest("split", lambda of: columns_digest([("position", of.held_out.position)])),
+        "features of the model": _check_encoding,
+    },
+    "arithmetic": {
+        "statements": arithmetic.check_statements,
+        "moments": arithmetic.check_moments,
+        "bounds": arithmetic.check_bounds,
+        "formulas": arithmetic.check_formulas,
+        "verdicts": arithmetic.check_verdicts,
+        "joint promise": bookkeeping.check_promise,
+        "groups": arithmetic.check_groups,
+        "numbers of rows": bookkeeping.check_sizes,
+        "places on the ladder": bookkeeping.check_ladder,
+        "pictures": bookkeeping.check_pictures,
+        "assumptions": bookkeeping.check_assumptions,
+        "warnings": bookkeeping.check_warnings,
+        "study file": arithmetic.check_study,
+    },
+    "recomputation": {
+        "rows left out": recomputation.check_left_out,
+        "results": same("passed", "constraints", "joint_delta", "joint_statement"),
+        "conditions of the test": same(
+            "estimator", "bound", "classes", "n", "n_candidate", "n_held_out", "split", "seed",
+            "terms", "roles",
+        ),
+        "pictures of groups": same("groups"),
+        "order of the test": same("search"),
+        "trade-off": same("trade_off"),
+        "assumptions": same("assumptions"),
+        "warnings": same("warnings"),
+        "what decides": recomputation.check_what_decides,
+        "search": recomputation.check_search,
+        "openings": recomputation.check_openings,
+    },
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -142,197 +221,41 @@ class Verification:
         return json.dumps(document, indent=2, ensure_ascii=False)
 
 
-class MismatchError(Exception):
-    """Something is not as the certificate says."""
+def all_checks(context: Context) -> Iterator[Check]:
+    """Make all checks, in the order of `CHECKS`."""
+    for level, of_level in CHECKS.items():
+        for name, look in of_level.items():
+            yield from made(level, name, look, context)
 
 
-class SkippedError(Exception):
-    """The check cannot be made, for the reason that the message gives."""
-
-
-def require(right: bool | np.bool_, detail: str) -> None:
-    """Raise `MismatchError` if something is not as the certificate says."""
-    if not right:
-        raise MismatchError(detail)
-
-
-def agree(name: str, said: Any, found: Any, scale: float = 0.0) -> None:
-    """Raise `MismatchError` unless the certificate says what was found, up to rounding.
-
-    Parameters
-    ----------
-    name : str
-        What it is about.
-    said, found : object
-        What the certificate says, and what was found.
-    scale : float, default 0
-        The size of the numbers around it; see `close`.
-
-    Examples
-    --------
-    >>> agree("the joint delta", 0.1, 0.2 - 0.1)
-    """
-    floats = isinstance(said, float) and isinstance(found, float)
-    same = close(said, found, scale) if floats else said == found
-    require(same, f"{name} is {_short(said)}, and should be {_short(found)}")
-
-
-def require_same(said: Any, found: Any, name: str, but: frozenset[str] = frozenset()) -> None:
-    """Raise `MismatchError` if two records differ, and say where; see `differences`."""
-    wrong = list(differences(said, found, name, but))
-    more = f"; and {len(wrong) - SHOWN} more differences" if len(wrong) > SHOWN else ""
-    require(not wrong, "; ".join(wrong[:SHOWN]) + more)
-
-
-def make(level: Level, name: str, look: Callable[..., str], *given: Any) -> Check:
-    """Make one check. Any error on the way means that something is wrong with the certificate, or
-    with what it is compared to.
+def made(level: Level, name: str, look: Callable[..., str | None], *given: Any) -> list[Check]:
+    """Make one check; none if there is nothing to check. Any error on the way means that something
+    is wrong with the certificate, or with what it is compared to.
 
     Parameters
     ----------
     level, name
         See `Check`.
     look : callable
-        Returns what it found; raises `MismatchError` or `SkippedError`.
+        See `Look`.
     *given
         What it looks at.
 
     Examples
     --------
-    >>> make("arithmetic", "sum", lambda n: str(1 / n), 0).status
+    >>> (check,) = made("arithmetic", "sum", lambda n: str(1 / n), 0)
+    >>> check.status
     'failed'
     """
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")  # the original test raised them
-            return Check(level, name, "passed", look(*given))
+            found = look(*given)
+        return [] if found is None else [Check(level, name, "passed", found)]
     except SkippedError as reason:
-        return Check(level, name, "skipped", str(reason))
-    except MismatchError as found:
-        return Check(level, name, "failed", str(found))
+        return [Check(level, name, "skipped", str(reason))]
+    except MismatchError as wrong:
+        return [Check(level, name, "failed", str(wrong))]
     except Exception as error:
         said = error.message if isinstance(error, ElfairError) else str(error)
-        return Check(level, name, "failed", f"{type(error).__name__}: {said}")
-
-
-#: The share of themselves by which numbers may differ.
-RELATIVE = 1e-9
-#: The share of the numbers around them by which they may differ: an average of 0 is 0 only up to
-#: the rounding of its rows.
-OF_SCALE = 1e-11
-#: The same for "about how many rows": found by bisection, so the last digits mean nothing.
-ABOUT = 1e-3
-
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
-
-
-def close(one: float, other: float, scale: float = 0.0) -> bool:
-    """Whether two numbers are equal up to rounding; infinities must be equal.
-
-    Examples
-    --------
-    >>> close(0.1 + 0.2, 0.3), close(1e-17, 0.0), close(1e-17, 0.0, scale=1.0)
-    (True, False, True)
-    """
-    if one == other or (isnan(one) and isnan(other)):
-        return True
-    if not (isfinite(one) and isfinite(other)):
-        return False
-    return abs(one - other) <= RELATIVE * max(abs(one), abs(other)) + OF_SCALE * scale
-
-
-def differences(
-    recorded: Any,
-    found: Any,
-    path: str,
-    but: frozenset[str] = frozenset(),
-    scale: float = 0.0,
-) -> Iterator[str]:
-    """Say where two records differ.
-
-    Parameters
-    ----------
-    recorded, found : record, tuple, number, text or None
-        What the certificate says, and what was found.
-    path : str
-        Their name.
-    but : frozenset of str
-        The fields that are not compared.
-    scale : float, default 0
-        The size of the numbers around them; see `close`.
-
-    Examples
-    --------
-    >>> from elfair.certificate import Version
-    >>> list(differences(Version("numpy", "2.1"), Version("numpy", "2.2"), "version"))
-    ["version.version is '2.1', and '2.2' was found"]
-    """
-    if type(recorded) is not type(found):
-        yield _said(path, recorded, found)
-    elif is_dataclass(recorded):
-        # The ends of a row do not say how large rows are.
-        ends = ("low", "high") if isinstance(recorded, PartRecord) else ()
-        names = [field.name for field in fields(recorded)]
-        inner = _largest(getattr(recorded, name) for name in names if name not in ends)
-        for name in names:
-            if name not in but:
-                one, other = getattr(recorded, name), getattr(found, name)
-                yield from differences(one, other, f"{path}.{name}", but, inner)
-    elif isinstance(recorded, tuple):
-        if len(recorded) != len(found):
-            yield f"{path} has {len(recorded)} entries, and {len(found)} were found"
-            return
-        inner = _largest(recorded)
-        for k, (one, other) in enumerate(zip(recorded, found, strict=True)):
-            yield from differences(one, other, f"{path}[{k}]", but, inner)
-    elif not _same(recorded, found, path, scale):
-        yield _said(path, recorded, found)
-
-
-def _same(recorded: Any, found: Any, path: str, scale: float) -> bool:
-    if isinstance(recorded, float):
-        return close(recorded, found, scale)
-    if isinstance(recorded, str):
-        shown = path.endswith((".evidence", ".text"))
-        return same_text(recorded, found) if shown else recorded == found
-    if path.endswith("rows_needed") and recorded is not None:
-        return bool(abs(recorded - found) <= max(1, ABOUT * recorded))
-    return bool(recorded == found)
-
-
-def same_text(one: str, other: str) -> bool:
-    """Whether texts are equal up to the last digit of rounded decimal numbers.
-
-    Examples
-    --------
-    >>> same_text("T == 0: 1.003 +- 0.02", "T == 0: 1.004 +- 0.02"), same_text("0.1", "0.3")
-    (True, False)
-    """
-    if one == other:
-        return True
-    if _NUMBER.split(one) != _NUMBER.split(other):
-        return False
-    pairs = zip(_NUMBER.findall(one), _NUMBER.findall(other), strict=True)
-    return all(a == b or _near(a, b) for a, b in pairs)
-
-
-def _near(one: str, other: str) -> bool:
-    """Whether two written numbers differ by one in the last decimal place; whole ones must not."""
-    digits = one.partition(".")[2]
-    if not digits.isdigit():
-        return False
-    return abs(float(one) - float(other)) <= 1.5 * 10.0 ** -len(digits)
-
-
-def _largest(values: Iterable[Any]) -> float:
-    """The size of the largest finite number."""
-    return max((abs(v) for v in values if isinstance(v, float) and isfinite(v)), default=0.0)
-
-
-def _said(path: str, recorded: Any, found: Any) -> str:
-    return f"{path} is {_short(recorded)}, and {_short(found)} was found"
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 120 else f"{text[:117]}..."
+        return [Check(level, name, "failed", f"{type(error).__name__}: {said}")]

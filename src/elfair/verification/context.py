@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,7 @@ from elfair.fairness_test.test import opened_before
 from elfair.language.conjunction import conjuncts
 from elfair.policies.models import Fitted, digests, mixture_digest
 from elfair.statistics.claims import Claim
-from elfair.verification.checks import Check, SkippedError, require
+from elfair.verification.comparison import MismatchError, SkippedError, require
 
 if TYPE_CHECKING:
     from elfair.study import StudyFile
@@ -43,6 +43,10 @@ class Context:
         The table that the data were read from.
     loaded : bool, default False
         Whether the model was read from a file.
+    refit : bool, default False
+        Whether to repeat the search, too.
+    again : Certificate, optional
+        That of the same test, run again.
     """
 
     record: Certificate
@@ -51,6 +55,8 @@ class Context:
     source: PathLike | None = None
     table: StudyData | None = None
     loaded: bool = False
+    refit: bool = False
+    again: Certificate | None = None
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
@@ -144,8 +150,10 @@ class Context:
         require(1 <= place <= count, f"place {place} is not among the {count} models on the ladder")
         return self.ladder[place - 1]
 
-    def read_table(self, data: PathLike, query: str | None) -> list[Check]:
+    def read_table(self, data: PathLike, query: str | None) -> None:
         """Read the data from a table, as the certificate's own study says.
+
+        If that is not possible, this raises `MismatchError`.
 
         Parameters
         ----------
@@ -154,11 +162,6 @@ class Context:
         query : str or None
             What to ask a database. The query inside the certificate is shown and never asked by
             itself: the author of the certificate wrote it.
-
-        Returns
-        -------
-        list of Check
-            Why the table cannot be read; empty if it was.
         """
         from elfair.study.sources import check_query
 
@@ -172,24 +175,27 @@ class Context:
         try:
             study = self.study
         except ElfairError as error:
-            return [_unread("table", error)]
+            raise _unread(error) from error
         check_query(str(data), query, of_study=study.data.query)
         try:
             table = study.read(str(data), query=query)
             self.data, self.table = table.data, table
         except (ElfairError, OSError) as error:
-            return [_unread("table", error)]
-        return []
+            raise _unread(error) from error
 
-    def read_model(self, model: PathLike) -> list[Check]:
-        """Read the model from its file; why it cannot be read, or nothing."""
+    def read_model(self, model: PathLike) -> None:
+        """Read the model from its file; see `read_table`."""
         from elfair.estimators import load
 
         try:
             self.model, self.loaded = load(model), True
         except (ElfairError, OSError) as error:
-            return [_unread("model file", error)]
-        return []
+            raise _unread(error) from error
+
+
+#: A check: it returns what it found, or None if the certificate has nothing of the kind. It raises
+#: `MismatchError` if something is wrong, and `SkippedError` if the check cannot be made.
+Look = Callable[[Context], str | None]
 
 
 def read_certificate(certificate: Certificate | str | bytes | PathLike) -> Certificate:
@@ -211,5 +217,5 @@ def read_certificate(certificate: Certificate | str | bytes | PathLike) -> Certi
     )
 
 
-def _unread(what: str, error: Exception) -> Check:
-    return Check("digests", what, "failed", "; ".join(str(error).splitlines()))
+def _unread(error: Exception) -> MismatchError:
+    return MismatchError("; ".join(str(error).splitlines()))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,60 +20,67 @@ from elfair.fairness_test.issue import this_version
 from elfair.fairness_test.ladder import Ladder
 from elfair.fairness_test.test import FairnessTest
 from elfair.policies.models import digests, mixture_digest
+from elfair.records.text import plural
 from elfair.search.classification import Family, family_behind
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.estimators import declared_estimation
 from elfair.statistics.plan import Plan
-from elfair.verification.checks import Check, SkippedError, agree, make, require, require_same
-from elfair.verification.context import Context
+from elfair.verification.comparison import SkippedError, agree, require, require_same
+from elfair.verification.context import Context, Look
 
-#: The parts of a certificate that the test gives again, by the name of their check.
-COMPARED = {
-    "results": ("passed", "constraints", "joint_delta", "joint_statement"),
-    "conditions of the test": (
-        "estimator", "bound", "classes", "n", "n_candidate", "n_held_out", "split", "seed",
-        "terms", "roles",
-    ),
-    "pictures of groups": ("groups",),
-    "order of the test": ("search",),
-    "trade-off": ("trade_off",),
-    "assumptions": ("assumptions",),
-    "warnings": ("warnings",),
-}  # fmt: skip
 #: The parts that the search gives again.
 SEARCHED = ("split", "digests", "terms", "search", "trade_off")
 
 
-def recomputation_checks(context: Context, *, refit: bool = False) -> Iterator[Check]:
-    """The checks that need rows and models."""
-    record, again = context.record, cache(partial(recomputed, context))
-    for name, parts in COMPARED.items():
-        if any(getattr(record, part) is not None for part in parts):
-            yield make("recomputation", name, _check_parts, record, parts, again)
-    if record.search is not None:
-        yield make("recomputation", "what decides", _check_what_decides, context)
-        yield make("recomputation", "search", _check_search, context, refit)
-    if record.terms.claims:
-        before = "nothing can show how often the held-out rows were opened before"
-        detail = f"{before}; this verification was not counted"
-        yield Check("recomputation", "openings", "skipped", detail)
+def same(*parts: str) -> Look:
+    """The check that the test, run again, gives the same parts of the certificate."""
+    return partial(_check_parts, parts)
 
 
-def _check_parts(
-    record: Certificate, parts: Sequence[str], again: Callable[[], Certificate]
-) -> str:
-    found, people_say = again(), frozenset({"chosen_by", "why"})
+def _check_parts(parts: Sequence[str], context: Context) -> str | None:
+    if all(getattr(context.record, part) is None for part in parts):
+        return None
+    if context.again is None:
+        context.again = recomputed(context)
+    return _same_parts(parts, context.record, context.again)
+
+
+def _same_parts(parts: Sequence[str], record: Certificate, again: Certificate) -> str:
+    people_say = frozenset({"chosen_by", "why"})
     for part in parts:
-        require_same(getattr(record, part), getattr(found, part), part, people_say)
+        require_same(getattr(record, part), getattr(again, part), part, people_say)
     return ""
 
 
-def _check_what_decides(context: Context) -> str:
+def check_left_out(context: Context) -> str | None:
+    """Whether as many rows were read and left out as the certificate says."""
+    said, table = context.record.provenance, context.table
+    if table is None:  # as without a study
+        return None
+    agree("the number of rows read", said.rows_read, table.n_read)
+    require_same(said.left_out, table.left_out, "left_out")
+    missing = sum(each.n for each in table.left_out)
+    return f"{plural(table.n_read, 'row')} read, {missing} left out"
+
+
+def check_openings(context: Context) -> str | None:
+    """How often the held-out rows were opened, which nothing can show."""
+    if not context.record.terms.claims:
+        return None
+    raise SkippedError(
+        "nothing can show how often the held-out rows were opened before; this verification was "
+        "not counted"
+    )
+
+
+def check_what_decides(context: Context) -> str | None:
     """Whether the estimator decides with the tested model, and by the same names.
 
     The file of an estimator holds a certificate of its own, and all models on the ladder: the
     tested model may be among them without being in use.
     """
+    if context.record.search is None:
+        return None
     record, fitted, model = context.record, context.fitted, context.given
     used = mixture_digest(digests(fitted.models))
     require(used == context.tested_model, f"the estimator decides with another model, {used}")
@@ -90,10 +97,12 @@ def _check_what_decides(context: Context) -> str:
 # -- the search ----------------------------------------------------------------------------------
 
 
-def _check_search(context: Context, refit: bool) -> str:
+def check_search(context: Context) -> str | None:
     """Fit again, and compare the models that are found, and what is said about them."""
     record = context.record
-    if not refit:
+    if record.search is None:
+        return None
+    if not context.refit:
         raise SkippedError(
             "only fitting again (refit) shows how the ladder was found, with its losses and "
             "chances to pass"
@@ -114,7 +123,7 @@ def _check_search(context: Context, refit: bool) -> str:
     require(again.digests.ladder == record.digests.ladder, "the search found other models")
     # The search is the estimator's, by its own parameters: what it says must be what the record
     # says, or the models may have been found on rows that are called held out.
-    _check_parts(record, SEARCHED, lambda: again)
+    _same_parts(SEARCHED, record, again)
     again = again.stating(provenance=record.provenance)
     # Only the estimator knows whether a scorer came fitted.
     said, found = ({each.code for each in of.assumptions} for of in (record, again))
