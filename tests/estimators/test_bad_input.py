@@ -17,6 +17,7 @@ from elfair.errors import (
     PropensityError,
 )
 from elfair.populations import FosterCare
+from elfair.statistics.impact_estimators import ESTIMATORS
 
 NO_WORSE = "E[impact] >= E_logged[impact]"
 DRAW = FosterCare(alpha=0.9).sample(1500, seed=11)
@@ -289,7 +290,7 @@ def test_groups_need_the_sensitive_column_alone():
 
 
 @pytest.mark.parametrize("missing", ["decision", "propensity", "impact"])
-@pytest.mark.parametrize("estimator", ["is", "paired", "dr"])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_impact_needs_all_three_and_says_which_is_missing(missing, estimator):
     given = {name: value for name, value in LOGGED.items() if name != missing}
     if missing == "decision":

@@ -13,6 +13,7 @@ from elfair.bounds import BOUNDS, FINITE_SAMPLE
 from elfair.data.split import Split
 from elfair.errors import BoundError, ConstraintError, InputError
 from elfair.populations import FosterCare
+from elfair.statistics.impact_estimators import ESTIMATORS
 
 KNOWN = {"impact_range": (0, 1), "propensity_floor": 0.5}
 
@@ -144,7 +145,7 @@ def test_every_bound_tells_what_holds_from_what_does_not(bound, text, passes):
     assert {result.constraint for result in record.constraints} == {text}
 
 
-@pytest.mark.parametrize("estimator", ["is", "paired", "dr"])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize(("text", "passes"), CLAIMS.items())
 def test_every_estimator_tells_what_holds_from_what_does_not(estimator, text, passes):
     data = draw(6_000, 2)

@@ -19,6 +19,7 @@ from elfair.errors import (
     ElfairError,
     InputError,
 )
+from elfair.statistics.impact_estimators import ESTIMATORS
 
 NO_WORSE = "E[impact] >= E_logged[impact]"
 
@@ -337,7 +338,7 @@ def test_what_a_constraint_needs_is_asked_for():
     assert certify(mostly_one(), bare, "PR >= 0.5").constraints[0].n == n
     with pytest.raises(ElfairError, match="impact was not given"):
         certify(mostly_one(), bare, NO_WORSE, impact_range=(0, 1))
-    for estimator in ("is", "paired", "dr"):
+    for estimator in ESTIMATORS:
         with pytest.raises(ElfairError, match="needs decision, which was not given"):
             certify(
                 mostly_one(),

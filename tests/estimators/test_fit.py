@@ -201,7 +201,7 @@ def test_every_bound_end_to_end(bound):
             ELFClassifier(population.constraints, bound=bound, estimator="dr", **known), draw
         )
     elif bound in FINITE_SAMPLE:
-        with pytest.raises(BoundError, match="doubly robust"):
+        with pytest.raises(BoundError, match="rows of estimator='dr'"):
             fit(ELFClassifier(population.constraints, bound=bound, estimator="dr", **known), draw)
 
 

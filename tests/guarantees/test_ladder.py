@@ -25,7 +25,7 @@ from elfair.populations import FosterCare
 from elfair.search import Selection, prediction
 from elfair.statistics import Baselines
 from elfair.statistics.claims import read_constraints
-from elfair.statistics.estimators import declared_estimation
+from elfair.statistics.impact_estimators import declared_estimation
 from elfair.statistics.plan import Plan
 
 DELTA = 0.1

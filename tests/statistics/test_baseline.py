@@ -11,8 +11,10 @@ from sklearn.tree import DecisionTreeRegressor
 
 from elfair import LoggedData
 from elfair.data.features import MOST_GROUPS, Encoding
+from elfair.errors import InputError
 from elfair.language.build import col
 from elfair.statistics import Baselines, Estimation
+from elfair.statistics.impact_estimators import ImpactEstimator
 from elfair.statistics.impacts import Impact, Ridge
 
 N = 90
@@ -77,6 +79,18 @@ def test_under_a_finite_sample_bound_there_is_a_choice_where_weights_are_known()
 
 def test_a_condition_that_no_candidate_row_meets_has_the_constant_zero():
     assert Baselines(Estimation(), make()).constant(Impact("impact"), col("T") == 5, -1.0) == 0
+
+
+def test_an_unknown_estimator_of_impact_is_an_error_and_not_another_one():
+    with pytest.raises(InputError, match=r"(?s)'paired', 'is', 'dr'. Got 'pared'.*'paired'\?"):
+        Baselines(Estimation("pared"), make()).constant(Impact("impact"), None, -1.0)
+
+
+def test_an_estimator_of_impact_that_does_not_say_all_is_refused():
+    with pytest.raises(TypeError, match="Forgetful lacks name, note, words, learns, replaces_"):
+
+        class Forgetful(ImpactEstimator):
+            subtracted = ends = None
 
 
 @pytest.mark.parametrize(("estimation", "learns"), [

@@ -9,6 +9,7 @@ from elfair import LoggedData
 from elfair.errors import ConstraintError, DataError
 from elfair.language.conjunction import conjuncts
 from elfair.statistics import Baselines, Estimation, Impact, compile_form, logged_average
+from elfair.statistics.impact_estimators import ESTIMATORS
 
 N = 60
 
@@ -153,8 +154,8 @@ def test_logged_events_average_what_was_decided():
 
 
 @pytest.mark.parametrize("estimation", [
-    Estimation(), Estimation(ranges={"impact": (-1e9, 1e9)}), Estimation(center="mean"),
-    Estimation("dr"),
+    Estimation(ranges={"impact": (-1e9, 1e9)}), Estimation(center="mean"),
+    *(Estimation(name) for name, each in ESTIMATORS.items() if not each.replaces_logged),
 ])  # fmt: skip
 @pytest.mark.parametrize("factor", ["1", "0.1", "3"])
 @pytest.mark.parametrize(("scale", "shift"), [(1, 0), (1e-3, 1e6), (1e6, -3)])

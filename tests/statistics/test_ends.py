@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from elfair import LoggedData
 from elfair.language.conjunction import conjuncts
 from elfair.statistics import Baselines, Estimation, compile_form
+from elfair.statistics.impact_estimators import ESTIMATORS
 
 N = 24
 IMPACTS = "E[impact | T == 0]", "E_logged[impact | T == 0]"
@@ -34,7 +35,7 @@ def extreme(rng, low, high, floor, n_classes, behavior):
 @settings(max_examples=150, deadline=None)
 @given(
     st.data(),
-    st.sampled_from(["is", "paired", "dr"]),
+    st.sampled_from(list(ESTIMATORS)),
     st.sampled_from(["auto", "range", "mean"]),
     st.integers(2, 3),
     st.booleans(),
@@ -95,9 +96,17 @@ def test_a_constant_inside_the_range_leaves_both_ends_open():
     assert (low, high) == pytest.approx((-4 - 9, 6.5 + 9))
 
 
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_declared_range_alone_gives_one_end_where_the_estimator_says_so(estimator):
+    for text in ("E[impact] >= E_logged[impact]", "E[impact] <= 0.5"):
+        low, high = ends(text, estimator=estimator, weight=np.inf)
+        assert low == -np.inf
+        assert np.isfinite(high) == ESTIMATORS[estimator].one_known_end
+
+
 def test_no_declared_range_no_ends():
     data = extreme(np.random.default_rng(0), 0.0, 1.0, 0.1, 2, False)
-    for estimator in ("is", "paired", "dr"):
+    for estimator in ESTIMATORS:
         (conjunct,) = conjuncts("E[impact] >= 0")
         estimation = Estimation(estimator, largest_weight=10.0)
         (part,) = compile_form(conjunct.form, data, Baselines(estimation, data), {})

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from elfair import Certificate, ELFClassifier, ELFRegressor, LoggedData, certify
+from elfair.bounds import FINITE_SAMPLE
 from elfair.data import ContinuousData
 from elfair.errors import CertificateWarning
 from elfair.populations import Dosage, FosterCare
+from elfair.statistics.impact_estimators import ESTIMATORS
 
 
 class Case(NamedTuple):
@@ -179,15 +181,11 @@ CASES = {
     "paper": paper,
     "crossfit": lambda: classifier(split="crossfit", folds=3, random_state=2),
     "stratified": lambda: classifier(split="stratified"),
-    "is": lambda: classifier(estimator="is"),
-    "dr": lambda: classifier(estimator="dr"),
-    "hoeffding": lambda: of_bound("hoeffding"),
-    "bernstein": lambda: of_bound("bernstein"),
+    **{name: partial(classifier, estimator=name) for name in ESTIMATORS},
+    **{name: partial(of_bound, name) for name in FINITE_SAMPLE},
     "bernstein, no blocks": lambda: classifier(
         ["accuracy >= 0.4", "abs(PR[T == 0] - PR) <= 0.95"], bound="bernstein"
     ),
-    "anderson": lambda: of_bound("anderson"),
-    "betting": lambda: of_bound("betting"),
     "quantiles": quantiles,
     "variance from below": lambda: classifier(["var[impact] >= 0.0001", "E[impact] >= -20"]),
     "products": products,

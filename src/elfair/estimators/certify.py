@@ -22,7 +22,7 @@ from elfair.policies.models import Model
 from elfair.statistics import Baselines, Estimation, impact_of
 from elfair.statistics.beyond_the_mean import settle
 from elfair.statistics.claims import Claim, Constraint, read_constraints
-from elfair.statistics.estimators import ROUNDING, declared_estimation
+from elfair.statistics.impact_estimators import ROUNDING, declared_estimation
 from elfair.statistics.plan import Plan
 from elfair.types import Booleans, Floats, Index
 
@@ -36,7 +36,7 @@ def certify(
     *,
     delta: float | Sequence[float] = 0.1,
     bound: str = "ttest",
-    estimator: Literal["is", "paired", "dr"] = "paired",
+    estimator: str = "paired",
     impact_range: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
     propensity_floor: float | None = None,
     center: Literal["auto", "range", "mean"] = "auto",

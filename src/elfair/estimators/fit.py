@@ -23,7 +23,7 @@ from elfair.search.selection import tune
 from elfair.statistics import Baselines
 from elfair.statistics.claims import Claim, conditions_of
 from elfair.statistics.compiled import require_rows
-from elfair.statistics.estimators import declared_estimation
+from elfair.statistics.impact_estimators import declared_estimation
 from elfair.statistics.plan import Plan
 
 #: From the parameters of an estimator, and a seed, to what a search is for.

@@ -24,6 +24,7 @@ from elfair.policies.softmax import EXPLORATION
 from elfair.records.allowed import Allowed, is_number, number, one_of, whole
 from elfair.records.reading import REQUIRED, Key
 from elfair.search.selection import ASKED, DEFAULT, SEARCHES, TUNABLE
+from elfair.statistics.impact_estimators import ESTIMATORS
 
 #: Whose parameter it is.
 Owner: TypeAlias = Literal["classifier", "regressor", "certify"]
@@ -188,10 +189,12 @@ def _check_tuning(known: Mapping[str, Parameter], grid: Mapping[str, Sequence[An
                     f"{known[name].words}. Got {value!r} instead.",
                     hint=f"{name} is {known[name].about}.",
                 )
-    if "is" in grid.get("estimator", ()):
+    tunable = [name for name, each in ESTIMATORS.items() if not each.replaces_logged]
+    if others := [name for name in grid.get("estimator", ()) if name not in tunable]:
         raise InputError(
-            "candidate_tuning cannot choose estimator='is': its tau carries no guarantee.",
-            hint="choose between 'paired' and 'dr'.",
+            f"candidate_tuning cannot choose estimator={others[0]!r}: its tau carries no "
+            "guarantee.",
+            hint=f"choose between {' and '.join(map(repr, tunable))}.",
         )
 
 
@@ -297,8 +300,7 @@ _REGRESSOR = Allowed(
 _GRID = Allowed("a mapping of names to lists of values", _is_grid)
 #: What a choice is, in a few words.
 _NOTES = {
-    "is": "the paper's",
-    "dr": "doubly robust, a regressor's default",
+    **{name: estimator.note for name, estimator in ESTIMATORS.items() if estimator.note},
     **{name: bound.kind for name, bound in BOUNDS.items()},
     **{name: search.about for name, search in SEARCHES.items()},
     "stratified": "the paper's",
@@ -342,7 +344,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter("spread", _SHARES, {"regressor": (0.2, 0.9)}, table="model",
               about="the smallest and the largest spread of new decisions, as shares of the "
               "behaviour model's; from 1 on, importance weights would have no bound"),
-    Parameter("estimator", one_of("paired", "is", "dr", about=_NOTES),
+    Parameter("estimator", one_of(*ESTIMATORS, about=_NOTES),
               {"classifier": "paired", "certify": "paired", "regressor": "dr"},
               "how the impact of a new model is estimated", table="test"),
     Parameter("bound", one_of(*BOUNDS, about=_NOTES), _same("ttest", _EVERYWHERE), table="test",

@@ -26,7 +26,7 @@ from elfair.fairness_test.drawing import group_pictures
 from elfair.fairness_test.evidence import Outcome
 from elfair.language.conditions import columns_used
 from elfair.policies.models import mixture_digest
-from elfair.statistics.estimators import ROUNDING
+from elfair.statistics.impact_estimators import ROUNDING
 from elfair.statistics.plan import Plan
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _terms(asked: Plan, split: Split) -> records.TermsRecord:
             records.RangeRecord(name, low, high) for name, (low, high) in estimation.ranges.items()
         ),
         propensity_floor=estimation.propensity_floor,
-        outcome_model=shown if estimation.estimator == "dr" else "",
+        outcome_model=shown if estimation.impact_estimator.learns == "model" else "",
         candidate_share=split.share,
         folds=max(1, len(split.folds)),
         thresholds=getattr(split.everyone, "thresholds", ()),

@@ -10,6 +10,7 @@ from elfair.records.text import count, number, rate
 from elfair.report import charts
 from elfair.report.blocks import Block, Code, Folded, Paragraph, Subsection, Table, group_name
 from elfair.report.charts import MOST_DRAWN
+from elfair.statistics.impact_estimators import get_impact_estimator
 
 
 def impact(certificate: Certificate) -> Iterator[Block]:
@@ -41,17 +42,9 @@ def impact(certificate: Certificate) -> Iterator[Block]:
 
 def _how_estimated(certificate: Certificate) -> str:
     """Readers who compute it themselves, in the simplest way, get slightly different numbers."""
-    ways = {
-        "is": "plain importance weighting: the mean of weight times impact",
-        "paired": "importance weighting around a constant, that is, k plus the mean of weight "
-        "times (impact - k), where k is the mean of the group's candidate rows"
-        + (", or an end of the declared range" if certificate.terms.impact_ranges else ""),
-        "dr": "the doubly robust form: the impact that a model fitted to candidate rows expects "
-        "from the new decisions, plus importance weighting of its errors",
-    }
     return (
         "The old model's mean is the mean of the logged rows. The new model's mean is estimated "
-        f"from the same rows by {ways[certificate.estimator]}."
+        f"from the same rows by {get_impact_estimator(certificate.estimator).words}."
     )
 
 

@@ -40,7 +40,7 @@ from elfair.language.tree import point_at
 from elfair.statistics.claims import Claim
 from elfair.statistics.compiled import compile_form, mean_part
 from elfair.statistics.decisions import decisions_of
-from elfair.statistics.estimators import Baselines, Estimation
+from elfair.statistics.impact_estimators import Baselines, Estimation
 from elfair.statistics.impacts import asks_for_cost, impact_of
 from elfair.statistics.plan import Plan, Tail
 from elfair.types import Floats

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from elfair.language.evaluation import holds
 from elfair.language.expressions import Mean
 from elfair.language.tree import point_at
 from elfair.statistics.decisions import LoggedDecisions, decisions_of
-from elfair.statistics.estimators import Baselines, Estimation
+from elfair.statistics.impact_estimators import Baselines, Term
 from elfair.statistics.impacts import Impact, asks_for_cost, impact_of
 from elfair.types import Floats, Index
 
@@ -238,11 +237,17 @@ def _part(
         low, high = low + ends[0], high + ends[1]
     for impact, (new, logged) in impacts.items():
         part = data if everyone else data.take(index)
-        if direct and new:
+        if not new:
+            offset += logged * impact.values(part)
+            declared = impact.ends(baselines.estimation.ranges)
+            limits = min(logged * end for end in declared), max(logged * end for end in declared)
+        elif direct:
             _add_predicted(by_slot, offset, part, baselines.model(impact).of(part), new, logged)
             limits = -np.inf, np.inf
         else:
-            limits = _add_impact(by_slot, offset, part, impact, given, new, logged, baselines)
+            term = Term(impact, given, new, logged)
+            estimator = baselines.estimation.impact_estimator
+            limits = estimator.add_rows(term, by_slot, offset, part, baselines)
         low, high = low + limits[0], high + limits[1]
     rows = Rows(index, *decisions.free(offset, by_slot), low, high)
     return Part(given, rows, impacts)
@@ -258,44 +263,6 @@ def _ends(mean: Mean, data: LoggedData) -> tuple[float, float]:
     return (0.0 if isinstance(mean.of, SquaredError) else -np.inf), np.inf
 
 
-def _add_impact(
-    by_slot: Floats,
-    offset: Floats,
-    data: LoggedData,
-    impact: Impact,
-    given: Condition | None,
-    new: float,
-    logged: float,
-    baselines: Baselines,
-) -> tuple[float, float]:
-    """Add new * E[impact] + logged * E_logged[impact] to the rows; return its ends."""
-    values, estimation = impact.values(data), baselines.estimation
-    limits = impact.ends(estimation.ranges)
-    if not new:
-        offset += logged * values
-        low, high = sorted(logged * end for end in limits)
-        return low, high
-    decisions = decisions_of(data)
-    if estimation.estimator == "dr":
-        baseline = baselines.model(impact).of(data)
-        k = decisions.centre(baseline)
-        taken = decisions.at_logged(baseline)
-        residual = values - k - taken
-        decisions.add_predicted(by_slot, offset, baseline, new)
-        if logged and (expected := decisions.under_behavior(baseline)) is not None:
-            # If all behaviour probabilities are known, remove the luck of the logged draw as well.
-            offset += logged * (expected - taken)
-        ends = _doubly_robust_ends(new, logged, limits, estimation)
-    else:
-        k = baselines.constant(impact, given, np.sign(new))
-        residual = values - k
-        ends = _weighted_ends(new, logged, k, limits, estimation)
-    decisions.add_weighted(by_slot, new * residual)
-    # In this form k cancels to the last digit if a pair compares like with like.
-    offset += logged * (values - k) + (new + logged) * k
-    return ends
-
-
 def _add_predicted(
     by_slot: Floats, offset: Floats, data: LoggedData, table: Floats, new: float, logged: float
 ) -> None:
@@ -304,35 +271,6 @@ def _add_predicted(
     decisions.add_predicted(by_slot, offset, table, new)
     expected = decisions.under_behavior(table)
     offset += logged * (decisions.at_logged(table) if expected is None else expected)
-
-
-def _weighted_ends(
-    new: float, logged: float, k: float, limits: tuple[float, float], estimation: Estimation
-) -> tuple[float, float]:
-    """The ends of new * (k + w (I - k)) + logged * I: bilinear in w and I, so the corners."""
-    if not np.isfinite(limits).all():
-        return -np.inf, np.inf
-    corners = []
-    for weight, impact in product((0.0, estimation.largest_weight), limits):
-        away = impact - k
-        corners.append(new * (k + (weight * away if away else 0.0)) + logged * impact)
-    return min(corners), max(corners)
-
-
-def _doubly_robust_ends(
-    new: float, logged: float, limits: tuple[float, float], estimation: Estimation
-) -> tuple[float, float]:
-    """The ends of doubly robust rows.
-
-    Baseline and impact lie in the range, so the residual is at most its width in size. Its factor
-    new * w + logged is largest at an end of the weights.
-    """
-    low, high = limits
-    if not np.isfinite([low, high, estimation.largest_weight]).all():
-        return -np.inf, np.inf
-    stretch = max(abs(logged), abs(new * estimation.largest_weight + logged)) * (high - low)
-    levels = [new * a + logged * b for a, b in product(limits, limits)]
-    return min(levels) - stretch, max(levels) + stretch
 
 
 def require_rows(given: Condition | None, count: int, n: int, known: LoggedData) -> None:

@@ -23,6 +23,7 @@ from elfair.language.intervals import Formula
 from elfair.language.tree import point_at
 from elfair.statistics import Baselines, Part, compile_form, is_decided, logged_average
 from elfair.statistics.claims import Claim
+from elfair.statistics.impact_estimators import ImpactEstimator
 from elfair.types import Floats
 
 T = TypeVar("T")
@@ -87,7 +88,7 @@ class Plan:
         if weighted:
             require_taken(everyone, possible)
         averages: dict[Mean, float] = {}
-        if baselines.estimation.estimator == "is":
+        if baselines.estimation.impact_estimator.replaces_logged:
             averages = {
                 mean: logged_average(mean, everyone)
                 for claim in claims
@@ -152,9 +153,9 @@ class Plan:
     def _tail(self, claim: Claim, data: LoggedData) -> Tail:
         form = claim.conjunct.form
         parts = compile_form(form, data, self.baselines, self.logged_averages)
-        centred = self.baselines.estimation.estimator != "is"
-        tail = Tail(form, claim.delta, parts, self.bound, centred)
-        tail.check_bound(self.baselines.estimation.estimator)
+        estimator = self.baselines.estimation.impact_estimator
+        tail = Tail(form, claim.delta, parts, self.bound, estimator.learns != "nothing")
+        tail.check_bound(estimator)
         return tail
 
 
@@ -221,15 +222,15 @@ class Tail:
             for second in conditions[:i]
         )
 
-    def check_bound(self, estimator: str) -> None:
+    def check_bound(self, estimator: ImpactEstimator) -> None:
         """Refuse a bound whose proof does not cover these rows."""
         if not self.bound.needs:
             return
         weighted = any(part.weighted for part in self.parts)
-        if estimator == "dr" and weighted and len(self.bound.needs) == 1:
+        if weighted and len(self.bound.needs) == 1 and not estimator.one_known_end:
             raise BoundError(
-                f"bound='{self.bound.name}' needs rows with one known end; doubly robust rows are "
-                "unbounded on both sides.",
+                f"bound='{self.bound.name}' needs rows with one known end; rows of "
+                f"estimator='{estimator.name}' are unbounded on both sides.",
                 hint="use estimator='paired' with a declared impact_range, or bound='ttest'.",
             )
         for part in self.parts:

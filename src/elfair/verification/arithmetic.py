@@ -29,7 +29,7 @@ from elfair.language.recipes import Recipe
 from elfair.language.tree import find
 from elfair.records.text import plural
 from elfair.statistics.claims import Claim
-from elfair.statistics.estimators import declared_estimation
+from elfair.statistics.impact_estimators import declared_estimation
 from elfair.verification.comparison import RELATIVE, SkippedError, agree, require, require_same
 from elfair.verification.context import Context
 

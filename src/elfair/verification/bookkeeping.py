@@ -18,6 +18,7 @@ from elfair.fairness_test.ladder import fate_of
 from elfair.language.conditions import EVERYONE, Column, uses_label, who
 from elfair.records.text import plural
 from elfair.statistics.claims import conditions_of
+from elfair.statistics.impact_estimators import get_impact_estimator
 from elfair.verification.comparison import agree, close, require
 from elfair.verification.context import Context
 
@@ -173,6 +174,7 @@ def _facts_of_record(context: Context) -> Facts:
     """The facts of a test that was made before, as its certificate states them."""
     record, terms = context.record, context.record.terms
     means = [mean for claim in context.claims for mean in claim.means]
+    estimator = get_impact_estimator(record.estimator)
     costs = COST not in record.roles.impacts and any(mean.of == Column(COST) for mean in means)
     return Facts(
         kind=get_bound(record.bound).kind if terms.claims else None,
@@ -180,7 +182,7 @@ def _facts_of_record(context: Context) -> Facts:
         openings=record.openings,
         groups=context.groups,
         behavior_known=context.behavior_known,
-        logged_averages=record.estimator == "is" and any(mean.logged for mean in means),
+        logged_averages=estimator.replaces_logged and any(mean.logged for mean in means),
         label=any(map(uses_label, means)),
         costs=costs,
         row_id=record.roles.row_id,

@@ -23,7 +23,7 @@ from elfair.policies.models import digests, mixture_digest
 from elfair.records.text import plural
 from elfair.search.classification import Family, family_behind
 from elfair.statistics import Baselines, Estimation
-from elfair.statistics.estimators import declared_estimation
+from elfair.statistics.impact_estimators import declared_estimation
 from elfair.statistics.plan import Plan
 from elfair.verification.comparison import SkippedError, agree, require, require_same
 from elfair.verification.context import Context, Look
