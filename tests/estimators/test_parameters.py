@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from elfair import E, E_logged, ELFClassifier, ELFRegressor, LoggedData, accuracy, certify, no_worse
+from elfair.certificate import SplitKind
 from elfair.errors import InputError
 from elfair.estimators.parameters import PARAMETERS, check_parameters, parameters_of
 from elfair.records.reading import REQUIRED
@@ -213,3 +215,8 @@ def test_defaults_and_examples_are_allowed():
             assert default is REQUIRED or parameter.check(default) is None
         if parameter.example is not None:
             parameter.check(parameter.example)
+
+
+def test_every_kind_of_split_can_be_asked_for():
+    (split,) = (each for each in PARAMETERS if each.name == "split")
+    assert {*split.allowed.choices, "none"} == set(get_args(SplitKind))

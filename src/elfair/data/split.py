@@ -151,10 +151,11 @@ class Split:
             data = data.changed(position=np.arange(data.n))
         if kind == "crossfit":
             share, divided = 1 - 1 / folds, _fold_rows(data, folds, seed)
-        elif kind != "none":
-            divided = [split_rows(data, share, seed, stratified=kind == "stratified")]
-        else:
+        elif kind == "none":
             divided = [_rows_aside(data, share, seed)] if share < 1 else []
+        else:
+            stratified = {"random": False, "stratified": True}[kind]
+            divided = [split_rows(data, share, seed, stratified=stratified)]
         # Cross-fitting tests all rows: opening the first fold counts for all of them.
         whole = data if kind == "crossfit" else None
         made = [
