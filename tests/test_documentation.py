@@ -40,6 +40,7 @@ SHOWN = re.compile(r"\s*^```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 COMMAND = re.compile(r"^\$ (.+)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 FILE = re.compile(r"# ([\w-]+\.(?:toml|py))\n")
 PART = re.compile(r"# ([\w/-]+\.\w+), in part\n")
+NAMED = re.compile(r"`(\w+)` \(`([\w/]+\.py)`\)")
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 
 
@@ -312,7 +313,7 @@ def test_the_map_names_every_room_in_the_order_of_the_layers():
 
 def test_what_the_architecture_names_is_where_it_says():
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    named = re.findall(r"`(\w+)` \(`([\w/]+\.py)`\)", page)
+    named = NAMED.findall(page)
     assert len(named) > 15
     for name, path in named:
         tree = ast.parse((ROOT / "src" / "elfair" / path).read_text(encoding="utf-8"))
@@ -321,6 +322,32 @@ def test_what_the_architecture_names_is_where_it_says():
         assert name in defined | assigned, f"{name} is not in {path}"
     for path in re.findall(r"`((?:src|tests|docs|benchmarks)/[\w./-]+)`", page):
         assert (ROOT / path).exists(), path
+
+
+def test_a_fit_makes_the_calls_of_the_path_in_its_order():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    section = page.split("## The path of the data")[1].split("## ")[0]
+    steps = [row.split(" | ")[2] for row in re.findall(r"^\| \d+\. .+$", section, re.MULTILINE)]
+    calls = [call for step in steps[:-1] for call in re.findall(NAMED, step)]
+    shown = [(name, path) for name, path in calls if name.islower()]  # not the classes
+    made = list[tuple[str, str]]()
+    source = str(ROOT / "src" / "elfair") + os.sep
+
+    def watch(frame, event, _):
+        if event == "call" and frame.f_code.co_filename.startswith(source):
+            call = frame.f_code.co_name, frame.f_code.co_filename.removeprefix(source)
+            if call in shown and call not in made:
+                made.append(call)
+
+    draw = POPULATIONS["foster-care"]().sample(400, seed=1)
+    clf = elfair.ELFClassifier("accuracy >= 0.5")
+    previous = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        clf.fit(draw.features, draw.label, **draw.logged)
+    finally:
+        sys.setprofile(previous)
+    assert made == shown
 
 
 @pytest.mark.parametrize("name", [name for name in elfair.__all__ if name != "__version__"])

@@ -69,12 +69,17 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
             All rows, as ``fit`` reads them. (For a regressor, a ContinuousData.)
         """
         self._check_parameters()
+        return self._request(data)
+
+    def _request(self, data: LoggedData) -> Request:
         parameters, seed = self.get_params(deep=False), self._seed()
         task = self._task(parameters, seed)
         task.check(data)
         claims = read_constraints(self.constraints, self.delta, data)
         thresholds = self._thresholds(claims, task, data)
-        return Request(claims, parameters, seed, self._task, thresholds)
+        request = Request(claims, parameters, seed, self._task, thresholds)
+        request.check_crossfit()
+        return request
 
     def _thresholds(
         self, claims: tuple[Claim, ...], task: Any, data: LoggedData
@@ -101,7 +106,7 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         try:
             self._check_parameters()
             data = self._table_of(**{name: arguments[name] for name in arguments if name != "self"})
-            fitted = fit_model(data, self.request(data))
+            fitted = fit_model(data, self._request(data))
             self._keep(fitted, data.classes, data.behavior_model)
             warn_reader(self.certificate_, level=3)
         except BaseException:

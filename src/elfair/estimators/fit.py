@@ -1,4 +1,4 @@
-"""What a fit does, from top to bottom: split, plan, search, test, certificate."""
+"""What a fit does, from top to bottom: split, tuning, plan, search, test, certificate."""
 
 from __future__ import annotations
 
@@ -40,41 +40,40 @@ def fit_model(data: LoggedData, request: Request) -> Fitted:
     request : Request
         What is asked for.
     """
-    request.check_crossfit()
     split = request.split(data)
     _check_sizes(request.claims, split)
     tuned = _tuned(request, split)
     request = request.with_parameters(tuned)
+    selection = request.selection()
     # Where nothing is tested, all rows are for the search.
-    candidates = [fold.candidate for fold in split.folds] or [split.everyone]
-    searched = [_search(request, split, rows) for rows in candidates]
-    plans, ladders, searches = zip(*searched, strict=True)
+    halves = [fold.candidate for fold in split.folds] or [split.everyone]
+    candidates = [selection.task.rows(half) for half in halves]
+    plans = tuple(request.plan(rows, split.everyone) for rows in candidates)
+    count, pairs = request.parameters["candidates"], zip(candidates, plans, strict=True)
+    searches = [_search(selection, rows, plan, split, count) for rows, plan in pairs]
+    found = zip(searches, candidates, strict=True)
     test = FairnessTest(
         split,
         plans,
-        ladders,
-        search=_search_record(request, searches),
+        tuple(Ladder(each.policy, each.ladder, rows) for each, rows in found),
+        search=_search_record(selection, searches),
         losses=searches[0].losses if len(split.folds) == 1 else (),
-        declared=request.selection().task.assumptions(),
+        declared=selection.task.assumptions(),
     )
-    return _fitted(test, test.run(), tuned)
+    certificate = test.run()
+    return _fitted(test, certificate, tuned)
 
 
-def _search(request: Request, split: Split, rows: LoggedData) -> tuple[Plan, Ladder, Found]:
-    """Find the models to test, on some candidate rows, and the plan that they were found for."""
-    selection = request.selection()
-    seen = selection.task.rows(rows)
-    plan = request.plan(seen, split.everyone)
-    n_test, n_error, count = split.n_tested, None, request.parameters["candidates"]
-    count = count if split.folds else 1
+def _search(selection: Selection, rows: LoggedData, plan: Plan, split: Split, count: int) -> Found:
+    """Find at most so many models to test, on some candidate rows, by the plan of the test."""
+    n_test, n_error, count = split.n_tested, None, count if split.folds else 1
     if split.kind == "crossfit":
         # A stretched bound is one on fewer rows. The rows that one fold tests are those that the
         # others are searched on: what a search believes and what the test finds err together, and
         # only the error of all rows is left.
         n_test, n_error, count = round(split.everyone.n / SHARED_ROWS**2), split.everyone.n, 1
     with SearchProgress("looking for a model") as progress:
-        found = selection.run(seen, plan, n_test, models=count, n_error=n_error, progress=progress)
-    return plan, Ladder(found.policy, found.ladder, seen), found
+        return selection.run(rows, plan, n_test, models=count, n_error=n_error, progress=progress)
 
 
 def _tuned(request: Request, split: Split) -> dict[str, Any]:
@@ -102,8 +101,7 @@ def _check_sizes(claims: tuple[Claim, ...], split: Split) -> None:
             require_rows(given, left, fold.sealed.n, data)
 
 
-def _search_record(request: Request, searches: Sequence[Found]) -> SearchRecord:
-    selection = request.selection()
+def _search_record(selection: Selection, searches: Sequence[Found]) -> SearchRecord:
     first = [found.best for found in searches]
     return SearchRecord(
         method=selection.method,

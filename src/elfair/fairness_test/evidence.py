@@ -106,6 +106,11 @@ class Bounded:
     unseen: list[GroupRecord]
     upper: float
 
+    @property
+    def passed(self) -> bool:
+        """Whether the claim passes."""
+        return self.upper <= 0
+
     def result(self, candidate_sizes: Sequence[int], n_all: int) -> ConstraintResult:
         """The record of the claim's test.
 
@@ -123,7 +128,7 @@ class Bounded:
             constraint=claim.conjunct.parent,
             statement=claim.conjunct.text,
             delta=claim.delta,
-            passed=self.upper <= 0,
+            passed=self.passed,
             estimate=estimate,
             upper=self.upper,
             spread=spread,

@@ -111,7 +111,7 @@ def run_in_turn(rungs: Iterable[Sequence[Rung]]) -> Outcome:
             bounded(claim, opened.data, free, scales, stretch)
             for claim, scales in zip(claims, learnt.scales, strict=True)
         ]
-        passed, tested = all(bound.upper <= 0 for bound in bounds), tested + 1
+        passed, tested = all(bound.passed for bound in bounds), tested + 1
         if passed or kept is None:
             kept = free, of_folds[0].plan, tested, bounds, learnt
         if not passed:

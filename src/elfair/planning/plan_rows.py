@@ -114,7 +114,6 @@ def plan_rows(
             "a model from any number of rows.",
             hint="give the estimator constraints.",
         )
-    request.check_crossfit()
     if improvement is not None:
         request = replace(request, claims=_improved(request.claims, data, float(improvement)))
     # Under cross-fitting every row is tested; a pilot is then what would be candidate rows else.
