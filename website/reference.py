@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from elfair.records.reading import REQUIRED, Key, keys_of, record_inside
+from elfair.records.reading import REQUIRED, Key, keys_inside, keys_of
 from elfair.records.toml import example_of, toml, words_of
 
 MARK = re.compile(r"^<!-- (\w+): ([\w.]+):(\w+) -->$", re.MULTILINE)
@@ -73,9 +73,7 @@ def _tables(known: Mapping[str, Key], title: str, about: str) -> Iterator[str]:
     ]
     yield from _table("Key", "What it is", "What it must be", "Without it", "Example", rows=rows)
     for name, each in known.items():
-        record = record_inside(each.kind)
-        inner = keys_of(record) if record is not None else each.keys
-        if inner is not None:
+        if (inner := keys_inside(each)) is not None:
             yield from _tables(inner, f"`{example_of(name, each)}`", each.about)
 
 

@@ -6,12 +6,15 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
+import click
 import pytest
 from awkward import write_loans, write_study
 
-from elfair import Certificate
+from elfair import Certificate, cli
+from elfair.cli import main
 from elfair.study import read_table
 
 
@@ -198,6 +201,42 @@ def test_bad_input_is_one_message_with_a_hint_and_no_output(elfair, folder, comm
     assert told.count("Hint:") == 1
     assert "Traceback" not in told
     assert sorted(folder.iterdir()) == before
+
+
+#: Every command, with a file that does not exist or cannot be written.
+NOWHERE = {
+    "init": ["nowhere.csv"],
+    "check": ["nowhere.toml"],
+    "plan": ["nowhere.toml"],
+    "fit": ["nowhere.toml"],
+    "explain": ["nowhere.json"],
+    "verify": ["nowhere.json"],
+    "predict": ["nowhere.elfair", "loans.csv", "--output", "decided.csv"],
+    "decide": ["nowhere.elfair", "loans.csv", "--log", "log.csv"],
+    "demo": ["--output", "loans.csv/demo"],
+    "experiment": ["run", "nowhere.toml"],
+}
+
+
+@pytest.mark.parametrize("command", main.commands)
+def test_every_command_answers_bad_input_with_one_hint_and_writes_nothing(elfair, folder, command):
+    before = sorted(folder.iterdir())
+    told = elfair(command, *NOWHERE[command], code=2).output
+    assert told.startswith("Error: ")
+    assert told.count("Hint:") == 1
+    assert sorted(folder.iterdir()) == before
+
+
+def test_every_command_of_a_module_can_be_called():
+    """Whoever writes a command, and does not list it, is told."""
+    known, left = set(), [main]
+    while left:
+        known.add(one := left.pop())
+        left += getattr(one, "commands", {}).values()
+    for path in Path(cli.__file__).parent.glob("[a-z]*.py"):
+        module = import_module(f"elfair.cli.{path.stem}")
+        written = {one for one in vars(module).values() if isinstance(one, click.Command)}
+        assert written <= known, path.name
 
 
 @pytest.mark.skipif(os.geteuid() == 0 and not Path("/dev/full").exists(), reason="needs /dev/full")

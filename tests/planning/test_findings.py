@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
+from pathlib import Path
 from typing import get_args
 
 import numpy as np
@@ -54,6 +56,24 @@ def test_a_small_group_is_a_warning(log):
     assert report.ok
     assert found["small_group"].about == "T == 1"
     assert "below 30" in found["small_group"].evidence
+
+
+def test_a_group_of_one_is_an_error(log):
+    report, found = findings(log(sensitive_features={"T": np.arange(400) // 399}))
+    assert not report.ok
+    assert found["group_too_small"].about == "T == 1"
+    assert "below 2" in found["group_too_small"].evidence
+
+
+def test_a_few_people_who_decide_the_result_are_a_warning(log):
+    """The decision that helps was seldom taken, and the constraint asks for it."""
+    rng = np.random.default_rng(0)
+    seldom = rng.random(600) < 0.03
+    table = log(600) | {"decision": seldom.astype(int), "impact": 1.0 * seldom}
+    table["propensity"] = np.where(seldom, 0.03, 0.97)
+    _, found = findings(table, "E[impact] >= 0.9")
+    assert found["few_effective_rows"].severity == "warning"
+    assert "held-out rows under the first model" in found["few_effective_rows"].evidence
 
 
 def test_propensities_of_the_wrong_class_are_an_error(log):
@@ -263,8 +283,14 @@ def test_every_code_is_found_and_only_refusals_bring_their_own_hint():
     source = inspect.getsource(sys.modules[of_missing_impact.__module__])
     codes = [code for texts in TEXTS.values() for code in texts]
     assert len(set(codes)) == len(codes)
+    tests = Path(__file__).parent.glob("test_*.py")
+    shown = "".join(path.read_text(encoding="utf-8") for path in tests)
     for code in codes:  # a reach is a code, too
         assert f'"{code}"' in source, code
+        assert f'"{code}"' in shown, f"show a table with {code}"
+    calls = inspect.getsource(sys.modules[check.__module__])
+    for name in re.findall(r"(?m)^def (of_\w+)", source):
+        assert f"findings.{name}(" in calls, name
     hints = {code: hint for texts in TEXTS.values() for code, (_, hint) in texts.items()}
     assert [code for code, hint in hints.items() if not hint] == ["refused"]
     assert set(TEXTS) == set(get_args(Severity))

@@ -42,7 +42,8 @@ def test_what_is_right_is_read_with_defaults_for_the_rest() -> None:
         {"name": "a", "limits": [{"at": 1}], "shares": {"x": 1}, "options": {"split": "random"}},
         Document,
     )
-    assert read == Document("a", 0.1, None, (Limit(1.0),), {"x": 1.0}, {"split": "random"})
+    given = {"shares": {"x": 1.0}, "options": {"split": "random"}}
+    assert read == Document("a", None, (Limit(1.0),), delta=0.1, **given)
     assert isinstance(read.limits[0].at, float)
     assert isinstance(read.shares["x"], float)
     assert reader.mistakes == []

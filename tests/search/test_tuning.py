@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
+from elfair.estimators.parameters import PARAMETERS
 from elfair.search import Selection, Target
 from elfair.search import selection as searching
 from elfair.search.classification import Classification
 from elfair.search.goals import PredictLabel
 from elfair.search.prediction import Requirement
-from elfair.search.selection import TUNABLE, TUNING_FOLDS, tune
+from elfair.search.selection import TUNING_FOLDS, tune
 
 
 def maker(make_plan, seen):
@@ -75,4 +76,5 @@ def test_the_worth_is_the_chance_to_pass_times_what_is_gained(
 
 
 def test_what_decides_the_promise_cannot_be_tuned():
-    assert not {"delta", "bound", "impact_range", "propensity_floor", "constraints"} & set(TUNABLE)
+    tunable = {each.name for each in PARAMETERS if each.tunable}
+    assert not {"delta", "bound", "impact_range", "propensity_floor", "constraints"} & tunable

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -13,11 +15,12 @@ import pyarrow.parquet
 import pytest
 
 from elfair.errors import InputError
-from elfair.records.reading import keys_of
-from elfair.records.toml import toml
+from elfair.records.reading import key as field_key
+from elfair.records.reading import keys_inside, keys_of
+from elfair.records.toml import shaped, toml
 from elfair.study import SourceTable, StudyFile, draft_study
 from elfair.study.guessing import guess_columns
-from elfair.study.keys import MODEL, TEST, ColumnKeys, DataKeys, RowKeys
+from elfair.study.keys import _TEXT, ColumnKeys, DataKeys, RowKeys, StudyKeys
 
 N = 40
 RNG = np.random.default_rng(0)
@@ -120,9 +123,11 @@ def test_every_setting_is_shown_and_can_be_switched_on(tmp_path):
     text = drafted(PEOPLE, tmp_path)
     loose = re.sub(r"(?m)^# (?=[a-z_]+ = )", "", text)
     raw = tomllib.loads(loose)
-    known = {"data": keys_of(DataKeys), "rows": keys_of(RowKeys), "model": MODEL, "test": TEST}
-    for table, keys in known.items():
-        assert set(raw[table]) == set(keys), table
+    known = {"": keys_of(StudyKeys)}
+    known |= {name: keys for name, each in known[""].items() if (keys := keys_inside(each))}
+    assert set(known) == {"", "data", "columns", "rows", "model", "test", "constraints"}
+    for table in ("", "data", "rows", "model", "test"):
+        assert set(raw[table] if table else raw) == set(known[table]), table
     shown = set(re.findall(r"(?m)^(?:# )?([a-z_]+) = ", text))
     assert set(keys_of(ColumnKeys)) - {"categories"} <= shown
     for line in re.findall(r"(?m)^# ([a-z_]+ = .*)$", text.split("[model]")[1]):
@@ -133,6 +138,44 @@ def test_every_setting_is_shown_and_can_be_switched_on(tmp_path):
         assert {**study.model, **study.test, **study.constraints[0]}[key] == tomllib.loads(line)[
             key
         ], line
+
+
+@dataclass(frozen=True)
+class MoreData(DataKeys):
+    sheet: str = field_key(_TEXT, "loans", "which sheet of the file", default="")
+
+
+@dataclass(frozen=True)
+class More(StudyKeys):
+    purpose: str = field_key(_TEXT, "credit", "what the decisions are for", default="")
+    board: str = field_key(_TEXT, "credit board", "who answers for the study")
+    data: MoreData = field_key(about="where the table is")
+    review: RowKeys = field_key(about="when it is looked at again", default=RowKeys)
+
+
+def test_a_new_key_is_drafted_and_described_where_it_is_declared(tmp_path, monkeypatch):
+    """The three ways: at the top (also after what has a default), in a table, and a table."""
+    monkeypatch.setattr("elfair.study.drafting.StudyKeys", More)
+    text = drafted(PEOPLE, tmp_path)
+    top, data = text.split("[data]")[0], text.split("[data]")[1].split("[columns]")[0]
+    assert '# What the decisions are for.\n# purpose = "credit"\n' in top
+    assert 'board = "TODO: text"\n' in top
+    assert "# Lines with TODO are for you to fill in." in top
+    assert '# Which sheet of the file.\n# sheet = "loans"\n' in data
+    assert "\n[review]\n" in text
+    filled = re.sub("TODO: text", "me", text)
+    made, wrong = shaped(tomllib.loads(filled), More)
+    assert not wrong
+    assert (made.purpose, made.board, made.data.sheet) == ("", "me", "")
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "website")
+    page = "\n".join(import_module("reference").keys(More))
+    for shown in ("`purpose`", "what the decisions are for", "`board`", "`sheet`", "`[review]`"):
+        assert shown in page
+
+
+def test_only_a_draft_with_open_lines_speaks_of_them(tmp_path):
+    assert "TODO" not in drafted(PEOPLE, tmp_path)
+    assert "# Lines with TODO are for you to fill in.\n" in drafted(UNHELPFUL, tmp_path)
 
 
 def test_probabilities_of_all_classes_are_told_apart(tmp_path):

@@ -32,7 +32,7 @@ from elfair.statistics.claims import Claim, read_constraints
 from elfair.types import Array, Floats
 
 #: Parameters that a table takes as well, and how it reads them.
-_OF_TABLE: dict[str, Callable[[Any, LoggedData], Any]] = {
+OF_TABLE: dict[str, Callable[[Any, LoggedData], Any]] = {
     "classes": lambda classes, data: distinct(one_column(classes, "classes")),
     "positive": lambda positive, data: positive,
     "cost": lambda cost, data: read_cost(cost, data.classes),
@@ -120,7 +120,7 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
             check_order(X=X, y=y)
             self._check_columns(X, reset=True)
             labels = None if y is None else self._labels(y)
-            known = {name: getattr(self, name) for name in _OF_TABLE if hasattr(self, name)}
+            known = {name: getattr(self, name) for name in OF_TABLE if hasattr(self, name)}
             return self._table(X, labels, **known, **logged)
         more = [name for name, value in {"y": y, **logged}.items() if value is not None]
         if more:
@@ -149,7 +149,7 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
                 hint=f"{self._table.__name__}(X, y, decision=..., propensity=..., impact=...) "
                 "makes one.",
             )
-        for name, read in _OF_TABLE.items():
+        for name, read in OF_TABLE.items():
             wanted = getattr(self, name, None)
             if wanted is not None and not np.array_equal(read(wanted, data), getattr(data, name)):
                 raise InputError(

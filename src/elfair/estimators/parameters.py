@@ -8,6 +8,7 @@ such as a range that no impact leaves, is checked with the data.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from itertools import product
@@ -23,7 +24,7 @@ from elfair.language.recipes import Recipe
 from elfair.policies.softmax import EXPLORATION
 from elfair.records.allowed import Allowed, is_number, number, one_of, whole
 from elfair.records.reading import REQUIRED, Key
-from elfair.search.selection import ASKED, DEFAULT, SEARCHES, TUNABLE
+from elfair.search.selection import ASKED, DEFAULT, SEARCHES
 from elfair.statistics.impact_estimators import ESTIMATORS
 
 #: Whose parameter it is.
@@ -57,6 +58,10 @@ class Parameter:
         What it may be in a study file, if that is not the same.
     key : str
         What a study file calls it; its name unless given.
+    read : callable, optional
+        From the value in a study file, and all parameters there by key, to the parameter's value.
+    tunable : bool
+        Whether ``candidate_tuning`` may choose it: it acts on candidate rows alone.
     """
 
     name: str
@@ -68,6 +73,11 @@ class Parameter:
     table: Literal["model", "test"] | None = None
     written: Allowed | None = None
     key: str = ""
+    read: Callable[[Any, Mapping[str, Any]], Any] = lambda value, given: value
+    tunable: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", self.key or self.name)
 
     def check(self, value: Any) -> None:
         """Raise `InputError` unless a value is allowed.
@@ -173,7 +183,7 @@ def _check_together(given: Mapping[str, Any]) -> None:
 
 def _check_tuning(known: Mapping[str, Parameter], grid: Mapping[str, Sequence[Any]]) -> None:
     """Only what acts inside the candidate rows can be tuned, between values that are allowed."""
-    tunable = [name for name in TUNABLE if name in known]
+    tunable = [name for name, each in known.items() if each.tunable]
     for name, values in grid.items():
         if name not in tunable:
             raise InputError(
@@ -233,6 +243,23 @@ def _is_grid(value: Any) -> bool:
 def _are_costs(value: Any) -> bool:
     lines = value.values() if isinstance(value, Mapping) else [None]
     return all(isinstance(line, Mapping) and all(map(is_number, line.values())) for line in lines)
+
+
+def _cost_by_class(
+    cost: Mapping[str, Mapping[str, float]], given: Mapping[str, Any]
+) -> dict[Any, Any]:
+    """Costs by class; a TOML key is text, and means the class that is written like it."""
+    texts = {str(each): each for each in given.get("classes") or ()}
+
+    def class_of(key: str) -> Any:
+        if texts:
+            return texts.get(key, key)
+        return int(key) if re.fullmatch(r"-?\d+", key) else key
+
+    return {
+        class_of(label): {class_of(decision): each for decision, each in line.items()}
+        for label, line in cost.items()
+    }
 
 
 def _scores(value: Any) -> bool:
@@ -334,10 +361,11 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter("classes", _VALUES, {"certify": None}, optional=True, example=[0, 1],
               about="the order of the columns of probabilities, if it is not the sorted one"),
     Parameter("cost", _COST, {"classifier": None}, optional=True, table="model",
-              written=_WRITTEN_COST, example={"0": {"0": 0, "1": 1}, "1": {"0": 5, "1": 0}},
+              written=_WRITTEN_COST, read=_cost_by_class,
+              example={"0": {"0": 0, "1": 1}, "1": {"0": 5, "1": 0}},
               about="what E[cost] averages: label -> decision -> cost"),
     Parameter("scorer", _SCORER, {"classifier": None}, optional=True,
-              about="what tells the policy more about a person than the features do"),
+              about="what tells the policy more about a person than the features do", tunable=True),
     Parameter("exploration", _SHARE, {"classifier": EXPLORATION}, table="model", example=0.1,
               about="the share of decisions taken blindly; 0.1 leaves a log from which the next "
               "round can learn"),
@@ -346,7 +374,7 @@ PARAMETERS: tuple[Parameter, ...] = (
               "behaviour model's; from 1 on, importance weights would have no bound"),
     Parameter("estimator", one_of(*ESTIMATORS, about=_NOTES),
               {"classifier": "paired", "certify": "paired", "regressor": "dr"},
-              "how the impact of a new model is estimated", table="test"),
+              "how the impact of a new model is estimated", table="test", tunable=True),
     Parameter("bound", one_of(*BOUNDS, about=_NOTES), _same("ttest", _EVERYWHERE), table="test",
               about="how a statement is bounded"),
     Parameter("impact_range", _RANGE, _same(None, _EVERYWHERE), optional=True, table="test",
@@ -358,13 +386,13 @@ PARAMETERS: tuple[Parameter, ...] = (
               about="the smallest probability with which the behaviour model could take any "
               "decision"),
     Parameter("search", one_of(*ASKED, about=_NOTES), _same(DEFAULT),
-              "how candidates are looked for", table="test"),
+              "how candidates are looked for", table="test", tunable=True),
     Parameter("power", _SHARE, _same(0.95), optional=True, table="test",
-              about="the wanted probability that each statement passes the test"),
+              about="the wanted probability that each statement passes the test", tunable=True),
     Parameter("inflation", number("(0, inf)"), _same(None), optional=True, example=2.0,
               about="the paper's margin instead of power: the factor that stretches the "
-              "predicted bound"),
-    Parameter("xi", number("[0, inf)"), _same(None), optional=True, example=0.01,
+              "predicted bound", tunable=True),
+    Parameter("xi", number("[0, inf)"), _same(None), optional=True, tunable=True, example=0.01,
               about="a margin; a hundredth of a row's standard deviation unless given"),
     Parameter("candidates", whole(1, MOST_MODELS), _same(20), table="test",
               about="how many models may be tested in turn, from the most cautious on; the paper "
@@ -376,10 +404,11 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter("folds", whole(2), _same(5), table="test",
               about="the number of folds of split='crossfit'"),
     Parameter("center", one_of("auto", "range", "mean", about=_NOTES), table="test",
-              defaults=_same("auto", _EVERYWHERE), about="the constant of the paired form"),
+              tunable=True, defaults=_same("auto", _EVERYWHERE),
+              about="the constant of the paired form"),
     Parameter("outcome_model", _REGRESSOR, _same(None, ("classifier", "certify")), optional=True,
               about="what estimator='dr' fits to rows that are not tested; leave it out for ridge "
-              "regression"),
+              "regression", tunable=True),
     Parameter("candidate_tuning", _GRID, _same(None), optional=True,
               example={"power": [0.8, 0.95]},
               about="values to choose from by cross-validation inside the candidate rows"),
@@ -405,4 +434,21 @@ def study_keys(table: Literal["model", "test"]) -> dict[str, Key]:
     >>> study_keys("test")["seed"].allowed.words
     'a whole number of at least 0'
     """
-    return {each.key or each.name: each.as_key() for each in PARAMETERS if each.table == table}
+    return {each.key: each.as_key() for each in PARAMETERS if each.table == table}
+
+
+def from_study(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that a study file sets.
+
+    Parameters
+    ----------
+    given : mapping
+        The keys of its tables, and their values.
+
+    Examples
+    --------
+    >>> from_study({"kind": "classifier", "seed": 3})
+    {'random_state': 3}
+    """
+    known = [each for each in PARAMETERS if each.table and each.key in given]
+    return {each.name: each.read(given[each.key], given) for each in known}

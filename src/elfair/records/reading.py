@@ -71,7 +71,7 @@ def key(
     default: Any = REQUIRED,
     keys: Keys | None = None,
 ) -> Any:
-    """A field of a record that people write.
+    """A field of a record that people write; given by name, so one with a default may come first.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ def key(
     """
     told = {"key": Key(None, allowed, default, example, about, keys)}
     if isinstance(default, type):
-        return field(default_factory=default, metadata=told)
-    return field(default=default, metadata=told)
+        return field(default_factory=default, kw_only=True, metadata=told)
+    return field(default=default, kw_only=True, metadata=told)
 
 
 @cache
@@ -124,6 +124,18 @@ def record_inside(kind: Any) -> Any:
     if isinstance(kind, type) and is_dataclass(kind):
         return kind
     return next(filter(None, map(record_inside, get_args(kind))), None)
+
+
+def keys_inside(known: Key) -> Keys | None:
+    """The keys of the table, or of each table of the list, that a key holds; None without one.
+
+    Parameters
+    ----------
+    known : Key
+        The key.
+    """
+    record = record_inside(known.kind)
+    return known.keys if record is None else keys_of(record)
 
 
 @dataclass(frozen=True)

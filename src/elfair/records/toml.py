@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_origin
 
 from elfair.errors import InputError, did_you_mean
-from elfair.records.reading import Key, Mistake, Reader, record_inside
+from elfair.records.reading import Key, Mistake, Reader, keys_inside
 
 
 def parsed(text: str, name: str) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def example_of(name: str, known: Key) -> str:
     known : Key
         What it may be.
     """
-    if known.keys is None and record_inside(known.kind) is None:
+    if keys_inside(known) is None:
         return f"{name} = {toml(known.example)}"
     return f"[[{name}]]" if get_origin(known.kind) is tuple else f"[{name}]"
 

@@ -40,10 +40,6 @@ ROUGHER = 1e-4
 ROUNDS = 3
 #: Seconds of silence before any progress is shown.
 PATIENCE = 2.0
-#: What can be tuned: everything that acts on candidate rows alone.
-TUNABLE = (
-    "power", "inflation", "xi", "search", "estimator", "center", "outcome_model", "scorer"
-)  # fmt: skip
 #: Each combination is searched on all but one of these folds, and judged on that one.
 TUNING_FOLDS = 3
 

@@ -13,6 +13,7 @@ from elfair.certificate import GroupCount, LeftOut
 from elfair.data import ContinuousData, LoggedData
 from elfair.data.columns import Columns, distinct, is_missing, one_column, table_columns
 from elfair.errors import DataError, listed
+from elfair.estimators.base import OF_TABLE
 from elfair.records.tables import POINTS, has_decimal_comma
 from elfair.study.keys import ColumnKeys
 from elfair.study.sources import SourceTable
@@ -85,8 +86,7 @@ def study_data(table: SourceTable, study: StudyFile) -> StudyData:
     # Before rows are left out: messages count those of the table.
     features = study.encoding.encode(table.table)
     keep, left_out = _with_impact(read, columns, study.rows.missing_impact)
-    given = {name: study.parameters.get(name) for name in ("classes", "positive", "cost")}
-    given = {name: value for name, value in given.items() if value is not None}
+    given = {name: value for name, value in study.parameters.items() if name in OF_TABLE}
 
     def part(rows: Booleans, given: Mapping[str, Any], **changes: Any) -> LoggedData:
         some = {name: column[rows] for name, column in read.items()}

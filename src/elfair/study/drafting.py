@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
 from elfair.language.conditions import Column
 from elfair.language.recipes import RECIPES
-from elfair.records.reading import Key, keys_of
+from elfair.records.reading import REQUIRED, Key, keys_inside, keys_of
 from elfair.records.text import sentence
-from elfair.records.toml import example_of, toml
+from elfair.records.toml import example_of, toml, words_of
 from elfair.study.databases import is_address, with_variables
-from elfair.study.file import TODO
+from elfair.study.file import TODO, lines_to_fill_in
 from elfair.study.guessing import Guess, Profile, guess_columns
-from elfair.study.keys import CONSTRAINT, MODEL, TEST, ColumnKeys, RowKeys
+from elfair.study.keys import CONSTRAINT, MODEL, RECIPE_KEYS, TEST, ColumnKeys, RowKeys, StudyKeys
 from elfair.study.sources import read_table
 
 _COLUMNS = keys_of(ColumnKeys)
@@ -52,40 +52,49 @@ def draft_study(
     --------
     >>> print(draft_study("duckdb://", query="select range as age, range % 2 as approved from "
     ...                   "range(9)")[:42])
-    # A study file of elfair, drafted from ...
+    # An elfair study file, drafted from the ...
     """
-    read = read_table(source, query=query)
-    guess = guess_columns(read.table)
-    return "\n".join(
-        [
-            *_head(source, query, read.table, Path.cwd() if folder is None else Path(folder)),
-            *_columns(guess),
-            *_tables(guess),
-            *_constraints(guess),
-            "",
-        ]
-    )
+    table = read_table(source, query=query).table
+    guess, where = guess_columns(table), _place(source, Path.cwd() if folder is None else folder)
+    given = {
+        "": {"title": f"title = {toml('A study' if query else Path(where).stem)}"},
+        "data": _data(where, query, table),
+        "rows": _defaults(keys_of(RowKeys), "missing_impact"),
+        "model": _model(guess),
+        "test": _defaults(TEST, "delta", "seed"),
+    }
+    known = keys_of(StudyKeys)
+    tables = {name: keys for name, each in known.items() if (keys := keys_inside(each)) is not None}
+    lines = _settings({name: known[name] for name in known if name not in tables}, given[""])
+    for name, keys in tables.items():
+        if name in _GUESSED:
+            lines += _GUESSED[name](guess)
+        else:
+            lines += ["", f"[{name}]", *_settings(keys, given.get(name, {}))]
+    return "\n".join([*_head(lines), *lines, ""])
 
 
-def _head(source: str | Path, query: str | None, table: Any, folder: Path) -> list[str]:
-    where = str(source)
-    if is_address(source):
-        where = with_variables(where)
-    else:
-        relative = os.path.relpath(Path(source).resolve(), folder.resolve())
-        where = Path(relative).as_posix()
-    return [
-        "# A study file of elfair, drafted from the table below.",
+def _head(lines: list[str]) -> list[str]:
+    head = [
+        "# An elfair study file, drafted from the table below.",
         "# Lines marked 'guess' were guessed from names and values: check each of them.",
-        f"# Lines with {TODO} are for you to fill in.",
-        f"title = {toml(Path(where).stem if query is None else 'A study')}",
-        "",
-        "[data]",
-        f"source = {toml(where)}  # {table.num_rows:,} rows, {table.num_columns} columns",
-        f"query = {toml(query)}"
-        if query is not None
-        else '# query = "select ..."  # with source = "duckdb://" or another address of a database',
     ]
+    if lines_to_fill_in("\n".join(lines)):
+        head.append(f"# Lines with {TODO} are for you to fill in.")
+    return head
+
+
+def _place(source: str | Path, folder: str | Path) -> str:
+    """The source as a study file in a folder names it."""
+    if is_address(source):
+        return with_variables(str(source))
+    return Path(os.path.relpath(Path(source).resolve(), Path(folder).resolve())).as_posix()
+
+
+def _data(where: str, query: str | None, table: Any) -> dict[str, str]:
+    size = f"{table.num_rows:,} rows, {table.num_columns} columns"
+    source = {"source": f"source = {toml(where)}  # {size}"}
+    return source if query is None else {**source, "query": f"query = {toml(query)}"}
 
 
 def _columns(guess: Guess) -> list[str]:
@@ -119,17 +128,11 @@ def _columns(guess: Guess) -> list[str]:
     return lines + [f"{toml(each.name)} = {toml(sorted(each.counts))}" for each in texts]
 
 
-def _tables(guess: Guess) -> list[str]:
-    rows = keys_of(RowKeys)
-    model = _defaults(MODEL, "objective")
-    if guess.label is None:
-        impact = str(Column(guess.impact)) if guess.impact else "impact"
-        model["objective"] = f"objective = {toml(f'E[{impact}]')}  # guess: there is no label"
-    return [
-        *("", "[rows]", *_settings(rows, _defaults(rows, "missing_impact"))),
-        *("", "[model]", *_settings(MODEL, model)),
-        *("", "[test]", *_settings(TEST, _defaults(TEST, "delta", "seed"))),
-    ]
+def _model(guess: Guess) -> dict[str, str]:
+    if guess.label is not None:
+        return _defaults(MODEL, "objective")
+    impact = str(Column(guess.impact)) if guess.impact else "impact"
+    return {"objective": f"objective = {toml(f'E[{impact}]')}  # guess: there is no label"}
 
 
 def _defaults(keys: Mapping[str, Key], *names: str) -> dict[str, str]:
@@ -143,6 +146,7 @@ def _constraints(guess: Guess) -> list[str]:
         f"#   {example_of('text', CONSTRAINT['text'])}",
         *wrap(f"or by name: {', '.join(RECIPES)}.", **_COMMENT),
     ]
+    settings = [name for name in CONSTRAINT if name not in {"text", *RECIPES, *RECIPE_KEYS}]
     nobody = [f'no_worse = "{TODO}: a column that names groups"']
     for asked in [_no_worse(each) for each in guess.sensitive] or [nobody]:
         lines += [
@@ -150,7 +154,7 @@ def _constraints(guess: Guess) -> list[str]:
             "[[constraints]]",
             *asked,
             *_settings(
-                {name: CONSTRAINT[name] for name in ("slack", "delta", "chosen_by", "why")},
+                {name: CONSTRAINT[name] for name in ("slack", *settings)},
                 _defaults(CONSTRAINT, "chosen_by", "why"),
             ),
         ]
@@ -168,6 +172,13 @@ def _no_worse(groups: Profile) -> list[str]:
     return lines
 
 
+#: The tables that are guessed from the columns.
+_GUESSED: dict[str, Callable[[Guess], list[str]]] = {
+    "columns": _columns,
+    "constraints": _constraints,
+}
+
+
 def _guessed(key: str, value: Any, otherwise: Any) -> str:
     """The line of a key that must be given."""
     return f"{key} = {toml(value)}  # guess" if value else f"{key} = {toml(otherwise)}"
@@ -180,8 +191,11 @@ def _told(known: Key, line: str) -> list[str]:
 
 
 def _settings(keys: Mapping[str, Key], given: Mapping[str, str]) -> list[str]:
-    """All keys of a table: those that are given, and the others commented out."""
+    """All keys of a table: those that are given, those that must be, and others commented out."""
     lines = []
     for name, known in keys.items():
-        lines += _told(known, given.get(name, f"# {example_of(name, known)}"))
+        line = f"# {example_of(name, known)}"
+        if known.default is REQUIRED:
+            line = f"{name} = {toml(f'{TODO}: {words_of(known)}')}"
+        lines += _told(known, given.get(name, line))
     return lines

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 from elfair.data import LoggedData
 from elfair.errors import InputError
 from elfair.estimators.classifier import ELFClassifier
-from elfair.estimators.parameters import parameters_of
+from elfair.estimators.parameters import from_study, parameters_of
 from elfair.estimators.regressor import ELFRegressor
 from elfair.language.conditions import columns_used
 from elfair.language.parsing import parse, parse_expression
@@ -252,13 +252,7 @@ class StudyFile(StudyKeys):
     @cached_property
     def parameters(self) -> dict[str, Any]:
         """The parameters of the estimator that the file sets."""
-        given = {**self.model, **self.test}
-        given.pop("kind", None)
-        if "seed" in given:
-            given["random_state"] = given.pop("seed")
-        if "cost" in given:
-            given["cost"] = _cost(given["cost"], given.get("classes"))
-        return given
+        return from_study({**self.model, **self.test})
 
     @property
     def in_conditions(self) -> list[str]:
@@ -287,18 +281,3 @@ def lines_to_fill_in(text: str) -> dict[int, str]:
     """
     lines = enumerate(text.splitlines(), 1)
     return {number: line for number, line in lines if _OPEN.match(line)}
-
-
-def _cost(cost: dict[str, dict[str, float]], classes: list[Any] | None) -> dict[Any, Any]:
-    """Costs by class; a TOML key is text, and means the class that is written like it."""
-    texts = {str(each): each for each in classes or ()}
-
-    def class_of(key: str) -> Any:
-        if texts:
-            return texts.get(key, key)
-        return int(key) if re.fullmatch(r"-?\d+", key) else key
-
-    return {
-        class_of(label): {class_of(decision): each for decision, each in line.items()}
-        for label, line in cost.items()
-    }

@@ -73,8 +73,9 @@ class DataKeys:
 
     source: str = key(_SOURCE, "loans.csv", "the table")
     query: str | None = key(
-        _QUERY, "select * from loans", "the query, if the source is a database", default=None
-    )
+        _QUERY, "select * from loans", default=None,
+        about="the query, if the source is the address of a database, such as duckdb://",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -86,10 +86,10 @@ def _parameters(study: Any) -> Iterator[InputError]:
     """Keys of the other kind of model."""
     other = "classifier" if study.kind == "regressor" else "regressor"
     wrong: list[tuple[str, str]] = [
-        (each.key or each.name, each.table)
+        (each.key, each.table)
         for each in PARAMETERS
         if each.table and study.kind not in each.defaults
-        if (each.key or each.name) in getattr(study, each.table)
+        if each.key in getattr(study, each.table)
     ]
     column = "behavior" if other == "classifier" else "behavior_spread"
     if getattr(study.columns, column):
