@@ -20,6 +20,8 @@ import numpy as np
 
 import elfair
 from elfair import ELFClassifier, ELFRegressor, LoggedData, certify
+from elfair.bounds import BOUNDS, FINITE_SAMPLE
+from elfair.statistics.impact_estimators import ESTIMATORS
 
 #: What a certificate says of each statement, apart from words.
 FIELDS = (
@@ -145,16 +147,11 @@ def fits() -> Iterator[tuple[str, Fit]]:
 
     wide = {"impact_range": (-4.0, 5.0)}
     sure = {**wide, "propensity_floor": 0.05}
-    of_bound = {
-        "ttest": {},
-        "betting": wide,
-        "anderson": wide,
-        "bernstein": sure,
-        "hoeffding": sure,
-    }
     for n in (300, 1000, 4000):
-        for bound, declared in of_bound.items():
-            for estimator in ("paired", "is", "dr"):
+        for bound in ("ttest", *reversed(FINITE_SAMPLE)):
+            needs = BOUNDS[bound].needs
+            declared = sure if "low" in needs else wide if needs else {}
+            for estimator in ESTIMATORS:
                 settings = {"bound": bound, "estimator": estimator, **declared}
                 yield (
                     f"classifier {n} {bound} {estimator}",

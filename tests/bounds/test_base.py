@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from inspect import isabstract
 from math import inf, nan
 
 import numpy as np
 import pytest
 
-from elfair.bounds import BOUNDS, FINITE_SAMPLE, Sample, get_bound
+from elfair.bounds import BOUNDS, FINITE_SAMPLE, Bound, Sample, get_bound
 from elfair.bounds.finite_sample import BlockBound
 from elfair.errors import BoundError, DataError, InputError
 
@@ -23,6 +24,14 @@ def test_get_bound_returns_the_bound_of_that_name(name: str) -> None:
     assert bound.name == name
     # Without a known end, no finite number of rows says anything about a mean.
     assert bool(bound.needs) == (bound.kind == "finite-sample")
+
+
+def test_every_bound_is_in_the_table() -> None:
+    found = [Bound]
+    for each in found:
+        found += each.__subclasses__()
+    ours = {each for each in found if each.__module__.startswith("elfair") and not isabstract(each)}
+    assert {type(bound) for bound in BOUNDS.values()} == ours
 
 
 def test_a_bound_that_does_not_say_what_it_needs_is_refused() -> None:

@@ -14,7 +14,7 @@ from elfair.data.features import MOST_GROUPS, Encoding
 from elfair.errors import InputError
 from elfair.language.build import col
 from elfair.statistics import Baselines, Estimation
-from elfair.statistics.impact_estimators import ImpactEstimator
+from elfair.statistics.impact_estimators import ESTIMATORS, ImpactEstimator, Paired
 from elfair.statistics.impacts import Impact, Ridge
 
 N = 90
@@ -82,15 +82,23 @@ def test_a_condition_that_no_candidate_row_meets_has_the_constant_zero():
 
 
 def test_an_unknown_estimator_of_impact_is_an_error_and_not_another_one():
-    with pytest.raises(InputError, match=r"(?s)'paired', 'is', 'dr'. Got 'pared'.*'paired'\?"):
+    with pytest.raises(InputError, match=r"(?s)Got 'pared'.*did you mean 'paired'\?"):
         Baselines(Estimation("pared"), make()).constant(Impact("impact"), None, -1.0)
 
 
 def test_an_estimator_of_impact_that_does_not_say_all_is_refused():
-    with pytest.raises(TypeError, match="Forgetful lacks name, note, words, learns, replaces_"):
+    with pytest.raises(TypeError, match="Forgetful lacks note, words, learns, replaces_logged, "):
 
-        class Forgetful(ImpactEstimator):
-            subtracted = ends = None
+        class Forgetful(Paired):
+            name = "forgetful"
+
+
+def test_every_estimator_of_impact_is_in_the_table():
+    found = [ImpactEstimator]
+    for each in found:
+        found += each.__subclasses__()
+    ours = {each for each in found[1:] if each.__module__.startswith("elfair")}
+    assert {type(each) for each in ESTIMATORS.values()} == ours
 
 
 @pytest.mark.parametrize(("estimation", "learns"), [

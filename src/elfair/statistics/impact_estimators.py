@@ -45,7 +45,7 @@ class Term(NamedTuple):
 class ImpactEstimator(ABC):
     """An estimator of impact: what it subtracts before weighting, its rows and their ends.
 
-    A subclass without one of the attributes is a `TypeError`.
+    A subclass that does not set each of the attributes is a `TypeError`.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class ImpactEstimator(ABC):
     one_known_end: ClassVar[bool]
 
     def __init_subclass__(cls) -> None:
-        missing = [name for name in ImpactEstimator.__annotations__ if not hasattr(cls, name)]
+        missing = [name for name in ImpactEstimator.__annotations__ if name not in vars(cls)]
         if missing and not isabstract(cls):
             raise TypeError(f"{cls.__name__} lacks {', '.join(missing)}")
 
@@ -149,6 +149,7 @@ class ImportanceSampling(Paired):
     )
     learns = "nothing"
     replaces_logged = True
+    one_known_end = True
 
 
 class DoublyRobust(ImpactEstimator):
