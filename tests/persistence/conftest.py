@@ -200,3 +200,9 @@ def rewritten() -> Callable[..., bytes]:
 @pytest.fixture(params=MAKERS)
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
+
+
+@pytest.fixture
+def kinds() -> list[str]:
+    """All kinds."""
+    return list(MAKERS)

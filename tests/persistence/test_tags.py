@@ -11,6 +11,9 @@ import pytest
 from elfair.data import digests
 from elfair.persistence.contents import members_of
 from elfair.persistence.model_file import to_bytes
+from elfair.persistence.policies import FORMATS
+from elfair.policies import GaussianPolicy
+from elfair.search.classification import FAMILIES
 
 
 @pytest.fixture
@@ -51,11 +54,9 @@ def test_a_file_names_families_by_the_same_tags(kind, made):
     assert {policy["kind"] for policy in document["policies"]} == families
 
 
-def test_tags_are_no_paths_and_differ(made):
-    kinds = ("linear", "pipeline", "torch", "regressor")
-    estimators = [made(kind) for kind in kinds]
-    tags = {type(each.fitted_.ladder[0].policy).digest_tag for each in estimators}
-    tags |= {each.digest_tag for each in estimators} | {estimators[0].fitted_.digest_tag}
-    assert tags == {
-        "softmax", "scored", "module", "gaussian", "classifier", "regressor", "fitted"
-    }  # fmt: skip
+def test_every_family_is_among_the_saved_kinds_and_tags_differ(made, kinds):
+    policies = {type(made(kind).fitted_.ladder[0].policy) for kind in kinds}
+    assert policies == {form.policy for form in FORMATS.values()}
+    assert policies == {*(family.makes for family in FAMILIES), GaussianPolicy}
+    assert len(policies) == len(FORMATS)
+    assert not set(FORMATS) & {"classifier", "regressor", "fitted"}

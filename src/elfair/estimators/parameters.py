@@ -17,13 +17,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from elfair.bounds import BOUNDS
-from elfair.data.digests import is_module
 from elfair.errors import InputError, did_you_mean
 from elfair.language.expressions import Expression, Statement
 from elfair.language.recipes import Recipe
 from elfair.policies.softmax import EXPLORATION
 from elfair.records.allowed import Allowed, is_number, number, one_of, whole
 from elfair.records.reading import REQUIRED, Key
+from elfair.search.classification import FAMILIES
 from elfair.search.selection import ASKED, DEFAULT, SEARCHES
 from elfair.statistics.impact_estimators import ESTIMATORS
 
@@ -263,10 +263,7 @@ def _cost_by_class(
 
 
 def _scores(value: Any) -> bool:
-    if isinstance(value, type):
-        return False
-    told = hasattr(value, "predict_proba")
-    return is_module(value) or (told and (hasattr(value, "fit") or hasattr(value, "classes_")))
+    return not isinstance(value, type) and any(each.takes(value) for each in FAMILIES)
 
 
 def _scorer_advice(value: Any) -> str:
@@ -318,7 +315,7 @@ _WRITTEN_COST = Allowed(
     "a table that gives, for each label, a table of the cost of each decision", _are_costs
 )
 _SCORER = Allowed(
-    "a scikit-learn classifier with predict_proba, or a torch.nn.Module", _scores, _scorer_advice
+    ", or ".join(each.words for each in FAMILIES if each.words), _scores, _scorer_advice
 )
 _REGRESSOR = Allowed(
     "a scikit-learn regressor",

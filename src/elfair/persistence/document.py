@@ -14,7 +14,6 @@ from elfair.records.json import from_plain, parse, to_json
 FORMAT = "elfair.model/1"
 
 Kind = Literal["classifier", "regressor"]
-PolicyKind = Literal["softmax", "scored", "module", "gaussian"]
 
 
 @dataclass(frozen=True)
@@ -23,17 +22,17 @@ class PolicyRecord:
 
     Parameters
     ----------
-    kind : {"softmax", "scored", "module", "gaussian"}
-        Its family: the ``digest_tag`` of its class.
+    kind : str
+        Its family: the ``digest_tag`` of its class, in `FORMATS`.
     mixed : bool
         Whether it is mixed with the behaviour model.
     numbers : tuple of float
-        For a Gaussian policy: level, unit, smallest and largest. For any other: the exploration.
+        Its numbers, in the order of `FORMATS`.
     tensors : mapping of str to bool
         The names of a module's tensors, in order, and whether theta replaces each.
     """
 
-    kind: PolicyKind
+    kind: str
     mixed: bool
     numbers: tuple[float, ...]
     tensors: Mapping[str, bool]

@@ -206,7 +206,8 @@ def _classes(document: ModelDocument) -> Array:
     else:
         right = isinstance(classes, np.ndarray) and classes.ndim == 1 and classes.size >= 2
     names, kinds = document.feature_names, {record.kind for record in document.policies}
-    right &= (kinds == {"gaussian"}) == (document.kind == "regressor")
+    right &= kinds <= set(policies.FORMATS)
+    right &= all(policies.FORMATS[kind].estimator == document.kind for kind in kinds if right)
     right &= document.n_features > 0 and (names is None or len(names) == document.n_features)
     if not right:
         raise damaged("its classes, features and policies do not fit together.")

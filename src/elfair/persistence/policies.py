@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from elfair.errors import InputError, listed
 from elfair.persistence.contents import damaged, from_npy, to_npy
-from elfair.persistence.document import PolicyKind, PolicyRecord
+from elfair.persistence.document import Kind, PolicyRecord
 from elfair.persistence.objects import from_skops, to_skops
 from elfair.policies import GaussianPolicy, SoftmaxPolicy
 from elfair.policies.scored import ScoredPolicy
@@ -26,7 +26,7 @@ def write_policy(policy: Any, folder: str, members: Members) -> PolicyRecord:
 
     Parameters
     ----------
-    policy : SoftmaxPolicy or GaussianPolicy
+    policy : Policy
         The policy of a model.
     folder : str
         Where its members go.
@@ -35,20 +35,10 @@ def write_policy(policy: Any, folder: str, members: Members) -> PolicyRecord:
     """
     members[f"{folder}/center.npy"] = to_npy(policy.center)
     members[f"{folder}/scale.npy"] = to_npy(policy.scale)
-    kind: PolicyKind = policy.digest_tag
-    if kind == "gaussian":
-        numbers = (policy.level, policy.unit, policy.smallest, policy.largest)
-        return PolicyRecord(kind, False, tuple(map(float, numbers)), {})
-    tensors: dict[str, bool] = {}
-    if kind == "module":
-        state = _state(policy.module)
-        for place, array in enumerate(state.values()):
-            members[f"{folder}/state/{place}.npy"] = to_npy(array)
-        trained = {name for name, p in policy.module.named_parameters() if p.requires_grad}
-        tensors = {name: name in trained for name in state}
-    elif kind == "scored":
-        members[f"{folder}/scorer.skops"] = to_skops(policy.scorer)
-    return PolicyRecord(kind, policy.mixed, (float(policy.exploration),), tensors)
+    form = FORMATS[policy.digest_tag]
+    numbers = tuple(float(getattr(policy, name)) for name in form.numbers)
+    tensors = form.write(policy, folder, members)
+    return PolicyRecord(policy.digest_tag, getattr(policy, "mixed", False), numbers, tensors)
 
 
 @dataclass(frozen=True)
@@ -77,27 +67,90 @@ def read_policy(
     record: PolicyRecord, members: Mapping[str, bytes], folder: str, reading: Reading
 ) -> Any:
     """The policy of a record."""
-    n = reading.classes.size
-    width = reading.n_features + (n - 1 if record.kind == "scored" else 0)
+    form, n = FORMATS[record.kind], reading.classes.size
+    width = reading.n_features + (n - 1 if form.scores else 0)
     center = read_floats(members, f"{folder}/center.npy", (width,))
     scale = read_floats(members, f"{folder}/scale.npy", (width,))
-    needed = 4 if record.kind == "gaussian" else 1
-    if len(record.numbers) != needed:
-        raise _does_not_fit(f"{len(record.numbers)} numbers", str(needed))
-    if record.kind == "gaussian":
-        return GaussianPolicy(center, scale, *record.numbers)
+    if len(record.numbers) != len(form.numbers):
+        raise _does_not_fit(f"{len(record.numbers)} numbers", str(len(form.numbers)))
+    if form.estimator == "regressor":
+        return form.policy(center, scale, *record.numbers)
     (blind,) = record.numbers
     if not 0 < blind < 1:
         raise _does_not_fit(f"{blind:g} of the decisions taken blindly", "a number in (0, 1)")
-    own = (n, center, scale, record.mixed, blind)
-    if record.kind == "module":
-        module = _rebuilt(record.tensors, members, folder, reading.module)
-        return TorchPolicy(*own, module=module)
-    if record.kind == "scored":
-        scorer = from_skops(member(members, f"{folder}/scorer.skops"), reading.trusted)
-        check_model(scorer, "scorer")
-        return ScoredPolicy(*own, scorer=scorer, classes=reading.classes)
-    return SoftmaxPolicy(*own)
+    more = form.read(record, members, folder, reading)
+    return form.policy(n, center, scale, record.mixed, blind, **more)
+
+
+def _nothing(*_: object) -> dict[str, Any]:
+    return {}
+
+
+def _write_scorer(policy: ScoredPolicy, folder: str, members: Members) -> dict[str, bool]:
+    members[f"{folder}/scorer.skops"] = to_skops(policy.scorer)
+    return {}
+
+
+def _read_scorer(
+    record: PolicyRecord, members: Mapping[str, bytes], folder: str, reading: Reading
+) -> dict[str, Any]:
+    scorer = from_skops(member(members, f"{folder}/scorer.skops"), reading.trusted)
+    check_model(scorer, "scorer")
+    return {"scorer": scorer, "classes": reading.classes}
+
+
+def _write_module(policy: TorchPolicy, folder: str, members: Members) -> dict[str, bool]:
+    state = _state(policy.module)
+    for place, array in enumerate(state.values()):
+        members[f"{folder}/state/{place}.npy"] = to_npy(array)
+    trained = {name for name, p in policy.module.named_parameters() if p.requires_grad}
+    return {name: name in trained for name in state}
+
+
+def _read_module(
+    record: PolicyRecord, members: Mapping[str, bytes], folder: str, reading: Reading
+) -> dict[str, Any]:
+    return {"module": _rebuilt(record.tensors, members, folder, reading.module)}
+
+
+@dataclass(frozen=True)
+class Format:
+    """How a file holds the policies of one family.
+
+    Parameters
+    ----------
+    policy : type
+        Their class.
+    estimator : {"classifier", "regressor"}
+        Whose policies they are.
+    numbers : tuple of str
+        The attributes that are numbers, in the order of the constructor.
+    write : callable
+        Adds members of its own; returns the names of tensors.
+    read : callable
+        From these members to arguments of the constructor, by name.
+    scores : bool, default False
+        Whether the standardisation includes a scorer's log-odds.
+    """
+
+    policy: Any
+    estimator: Kind = "classifier"
+    numbers: tuple[str, ...] = ("exploration",)
+    write: Callable[[Any, str, Members], dict[str, bool]] = _nothing
+    read: Callable[[PolicyRecord, Mapping[str, bytes], str, Reading], dict[str, Any]] = _nothing
+    scores: bool = False
+
+
+#: How a file holds the policies of each family, by their ``digest_tag``.
+FORMATS: dict[str, Format] = {
+    form.policy.digest_tag: form
+    for form in (
+        Format(SoftmaxPolicy),
+        Format(ScoredPolicy, write=_write_scorer, read=_read_scorer, scores=True),
+        Format(TorchPolicy, write=_write_module, read=_read_module),
+        Format(GaussianPolicy, "regressor", ("level", "unit", "smallest", "largest")),
+    )
+}
 
 
 def member(members: Mapping[str, bytes], name: str) -> bytes:

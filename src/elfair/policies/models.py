@@ -19,14 +19,26 @@ from elfair.types import Array, Floats
 
 
 class Policy(Protocol):
-    """A family of stochastic models pi_theta.
+    """A family of stochastic models pi_theta, as a search and a model file need it.
 
-    Statistics need only its *free* numbers on each logged row: every row of every statistic is
-    affine in them. For a classifier these are the probabilities of all classes but the first.
+    Theta is a real vector in a box, the free numbers are differentiable in it, and the models
+    between two thetas make sense: a ladder consists of such models.
+
+    Statistics need only the *free* numbers on each logged row: every row of every statistic is
+    affine in them. For a classifier these are the probabilities of all classes but the first. A
+    model from elsewhere, which is only tested, has no more than `digest_tag`, `logged` and `free`.
     """
 
     #: The name of the family in digests and in model files.
     digest_tag: ClassVar[str]
+
+    @property
+    def center(self) -> Floats:
+        """The mean of each feature on candidate rows."""
+
+    @property
+    def scale(self) -> Floats:
+        """The standard deviation of each feature on candidate rows."""
 
     @property
     def n_parameters(self) -> int:
@@ -56,6 +68,25 @@ class Policy(Protocol):
         gradients : ndarray of shape (j, channels, n)
             The derivatives of the functions by the free numbers.
         """
+
+
+class ClassPolicy(Policy, Protocol):
+    """A policy over classes; a frozen dataclass. (The one over numbers is `GaussianPolicy`.)"""
+
+    @property
+    def n_classes(self) -> int:
+        """How many decisions there are."""
+
+    @property
+    def mixed(self) -> bool:
+        """Whether the last parameter, in [0, 1], mixes it with the behaviour model."""
+
+    @property
+    def exploration(self) -> float:
+        """The share of decisions taken blindly."""
+
+    def probabilities(self, theta: Floats, X: Floats, behavior: Floats | None) -> Floats:
+        """The probability of every decision about each person, of shape (n, n_classes)."""
 
 
 def standardisation(X: Floats) -> tuple[Floats, Floats]:

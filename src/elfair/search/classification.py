@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from elfair.data import LoggedData
 from elfair.data.columns import one_column, positions
 from elfair.data.digests import is_module
 from elfair.errors import DataError, InputError, listed
-from elfair.policies import SoftmaxPolicy
+from elfair.policies import ClassPolicy, SoftmaxPolicy
 from elfair.policies.scored import ScoredPolicy, log_odds
 from elfair.policies.softmax import EXPLORATION
 from elfair.policies.torch_module import TorchPolicy
@@ -37,9 +37,34 @@ FOLDS = 5
 
 @dataclass(frozen=True)
 class Family(Plain):
-    """The policies that a classifier chooses among: softmax policies, linear in the features."""
+    """The policies that a classifier chooses among: softmax policies, linear in the features.
 
-    def policy(self, data: LoggedData) -> SoftmaxPolicy:
+    Parameters
+    ----------
+    scorer : object, optional
+        What the user passed; see the families below.
+    seed : int
+        Seed of the search.
+    """
+
+    scorer: Any = None
+    seed: int = 0
+
+    #: The class of its policies, and what a scorer must be to stand for them, in words.
+    makes: ClassVar[type] = SoftmaxPolicy
+    words: ClassVar[str] = ""
+
+    @staticmethod
+    def takes(scorer: Any) -> bool:
+        """Whether a scorer stands for this family."""
+        return scorer is None
+
+    @staticmethod
+    def behind(policy: Any, *, fitted: bool) -> Any:
+        """The scorer that a policy was made with; see `family_behind`."""
+        return None
+
+    def policy(self, data: LoggedData) -> ClassPolicy:
         """A linear policy, mixed with the behaviour model if that is known."""
         return SoftmaxPolicy.standardised(
             data.features, data.classes.size, mixed=data.behavior_model is not None
@@ -62,8 +87,21 @@ class ScoredFamily(Family):
         Seed of the folds, and of clones that have a ``random_state``.
     """
 
-    scorer: Any
-    seed: int
+    makes = ScoredPolicy
+    words = "a scikit-learn classifier with predict_proba"
+
+    @staticmethod
+    def takes(scorer: Any) -> bool:
+        """Whether it predicts probabilities, and is fitted or can be."""
+        known = hasattr(scorer, "fit") or hasattr(scorer, "classes_")
+        return known and hasattr(scorer, "predict_proba") and not is_module(scorer)
+
+    @staticmethod
+    def behind(policy: Any, *, fitted: bool) -> Any:
+        """The policy's scorer, as it was before the search."""
+        from sklearn.base import clone
+
+        return policy.scorer if fitted else clone(policy.scorer)
 
     @cached_property
     def fitted(self) -> bool:
@@ -193,16 +231,27 @@ class ModuleFamily(Family):
 
     Parameters
     ----------
-    module : torch.nn.Module
+    scorer : torch.nn.Module
         Maps standardised features to one logit for each class; it is not changed.
     """
 
-    module: Any
+    makes = TorchPolicy
+    words = "a torch.nn.Module"
+
+    @staticmethod
+    def takes(scorer: Any) -> bool:
+        """Whether it is a module."""
+        return is_module(scorer)
+
+    @staticmethod
+    def behind(policy: Any, *, fitted: bool) -> Any:
+        """The policy's module."""
+        return policy.module
 
     def method(self, asked: str) -> str:
         """The search that trains a module; raise if this one is too large for it."""
         name = SEARCHES[asked].trains or asked
-        most, size = SEARCHES[name].most, sum(value.numel() for value in self.module.parameters())
+        most, size = SEARCHES[name].most, sum(value.numel() for value in self.scorer.parameters())
         if size > most:
             raise InputError(
                 f"search='{asked}' is for at most {most} parameters. Got a module with {size}.",
@@ -212,17 +261,21 @@ class ModuleFamily(Family):
 
     def assumptions(self) -> tuple[Assumption, ...]:
         """The weights from which training starts must not come from the held-out rows."""
-        evidence = f"training of {_name(self.module)} started from the weights it had"
+        evidence = f"training of {_name(self.scorer)} started from the weights it had"
         return (Assumption.of("scorer_not_fitted", "assumed", evidence),)
 
     def policy(self, data: LoggedData) -> TorchPolicy:
         """A copy of the module, mixed with the behaviour model if that is known."""
         mixed = data.behavior_model is not None
-        return TorchPolicy.over(self.module, data.features, data.classes.size, mixed=mixed)
+        return TorchPolicy.over(self.scorer, data.features, data.classes.size, mixed=mixed)
 
     def fit(self, policy: Any, inputs: Any, classes: Index) -> Floats:
         """The same by gradient steps."""
         return fit_by_steps(policy, (inputs, classes), (inputs, classes))
+
+
+#: Every family of policies over classes.
+FAMILIES: tuple[type[Family], ...] = (Family, ScoredFamily, ModuleFamily)
 
 
 def family_of(scorer: Any, seed: int) -> Family:
@@ -233,9 +286,8 @@ def family_of(scorer: Any, seed: int) -> Family:
     >>> type(family_of(None, seed=0)).__name__
     'Family'
     """
-    if scorer is None:
-        return Family()
-    return ModuleFamily(scorer) if is_module(scorer) else ScoredFamily(scorer, seed)
+    (family,) = [each for each in FAMILIES if each.takes(scorer)]
+    return family(scorer, seed)
 
 
 def family_behind(policy: Any, seed: int, *, fitted: bool) -> Family:
@@ -243,19 +295,15 @@ def family_behind(policy: Any, seed: int, *, fitted: bool) -> Family:
 
     Parameters
     ----------
-    policy : Policy
+    policy : ClassPolicy
         The policy.
     seed : int
         Seed of the search.
     fitted : bool
         Whether its scorer was fitted before the search.
     """
-    from sklearn.base import clone
-
-    scorer = getattr(policy, "module", getattr(policy, "scorer", None))
-    if isinstance(policy, ScoredPolicy) and not fitted:
-        scorer = clone(scorer)
-    return family_of(scorer, seed)
+    (family,) = [each for each in FAMILIES if each.makes is type(policy)]
+    return family(family.behind(policy, fitted=fitted), seed)
 
 
 @dataclass(frozen=True)
@@ -310,9 +358,10 @@ class Classification:
             )
         self.goal.check_decisions(data)
 
-    def policy(self, data: LoggedData) -> SoftmaxPolicy:
+    def policy(self, data: LoggedData) -> ClassPolicy:
         """The family's policy, with the exploration that the user asked for."""
-        return replace(self.family.policy(data), exploration=self.exploration)
+        policy: Any = self.family.policy(data)
+        return cast(ClassPolicy, replace(policy, exploration=self.exploration))
 
     def loss(self, data: LoggedData, model: Floats | None = None) -> Loss:
         """The goal's."""
@@ -323,7 +372,7 @@ class Classification:
         goal = self.goal.at(data, free)
         return self if goal is self.goal else replace(self, goal=goal)
 
-    def best(self, policy: SoftmaxPolicy, inputs: Any, data: LoggedData) -> Floats:
+    def best(self, policy: ClassPolicy, inputs: Any, data: LoggedData) -> Floats:
         """The model that takes the preferred decisions as far as it can.
 
         Rows about which the goal has no preference are left out of the fit.
@@ -336,7 +385,7 @@ class Classification:
         return self.family.fit(policy, inputs, classes)
 
     def starts(
-        self, policy: SoftmaxPolicy, inputs: Any, data: LoggedData, best: Floats
+        self, policy: ClassPolicy, inputs: Any, data: LoggedData, best: Floats
     ) -> Sequence[Floats]:
         """The best model; one that imitates the behaviour model; the midpoint of both; and the
         behaviour model itself, if it is known.
@@ -350,7 +399,7 @@ class Classification:
         return starts
 
     def likely(
-        self, policy: SoftmaxPolicy, inputs: Any, data: LoggedData, best: Floats
+        self, policy: ClassPolicy, inputs: Any, data: LoggedData, best: Floats
     ) -> Sequence[Floats]:
         """The best model: constraints change few decisions."""
         return [best]

@@ -21,7 +21,8 @@ from elfair.fairness_test.ladder import Ladder
 from elfair.fairness_test.test import FairnessTest
 from elfair.policies.models import digests, mixture_digest
 from elfair.records.text import plural
-from elfair.search.classification import Family, family_behind
+from elfair.search.classification import family_behind
+from elfair.search.problem import Plain
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.impact_estimators import declared_estimation
 from elfair.statistics.plan import Plan
@@ -214,8 +215,10 @@ def _outcome_model(context: Context) -> Any:
     return known
 
 
-def _family(policy: Any, context: Context) -> Family:
+def _family(policy: Any, context: Context) -> Plain:
     """Where a policy comes from: how it saw candidate rows, and what it assumes."""
     record = context.record
+    if not record.classes:
+        return Plain()
     fitted = any(each.code == "scorer_not_fitted" for each in record.assumptions)
     return family_behind(policy, record.seed, fitted=fitted)
