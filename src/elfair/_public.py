@@ -15,9 +15,12 @@ from elfair.report import Report
 from elfair.verification import Check, Verification, verify
 
 __all__ = [
+    "FDR",
     "FNR",
     "FPR",
     "IQR",
+    "NPV",
+    "PPV",
     "PR",
     "TNR",
     "TPR",

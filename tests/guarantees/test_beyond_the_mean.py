@@ -14,6 +14,7 @@ import pytest
 import beyond_the_mean as population  # the script in benchmarks/; see conftest.py
 from counting import FULL, check_rare
 from elfair import LoggedData, certify
+from elfair.language.build import BEYOND_THE_MEAN
 from elfair.statistics.decisions import decisions_of
 
 SIZES = population.SIZES if FULL else population.SIZES[:1]
@@ -29,6 +30,11 @@ def test_at_the_edge_a_statement_passes_at_most_delta_of_the_time(
 ) -> None:
     allowed = DELTA + (0.02 if bound == "ttest" else 0.0)
     check_rare(population.passes_at_the_edge, name, bound, n, allowed=allowed, full=2_000)
+
+
+def test_every_statistic_has_its_edge() -> None:
+    for name in {make.__name__ for make in BEYOND_THE_MEAN.values()}:
+        assert any(text.startswith(f"{name}[") for text in population.EDGES.values()), name
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import pytest
 
 from elfair import LoggedData
 from elfair.bounds import FINITE_SAMPLE, Sample, get_bound
+from elfair.language.conditions import RATES
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.claims import read_constraints
 from elfair.statistics.plan import Plan
@@ -77,7 +78,14 @@ DIFFERENCES = {
 DIFFERENCES["E[cost | T == 0] - E[cost | T == 1]"] = average(COST[Y, K], T == 0) - average(
     COST[Y, K], T == 1
 )
-EVERY = TRUTH | DIFFERENCES
+# With the decision after the bar: statements are multiplied out, so g is 0 only at the truth.
+QUOTIENTS = {
+    "PPV": average(Y == 2, K == 2),
+    "PPV[T == 1]": average(Y == 2, (K == 2) & (T == 1)),
+    "NPV[T == 0]": average(Y != 2, (K != 2) & (T == 0)),
+    "FDR[T == 1]": average(Y != 2, (K == 2) & (T == 1)),
+}
+EVERY = TRUTH | DIFFERENCES | QUOTIENTS
 
 
 def draw(n, seed):
@@ -107,7 +115,10 @@ def rows_of(text, seed):
 
 
 # (A statement about the behaviour model alone is refused: it has its part in the differences.)
-@pytest.mark.parametrize("text", [text for text in EVERY if not text.startswith("E_logged")])
+UNBIASED = [text for text in TRUTH | DIFFERENCES if not text.startswith("E_logged")]
+
+
+@pytest.mark.parametrize("text", UNBIASED)
 def test_the_estimate_is_unbiased(text):
     _, rows = rows_of(f"{text} <= 9", seed=1)  # g = statistic - 9
     error = sum(row.std() / sqrt(row.size) for row in rows)
@@ -115,6 +126,20 @@ def test_the_estimate_is_unbiased(text):
     assert abs(estimate - EVERY[text]) <= 4 * error + 1e-9
     # The precision is worth something: rates of different classes can be told apart.
     assert error < 0.02
+
+
+@pytest.mark.parametrize("text", QUOTIENTS)
+def test_a_quotient_rate_is_at_its_edge_where_it_is_true(text):
+    _, (row,) = rows_of(f"{text} <= {QUOTIENTS[text]!r}", seed=1)
+    assert abs(row.mean()) <= 4 * row.std() / sqrt(row.size)
+    _, (row,) = rows_of(f"{text} <= {QUOTIENTS[text] + 0.02!r}", seed=1)
+    assert row.mean() < -4 * row.std() / sqrt(row.size)
+
+
+def test_every_named_rate_has_its_truth_here():
+    assert {name for name in RATES if not any(text.split("[")[0] == name for text in EVERY)} == {
+        "mse"  # for decisions that are numbers: tests/statistics/test_decisions.py
+    }
 
 
 def test_the_truth_tells_the_classes_groups_and_labels_apart():
@@ -130,7 +155,7 @@ def test_the_truth_tells_the_classes_groups_and_labels_apart():
 AT_THE_EDGE = [
     *(f"P[decision == {k}]" for k in range(3)),
     "P[decision == 1 | T == 1]", "P[decision == 0 | label == 1 and T == 0]", "TPR[T == 1]",
-    "accuracy", "E[cost]", "E[cost | T == 1]",
+    "accuracy", "E[cost]", "E[cost | T == 1]", *QUOTIENTS,
     *(text for text in DIFFERENCES if not text.startswith("accuracy")),
 ]  # fmt: skip
 

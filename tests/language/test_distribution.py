@@ -65,6 +65,20 @@ def test_what_they_say(derived, expected, text):
     assert str(derived) == text
 
 
+@pytest.mark.parametrize(
+    ("derived", "expected"),
+    [
+        (Threshold(I, 2.0, "<"), 1),
+        (Threshold(I, 3.0, "<"), 1),
+        (Deficit(I, 2.5), 2),
+        (LowerTail(I, 2.5, 0.5), 2),
+        (Squared(I, 2.0), np.inf),
+    ],
+)
+def test_how_many_rows_decide(derived, expected):
+    assert derived.deciding(np.array([-1.0, 2.0, 3.5])) == expected
+
+
 def test_without_a_declared_range_there_are_no_more_ends_than_the_function_has():
     assert Deficit(I, 2.0).ends(-np.inf, np.inf) == (0, np.inf)
     assert LowerTail(I, 2.0, 0.5).ends(-np.inf, np.inf) == (-np.inf, 1.5)

@@ -55,7 +55,7 @@ def failure(text: object) -> str:
         ("IQR[i, 0.2, 1.2] <= 1", "       ^^^^^^^^", "Got 1.2 instead", "lowest tenth"),
         ("IQR[i, 0.75, 0.25] <= 1", "       ^^^^^^^^^^", "in order. Got 0.75 and 0.25", "usual"),
         ("IQR[i, 0.5, 0.5] <= 1", "       ^^^^^^^^", "must be in order", "IQR[impact, 0.25, 0.75]"),
-        ("IQR[i, 0.25] <= 1", "       ^^^^", "IQR takes two numbers or none", "IQR[impact, 0.25"),
+        ("IQR[i, 0.25] <= 1", "       ^^^^", "IQR takes no number or two", "IQR[impact, 0.25"),
         ("quantile[i] >= 0", "         ^", "quantile takes one number", "quantile[impact, 0.1]"),
         ("quantile[i, 0.1, 0.2] >= 0", " " * 17 + "^^^", "Got 0.1, 0.2", "quantile[impact, 0.1]"),
         ("CVaR[i, 'a'] >= 0", "        ^^^", "CVaR takes one number", "between 0 and 1"),

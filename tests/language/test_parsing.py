@@ -6,10 +6,16 @@ import operator
 
 import pytest
 
+import elfair
+from elfair.errors import ConstraintError
 from elfair.language.build import (
+    BEYOND_THE_MEAN,
+    FDR,
     FNR,
     FPR,
     IQR,
+    NPV,
+    PPV,
     PR,
     TNR,
     TPR,
@@ -28,6 +34,7 @@ from elfair.language.build import (
     var,
 )
 from elfair.language.conditions import (
+    RATES,
     Column,
     Compare,
     Decision,
@@ -38,7 +45,7 @@ from elfair.language.conditions import (
     Positive,
 )
 from elfair.language.expressions import All, AtMost, Expression, Mean, Number, Statement
-from elfair.language.parsing import parse
+from elfair.language.parsing import parse, parse_expression
 from elfair.language.tree import walk
 
 A = col("race") == "A"
@@ -189,6 +196,39 @@ def test_rates_are_averages_of_events() -> None:
     assert FNR(A) == Mean(spared, positive & A)
     assert FNR() == Mean(spared, positive)
     assert accuracy(A) == Mean(Compare(Decision(), "==", Label()), A)
+    # With the decision after the bar, a quotient of two averages.
+    assert PPV(A) == Mean(chosen & positive, A) / Mean(chosen, A)
+    assert NPV(A) == Mean(spared & negative, A) / Mean(spared, A)
+    assert FDR() == Mean(chosen & negative) / Mean(chosen)
+    assert parse("PPV[race == 'A'] >= 0.7") == (PPV(A) >= 0.7)
+    assert parse("P[label == positive | decision == positive and race == 'A'] >= 0.7") == (
+        PPV(A) >= 0.7
+    )
+
+
+def test_every_rate_and_statistic_has_its_python_name() -> None:
+    for name in RATES:
+        assert getattr(elfair, name) == parse_expression(name)
+        assert str(getattr(elfair, name)(A)) == f"{name}[race == 'A']"
+    makes = {make.__name__: make for make in BEYOND_THE_MEAN.values()}
+    assert all(getattr(elfair, name) is make for name, make in makes.items())
+    assert {*RATES, *makes} <= {*elfair.__all__}
+
+
+def test_a_quotient_takes_a_condition_only_if_it_is_one_of_averages() -> None:
+    assert (E("gain") / E("cost"))(A) == E("gain", given=A) / E("cost", given=A)
+    with pytest.raises(ConstraintError, match="not a quotient of two averages"):
+        (median("gain") / E("cost"))(A)
+
+
+def test_positive_is_the_positive_class_and_a_column_of_that_name_is_quoted() -> None:
+    assert parse("P[decision == positive] <= 1") == (PR <= 1)
+    quoted = parse("PR[`positive` == 1] <= 1")
+    assert quoted == (PR(col("positive") == 1) <= 1)
+    assert str(quoted) == "PR[`positive` == 1] <= 1"
+    for text in ("positive == 1", "positive in [1]"):
+        with pytest.raises(ConstraintError, match="must depend on the row"):
+            parse(f"PR[{text}] <= 1")
 
 
 def test_a_chain_is_one_statement_for_each_link() -> None:

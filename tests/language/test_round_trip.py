@@ -8,33 +8,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elfair.language.build import (
-    FNR,
-    FPR,
-    IQR,
-    PR,
-    TNR,
-    TPR,
-    CVaR,
+    BEYOND_THE_MEAN,
     E,
     E_logged,
     P,
-    accuracy,
     col,
     decision,
     label,
     maximum,
-    median,
     minimum,
-    quantile,
-    var,
 )
-from elfair.language.conditions import Condition
-from elfair.language.expressions import Expression, Scaled, Statement
+from elfair.language.conditions import RATES, Condition
+from elfair.language.expressions import Expression, Scaled, Statement, rate
 from elfair.language.parsing import parse
 
 names = st.one_of(
     st.sampled_from(
-        ["race", "zip code", "label", "decision", "in", "and", "true", "E", "max", "1a"]
+        ["race", "zip code", "label", "decision", "positive", "in", "and", "true", "E", "max", "1a"]
     ),
     st.text(min_size=1, max_size=6),
     st.text(string.ascii_letters, min_size=1, max_size=6),
@@ -80,11 +70,7 @@ means = st.one_of(
     st.builds(lambda of, given: E(of, given=given), names, maybe),
     st.builds(lambda of, given: E_logged(of, given=given), names | events, maybe),
     st.builds(lambda of, given: P(of, given=given), events, maybe),
-    st.builds(
-        lambda rate, given: rate(given),
-        st.sampled_from([accuracy, PR, TPR, FPR, TNR, FNR]),
-        maybe,
-    ),
+    st.builds(lambda name, given: rate(name)(given), st.sampled_from([*RATES]), maybe),
 )
 
 
@@ -95,12 +81,14 @@ def divided(top: Expression | float, bottom: Expression) -> Expression:
 
 
 shares = st.floats(min_value=0, max_value=1, exclude_min=True, exclude_max=True)
-statistics = st.one_of(
-    st.builds(lambda of, share, given: quantile(of, share, given=given), names, shares, maybe),
-    st.builds(lambda of, share, given: CVaR(of, share, given=given), names, shares, maybe),
-    st.builds(lambda of, given: median(of, given=given), names, maybe),
-    st.builds(lambda of, given: var(of, given=given), names, maybe),
-    st.builds(lambda of, given: IQR(of, 0.1, 0.7, given=given), names, maybe),
+after_the_impact = {"median": st.just([]), "var": st.just([]), "IQR": st.just([0.1, 0.7])}
+statistics = st.sampled_from([*BEYOND_THE_MEAN]).flatmap(
+    lambda name: st.builds(
+        lambda of, numbers, given: BEYOND_THE_MEAN[name](of, *numbers, given=given),
+        names,
+        after_the_impact.get(name, st.tuples(shares)),
+        maybe,
+    )
 )
 expressions = st.recursive(
     means | statistics,

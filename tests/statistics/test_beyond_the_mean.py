@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from inspect import isabstract
+
 import numpy as np
 import pytest
 
 from elfair import LoggedData, certify
 from elfair.bounds import FINITE_SAMPLE, get_bound
 from elfair.errors import ConstraintError, DataError
+from elfair.language.build import BEYOND_THE_MEAN
 from elfair.language.conditions import Column, Compare, Decision
 from elfair.language.distribution import (
     ConditionalValueAtRisk,
     Derived,
     Quantile,
     Squared,
+    StandIn,
+    Statistic,
     Variance,
+    _OfShare,
+    statistics_in,
 )
 from elfair.language.expressions import (
     Abs,
@@ -32,10 +39,11 @@ from elfair.language.expressions import (
 )
 from elfair.language.parsing import parse
 from elfair.language.tree import walk
+from elfair.search.objective import linearised
 from elfair.statistics import Baselines, Estimation
-from elfair.statistics.beyond_the_mean import settle
 from elfair.statistics.claims import read_constraints
 from elfair.statistics.plan import Plan
+from elfair.statistics.settling import settle
 
 
 class World:
@@ -223,6 +231,90 @@ def test_numbers_out_of_reach_are_no_way_round_a_claim(text):
     wrong = [claim.conjunct.form for claim in plan.claims if not claim.conjunct.form.terms]
     assert [form.constant > 0.5 for form in wrong] == [True]
     assert {claim.conjunct.parent for claim in plan.claims} == {text}
+
+
+# -- a statistic that somebody adds ---------------------------------------------------------------
+
+
+def test_every_statistic_is_tested_here():
+    for name in {make.__name__ for make in BEYOND_THE_MEAN.values()}:
+        assert any(each.startswith(f"{name}[") for each in SINGLE), name
+    made = {node for each in SINGLE for node in statistics_in(parse(f"{each} <= 0"))}
+    concrete = {kind for kind in [*Statistic.__subclasses__(), *_OfShare.__subclasses__()]
+                if kind.__module__ == Statistic.__module__ and not isabstract(kind)}  # fmt: skip
+    assert {type(node) for node in made} == concrete
+
+
+class HalfStatistic(Statistic):
+    """It says what a search climbs, and not what is tested."""
+
+    def first_order(self, rows):
+        return Mean(self.of, self.given)
+
+
+class OtherHalf(Statistic):
+    """It says what is tested, and not what a search climbs."""
+
+    def stand_in(self, rows, margin, number, above):
+        return StandIn(Mean(self.of, self.given))
+
+
+def settled_statistic(statistic, data, free):
+    claims = read_constraints(statistic <= 1, 0.1)
+    plan = Plan.make(claims, get_bound("ttest"), Baselines(Estimation(), data), data)
+    return settle(plan, data, free, 100)
+
+
+@pytest.mark.parametrize("half", [HalfStatistic, OtherHalf])
+def test_half_a_statistic_is_an_error(half):
+    with pytest.raises(TypeError, match="abstract"):
+        half(Column("impact"))
+
+
+class Distance(Derived):
+    """How far the impact is from a point."""
+
+    sign = 1
+
+    def of(self, values):
+        return np.abs(values - self.point)
+
+    def ends(self, low, high):
+        return 0.0, max(abs(low - self.point), abs(high - self.point))
+
+    def __str__(self):
+        return f"abs({self.impact} - {self.point})"
+
+
+class Deviation(Statistic):
+    """The mean distance from the median: the smallest, over a point, of the mean distance from it.
+    Only a test from above exists.
+    """
+
+    def stand_in(self, rows, margin, number, above):
+        if not above:
+            raise ConstraintError("not from below")
+        return StandIn(self.first_order(rows))
+
+    def first_order(self, rows):
+        return self._mean(Distance(self.of, rows.quantile(0.5)))
+
+    def __str__(self):
+        return f"deviation[{self.of}]"
+
+
+def test_a_whole_statistic_is_one_class():
+    world = World(5, atoms=400)
+    data, free = world.draw(20_000, 0)
+    statistic = Deviation(Column("impact"))
+    law, _ = world.law(None)
+    median = world.of(Quantile(Column("impact")))
+    truth = float(law @ np.abs(world.values - median))
+    (claim,) = settled_statistic(statistic, data, free).claims
+    assert world.of(claim.conjunct.form.expression) == pytest.approx(truth - 1, abs=1e-3)
+    assert world.of(linearised(statistic, data, free)) == pytest.approx(truth, abs=1e-3)
+    with pytest.raises(ConstraintError, match="not from below"):
+        settled_statistic(-statistic, data, free)
 
 
 # -- how near ------------------------------------------------------------------------------------

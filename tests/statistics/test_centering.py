@@ -8,9 +8,9 @@ import pytest
 from elfair import LoggedData, certify
 from elfair.bounds import get_bound
 from elfair.statistics import Baselines, Estimation
-from elfair.statistics.beyond_the_mean import centred
 from elfair.statistics.claims import read_constraints
 from elfair.statistics.plan import Plan
+from elfair.statistics.settling import centred
 
 
 def draw(n, seed):

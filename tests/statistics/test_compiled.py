@@ -8,7 +8,16 @@ import pytest
 from elfair import LoggedData
 from elfair.errors import ConstraintError, DataError
 from elfair.language.conjunction import conjuncts
-from elfair.statistics import Baselines, Estimation, Impact, compile_form, logged_average
+from elfair.language.expressions import Quotient
+from elfair.language.parsing import parse_expression
+from elfair.statistics import (
+    Baselines,
+    Estimation,
+    Impact,
+    compile_form,
+    logged_average,
+    mean_part,
+)
 from elfair.statistics.impact_estimators import ESTIMATORS
 
 N = 60
@@ -97,6 +106,24 @@ def test_rates_count_the_probability_of_the_event(n_classes):
     (part,) = compiled("TPR[T == 2] >= 0.5", data)
     inside = (label == n_classes - 1) & (data.sensitive["T"] == 2)
     np.testing.assert_allclose(part.rows.values(p[:, 1:].T), 0.5 - p[inside, -1])
+
+
+def test_rates_on_a_small_table():
+    label, chosen = np.array([0, 0, 0, 1, 1, 1, 1, 1]), np.array([0, 1, 1, 1, 1, 1, 0, 0])
+    data = LoggedData(np.zeros((8, 1)), label, sensitive_features={"T": [0, 1] * 4})
+    baselines = Baselines(Estimation(), data)
+
+    def value(node):
+        if isinstance(node, Quotient):
+            return value(node.top) / value(node.bottom)
+        return mean_part(node, data, baselines).rows.values(chosen[None]).mean()
+
+    for text, expected in {
+        "PR": 5 / 8, "accuracy": 4 / 8, "TPR": 3 / 5, "FNR": 2 / 5, "FPR": 2 / 3, "TNR": 1 / 3,
+        "PPV": 3 / 5, "FDR": 2 / 5, "NPV": 1 / 3,
+        "PPV[T == 0]": 1 / 2, "NPV[T == 0]": 1 / 2, "PPV[T == 1]": 2 / 3, "NPV[T == 1]": 0,
+    }.items():  # fmt: skip
+        assert value(parse_expression(text)) == pytest.approx(expected), text
 
 
 def test_a_constant_joins_one_part_and_one_only():

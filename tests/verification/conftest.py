@@ -97,12 +97,11 @@ def regression(**parameters: Any) -> Case:
     return fitted(ELFRegressor(texts, candidates=3, **parameters), given)
 
 
-def static() -> Case:
+def static(*texts: str) -> Case:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 2))
     y = (X[:, 0] + rng.normal(size=500) > 0).astype(int)
     given = {"X": X, "y": y, "sensitive_features": {"T": rng.integers(0, 2, 500)}}
-    texts = ["abs(PR[T == 0] - PR[T == 1]) <= 0.3", "accuracy >= 0.6"]
     return fitted(ELFClassifier(texts, candidates=3), given)
 
 
@@ -191,7 +190,8 @@ CASES = {
     "products": products,
     "regression": regression,
     "regression, crossfit": lambda: regression(split="crossfit", folds=3),
-    "static": static,
+    "static": lambda: static("abs(PR[T == 0] - PR[T == 1]) <= 0.3", "accuracy >= 0.6"),
+    "rates": lambda: static("TPR - FPR >= 0.1", "PPV >= 0.5", "NPV[T == 0] - FDR[T == 1] >= 0"),
     "three classes": three_classes,
     "scorer": scorer,
     "scorer that came fitted": lambda: scorer(came_fitted=True),

@@ -20,10 +20,10 @@ from elfair.fairness_test.ladder import Ladder
 from elfair.fairness_test.test import FairnessTest
 from elfair.policies.models import Model
 from elfair.statistics import Baselines, Estimation, impact_of
-from elfair.statistics.beyond_the_mean import settle
 from elfair.statistics.claims import Claim, Constraint, read_constraints
 from elfair.statistics.impact_estimators import ROUNDING, declared_estimation
 from elfair.statistics.plan import Plan
+from elfair.statistics.settling import settle
 from elfair.types import Booleans, Floats, Index
 
 NO_PARAMETERS: Floats = np.empty(0)

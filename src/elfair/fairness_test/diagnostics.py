@@ -12,11 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
-import numpy as np
-
 from elfair.certificate import GroupRecord, Kind, WarningRecord
 from elfair.data import LoggedData
-from elfair.language.distribution import Deficit, LowerTail, Threshold
 from elfair.statistics import Impact, Part
 from elfair.statistics.plan import CompiledClaim
 
@@ -196,9 +193,6 @@ def statement_warnings(
 
 def _rows_beyond(impact: Impact, part: Part, data: LoggedData) -> float:
     """How many rows decide the average of a function of an impact."""
-    if not isinstance(impact.derived, Threshold | Deficit | LowerTail):
+    if impact.derived is None:
         return inf
-    beyond = int(np.count_nonzero(impact.values(data)[part.rows.index]))
-    if isinstance(impact.derived, Threshold):
-        return min(beyond, part.rows.index.size - beyond)
-    return beyond
+    return impact.derived.deciding(data.impacts[impact.name][part.rows.index])

@@ -20,8 +20,8 @@ from elfair.data.split import SealedHalf
 from elfair.fairness_test.diagnostics import FEW_ROWS
 from elfair.fairness_test.drawing import impact_series
 from elfair.policies.models import Model, digests
-from elfair.statistics.beyond_the_mean import settle
 from elfair.statistics.plan import CompiledClaim, Plan
+from elfair.statistics.settling import settle
 from elfair.types import Floats
 
 

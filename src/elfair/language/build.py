@@ -9,17 +9,15 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import reduce
+from collections.abc import Callable, Iterable
 from numbers import Real
-from operator import and_
 from typing import Any, NoReturn
 
 from elfair.errors import ConstraintError
 from elfair.language import conditions
 from elfair.language.conditions import Column, Compare, Condition, Decision, Literal, as_condition
 from elfair.language.distribution import ConditionalValueAtRisk, Quantile, Variance
-from elfair.language.expressions import Expression, Max, Mean, Min, extreme
+from elfair.language.expressions import Expression, Max, Mean, Min, extreme, rate, share
 
 
 class Reference:
@@ -136,13 +134,9 @@ def P(event: Condition, *, given: Condition | None = None) -> Expression:
     P[decision == 1 and label == 1 | race == 'A'] / P[decision == 1 | race == 'A']
     """
     event, given = as_condition(event), _optional(given)
-    parts = conditions.parts_of(given)
-    decided = tuple(part for part in parts if conditions.uses_decision(part))
-    if not decided:
+    if given is None or not conditions.uses_decision(given):
         return Mean(event, given)
-    rest = conditions.all_of(tuple(part for part in parts if part not in decided))
-    chosen = reduce(and_, decided)
-    return Mean(chosen & event, rest) / Mean(chosen, rest)
+    return share(event, conditions.parts_of(given))
 
 
 def quantile(of: str, share: float, *, given: Condition | None = None) -> Quantile:
@@ -208,6 +202,17 @@ def IQR(
     return quantile(of, high, given=given) - quantile(of, low, given=given)
 
 
+#: The statistics beyond the mean, by their names in text.
+BEYOND_THE_MEAN: dict[str, Callable[..., Expression]] = {
+    "quantile": quantile,
+    "VaR": quantile,
+    "median": median,
+    "CVaR": CVaR,
+    "var": var,
+    "IQR": IQR,
+}
+
+
 def maximum(*parts: Expression | float) -> Expression:
     """The largest of several expressions; ``max`` in text.
 
@@ -234,19 +239,25 @@ label = Reference(conditions.Label())
 """The label, in a condition or an event: ``P(decision == 1, given=label == 0)``."""
 decision = Reference(Decision())
 """The new model's decision, in an event: ``P(decision == "approve")``."""
-accuracy = Mean(*conditions.spelled_out("accuracy"))
+accuracy = rate("accuracy")
 """How often the decision is the label: ``accuracy >= 0.75``, or by group, ``accuracy(given)``."""
-PR = Mean(*conditions.spelled_out("PR"))
+PR = rate("PR")
 """The rate of the positive decision: ``PR(col("race") == "A")``, or ``PR`` of everyone."""
-TPR = Mean(*conditions.spelled_out("TPR"))
+TPR = rate("TPR")
 """The rate of the positive decision among those whose label is positive."""
-FPR = Mean(*conditions.spelled_out("FPR"))
+FPR = rate("FPR")
 """The rate of the positive decision among those whose label is not positive."""
-TNR = Mean(*conditions.spelled_out("TNR"))
+TNR = rate("TNR")
 """The rate of decisions that are not positive among those whose label is not positive."""
-FNR = Mean(*conditions.spelled_out("FNR"))
+FNR = rate("FNR")
 """The rate of decisions that are not positive among those whose label is positive."""
-mse = Mean(*conditions.spelled_out("mse"))
+PPV = rate("PPV")
+"""The share of positive labels among those with the positive decision (precision)."""
+NPV = rate("NPV")
+"""The share of labels that are not positive among those without the positive decision."""
+FDR = rate("FDR")
+"""The share of labels that are not positive among those with the positive decision."""
+mse = rate("mse")
 """The mean squared difference of decision and label, in regression: ``mse <= 0.2``."""
 
 

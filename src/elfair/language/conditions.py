@@ -16,7 +16,8 @@ from elfair.errors import ConstraintError
 from elfair.language.tree import Node, Span, children, flattened, point_at, walk
 
 _BARE_NAME = re.compile(r"[^\W\d]\w*")  # as NAME in constraint.lark
-_RESERVED = {"and", "or", "not", "in", "label", "decision", "true", "false", "True", "False"}
+_WORDS = {"and", "or", "not", "in", "true", "false", "True", "False"}
+_RESERVED = {*_WORDS, "label", "decision", "positive"}
 
 #: Who meets no condition at all (None).
 EVERYONE = "everyone"
@@ -156,7 +157,7 @@ class Compare(Condition):
     right: Operand
 
     def __post_init__(self) -> None:
-        if isinstance(self.left, Literal) and isinstance(self.right, Literal):
+        if all(isinstance(side, Literal | Positive) for side in (self.left, self.right)):
             raise point_at(
                 f"'{self}' compares two constants; a condition must depend on the row.",
                 self.span,
@@ -181,7 +182,7 @@ class Member(Condition):
     values: tuple[Literal, ...]
 
     def __post_init__(self) -> None:
-        if isinstance(self.left, Literal) or not self.values:
+        if isinstance(self.left, Literal | Positive) or not self.values:
             raise point_at(
                 f"'{self}' is the same for every row; a condition must depend on the row.",
                 self.span,
@@ -363,13 +364,17 @@ _NOT_CHOSEN = Compare(Decision(), "!=", Positive())
 _TRUE = Compare(Label(), "==", Positive())
 _FALSE = Compare(Label(), "!=", Positive())
 
-# Name -> (event, condition). PR comes last: every condition starts with its empty one.
+# Name -> (event, condition). With a decision in the condition, the rate is a quotient of averages.
+# PR comes last: every condition starts with its empty one.
 RATES: dict[str, tuple[Compare | SquaredError, tuple[Compare, ...]]] = {
     "accuracy": (Compare(Decision(), "==", Label()), ()),
     "TPR": (_CHOSEN, (_TRUE,)),
     "FPR": (_CHOSEN, (_FALSE,)),
     "TNR": (_NOT_CHOSEN, (_FALSE,)),
     "FNR": (_NOT_CHOSEN, (_TRUE,)),
+    "PPV": (_TRUE, (_CHOSEN,)),
+    "NPV": (_FALSE, (_NOT_CHOSEN,)),
+    "FDR": (_FALSE, (_CHOSEN,)),
     "mse": (SquaredError(Decision(), Label()), ()),
     "PR": (_CHOSEN, ()),
 }
@@ -379,13 +384,13 @@ Pair = TypeVar("Pair", bound=Compare | SquaredError)
 
 
 def spelled_out(
-    name: str, given: Condition | None = None, span: Span | None = None
-) -> tuple[Condition | SquaredError, Condition | None]:
+    name: str, span: Span | None = None
+) -> tuple[Condition | SquaredError, tuple[Condition, ...]]:
     """What a named rate averages, and among which rows.
 
     Examples
     --------
-    >>> event, condition = spelled_out("TPR")
+    >>> event, (condition,) = spelled_out("TPR")
     >>> print(event, "|", condition)
     decision == positive | label == positive
     """
@@ -396,7 +401,12 @@ def spelled_out(
         return replace(pair, left=left, right=right, span=span)
 
     event, within = RATES[name]
-    return placed(event), all_of((*map(placed, within), *parts_of(given)))
+    return placed(event), tuple(map(placed, within))
+
+
+def named(name: str, given: Condition | None) -> str:
+    """The text of a rate among the rows of a condition."""
+    return name if given is None else f"{name}[{given}]"
 
 
 def short_text(event: Node, given: Condition | None) -> str | None:
@@ -404,12 +414,11 @@ def short_text(event: Node, given: Condition | None) -> str | None:
 
     Examples
     --------
-    >>> short_text(*spelled_out("FNR"))
-    'FNR'
+    >>> short_text(Compare(Decision(), "==", Label()), None)
+    'accuracy'
     """
     parts = parts_of(given)
     for name, (its_event, within) in RATES.items():
         if event == its_event and parts[: len(within)] == within:
-            rest = all_of(parts[len(within) :])
-            return name if rest is None else f"{name}[{rest}]"
+            return named(name, all_of(parts[len(within) :]))
     return None

@@ -183,7 +183,7 @@ class _Evaluation:
             return point_at(
                 "the label is needed here, but y was not given.",
                 operand.span,
-                "pass y, or leave out label, accuracy, TPR, FPR, TNR and FNR.",
+                "pass y, or leave out label and the rates that compare with it, such as accuracy.",
             )
         return point_at(
             "'decision' has no value here: this is a condition, not an event.",

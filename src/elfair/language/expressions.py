@@ -15,7 +15,8 @@ from operator import add
 from typing import NoReturn
 
 from elfair.errors import ConstraintError
-from elfair.language.conditions import Column, Condition, Decision, as_condition, short_text
+from elfair.language import conditions
+from elfair.language.conditions import RATES, Condition, Decision, SquaredError, uses_decision
 from elfair.language.tree import Node, Span, covering, flattened, number_text, point_at, walk
 
 
@@ -126,11 +127,9 @@ class Mean(Expression):
 
     Examples
     --------
-    >>> print(Mean(Column("impact"), None, logged=True))
-    E_logged[impact]
-    >>> from elfair import PR, col
-    >>> print(PR, PR(col("race") == "A"))
-    PR PR[race == 'A']
+    >>> from elfair import E_logged, PR, col
+    >>> print(E_logged("impact"), PR, PR(col("race") == "A"))
+    E_logged[impact] PR PR[race == 'A']
     """
 
     of: Node
@@ -150,31 +149,15 @@ class Mean(Expression):
     def __call__(self, given: Condition | None = None) -> Mean:
         """The same average, but only among the rows that also meet a condition."""
         if given is None or self.given is None:
-            return self if given is None else replace(self, given=as_condition(given))
+            return self if given is None else replace(self, given=conditions.as_condition(given))
         return replace(self, given=self.given & given)
 
     def __str__(self) -> str:
-        if not self.logged and (short := short_text(self.of, self.given)) is not None:
+        if not self.logged and (short := conditions.short_text(self.of, self.given)) is not None:
             return short
         plain = "P" if self.of.is_event else "E"
         bar = "" if self.given is None else f" | {self.given}"
         return f"{'E_logged' if self.logged else plain}[{self.of}{bar}]"
-
-
-@dataclass(frozen=True)
-class Statistic(Expression):
-    """A number that describes the impact's distribution under the new model; see `distribution`.
-
-    Parameters
-    ----------
-    of : Column
-        The impact's name.
-    given : Condition, optional
-        The rows it is about; None means all rows.
-    """
-
-    of: Column
-    given: Condition | None = None
 
 
 @dataclass(frozen=True)
@@ -183,8 +166,8 @@ class Sum(Expression):
 
     Examples
     --------
-    >>> print(Mean(Column("gain")) - 2 * Mean(Column("loss")))
-    E[gain] - 2 * E[loss]
+    >>> print(rate("TPR") - 2 * rate("FPR"))
+    TPR - 2 * FPR
     """
 
     parts: tuple[Expression, ...]
@@ -202,8 +185,8 @@ class Scaled(Expression):
 
     Examples
     --------
-    >>> print(Mean(Column("impact")) / 2)
-    0.5 * E[impact]
+    >>> print(rate("PR") / 2)
+    0.5 * PR
     """
 
     factor: float
@@ -220,8 +203,8 @@ class Product(Expression):
 
     Examples
     --------
-    >>> print(Mean(Column("gain")) * (Mean(Column("reach")) - 1))
-    E[gain] * (E[reach] - 1)
+    >>> print(rate("PR") * (rate("TPR") - 1))
+    PR * (TPR - 1)
     """
 
     left: Expression
@@ -237,15 +220,32 @@ class Quotient(Expression):
 
     Examples
     --------
-    >>> print(Mean(Column("gain")) / Mean(Column("cost")))
-    E[gain] / E[cost]
+    >>> from elfair import PPV, PR, TPR, col
+    >>> print(TPR / PR, PPV, PPV(col("race") == "A"))
+    TPR / PR PPV PPV[race == 'A']
     """
 
     top: Expression
     bottom: Expression
 
+    def __call__(self, given: Condition | None = None) -> Quotient:
+        """The same quotient of averages, but only among the rows that also meet a condition."""
+        if isinstance(self.top, Mean) and isinstance(self.bottom, Mean):
+            return Quotient(self.top(given), self.bottom(given))
+        raise ConstraintError(
+            f"'{self}' takes no condition: it is not a quotient of two averages.",
+            hint="give the condition to each statistic in it.",
+        )
+
+    @property
+    def short(self) -> str | None:
+        """The text of the named rate that it is, if it is one."""
+        rest = self.bottom.given if isinstance(self.bottom, Mean) else None
+        names = (name for name in RATES if rate(name, rest) == self)
+        return next((conditions.named(name, rest) for name in names), None)
+
     def __str__(self) -> str:
-        return f"{_grouped(self.top)} / {_factor(self.bottom)}"
+        return self.short or f"{_grouped(self.top)} / {_factor(self.bottom)}"
 
 
 @dataclass(frozen=True)
@@ -254,8 +254,8 @@ class Abs(Expression):
 
     Examples
     --------
-    >>> print(abs(Mean(Column("impact")) - 1))
-    abs(E[impact] - 1)
+    >>> print(abs(rate("PR") - 1))
+    abs(PR - 1)
     """
 
     part: Expression
@@ -270,8 +270,8 @@ class Max(Expression):
 
     Examples
     --------
-    >>> print(Max((Mean(Column("gain")), Number(0.5))))
-    max(E[gain], 0.5)
+    >>> print(Max((rate("PR"), Number(0.5))))
+    max(PR, 0.5)
     """
 
     parts: tuple[Expression, ...]
@@ -286,14 +286,33 @@ class Min(Expression):
 
     Examples
     --------
-    >>> print(Min((Mean(Column("gain")), Number(0.5))))
-    min(E[gain], 0.5)
+    >>> print(Min((rate("PR"), Number(0.5))))
+    min(PR, 0.5)
     """
 
     parts: tuple[Expression, ...]
 
     def __str__(self) -> str:
         return f"min({', '.join(map(str, self.parts))})"
+
+
+def share(
+    event: Condition | SquaredError, within: tuple[Condition, ...], given: Condition | None = None
+) -> Mean | Quotient:
+    """The average among the rows of some conditions. If ``within`` is about the decision, it is a
+    quotient: the probability of event and decision together, divided by that of the decision.
+    """
+    decided = conditions.all_of(tuple(filter(uses_decision, within)))
+    others = (part for part in within if not uses_decision(part))
+    rest = conditions.all_of((*others, *conditions.parts_of(given)))
+    if decided is None:
+        return Mean(event, rest)
+    return Quotient(Mean(decided & event, rest), Mean(decided, rest))
+
+
+def rate(name: str, given: Condition | None = None, span: Span | None = None) -> Mean | Quotient:
+    """A named rate; errors about it point at the span."""
+    return share(*conditions.spelled_out(name, span), given)
 
 
 def as_expression(value: object) -> Expression:
@@ -374,7 +393,7 @@ def _grouped(node: Expression) -> str:
 
 def _factor(node: Expression) -> str:
     """The text as the right side of * or /, which bind from the left."""
-    loose = isinstance(node, Sum | Product | Quotient)
+    loose = isinstance(node, Sum | Product) or (isinstance(node, Quotient) and not node.short)
     return f"({node})" if loose else str(node)
 
 
@@ -401,15 +420,15 @@ class AtMost(Statement):
 
     Examples
     --------
-    >>> print(AtMost(Number(0.0), Mean(Column("impact"))))
-    E[impact] >= 0
+    >>> print(AtMost(Number(0.2), rate("PR")))
+    PR >= 0.2
     """
 
     left: Expression
     right: Expression
 
     def __post_init__(self) -> None:
-        if not any(isinstance(node, Mean | Statistic) for node in walk(self)):
+        if isinstance(self.left, Number) and isinstance(self.right, Number):
             raise point_at(
                 f"'{self}' holds no statistic, so no model can change it.",
                 self.span,
@@ -428,8 +447,8 @@ class All(Statement):
 
     Examples
     --------
-    >>> print((Mean(Column("gain")) >= 0) & (Mean(Column("loss")) <= 1))
-    E[gain] >= 0 and E[loss] <= 1
+    >>> print((rate("PR") >= 0.2) & (rate("FPR") <= 0.1))
+    PR >= 0.2 and FPR <= 0.1
     """
 
     parts: tuple[Statement, ...]
@@ -444,8 +463,8 @@ class AnyOf(Statement):
 
     Examples
     --------
-    >>> print((Mean(Column("gain")) >= 0) | (Mean(Column("loss")) <= 1))
-    E[gain] >= 0 or E[loss] <= 1
+    >>> print((rate("PR") >= 0.2) | (rate("FPR") <= 0.1))
+    PR >= 0.2 or FPR <= 0.1
     """
 
     parts: tuple[Statement, ...]

@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from elfair.language.conjunction import Linear, linear_form, sign_of
-from elfair.language.expressions import Abs, Expression, Max, Min, Product, Quotient, Statistic
+from elfair.language.distribution import Statistic
+from elfair.language.expressions import Abs, Expression, Max, Min, Product, Quotient
 from elfair.language.tree import point_at
 from elfair.types import Floats
 
@@ -126,7 +127,7 @@ class Formula:
                 raise point_at(
                     f"'{variable}' is not an average; only averages can be bounded.",
                     variable.span,
-                    "elfair.statistics.beyond_the_mean.settle reduces it to averages.",
+                    "elfair.statistics.settling.settle reduces it to averages.",
                 )
             found[variable if side == ABOVE else -variable] = None
         return tuple(found)

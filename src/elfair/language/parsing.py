@@ -11,12 +11,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, reduce
 from importlib.resources import files
+from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from elfair.errors import ConstraintError, did_you_mean
 from elfair.language import build, conditions, expressions
 from elfair.language.conditions import RATES, Column, Condition, Decision, Literal, Operand
-from elfair.language.expressions import Expression, Mean, Statement, joined
+from elfair.language.distribution import Statistic
+from elfair.language.expressions import Expression, Mean, Statement, joined, rate
 from elfair.language.tree import Node, Span, covering, point_at
 
 if TYPE_CHECKING:
@@ -49,28 +51,21 @@ _HINTS = {
 _EXAMPLE = "write a constraint like E[impact | race == 'Black'] >= 0."
 
 _AVERAGES = ("E", "E_logged", "P")
-# Statistics of an impact's distribution, and how many numbers each may take after its name.
-_DISTRIBUTION: dict[str, tuple[Callable[..., Expression], tuple[int, ...]]] = {
-    "quantile": (build.quantile, (1,)),
-    "VaR": (build.quantile, (1,)),
-    "median": (build.median, (0,)),
-    "CVaR": (build.CVaR, (1,)),
-    "var": (build.var, (0,)),
-    "IQR": (build.IQR, (0, 2)),
-}
-_COUNTS = {(0,): "no number", (1,): "one number", (0, 2): "two numbers or none"}
 _FUNCTIONS: dict[str, Callable[..., Expression]] = {
     "abs": operator.abs,
     "max": build.maximum,
     "min": build.minimum,
 }
-_STATISTICS = (*_AVERAGES, *RATES, *_DISTRIBUTION)
+_STATISTICS = (*_AVERAGES, *RATES, *build.BEYOND_THE_MEAN)
 _ARITHMETIC: dict[str, Callable[[Expression, Expression], Expression]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
     "/": operator.truediv,
 }
+# In words, how many numbers a statistic takes.
+_NUMBERS = ("no number", "one number", "two numbers", "three numbers")
+_OPERANDS = {str(each()): each for each in (conditions.Label, Decision, conditions.Positive)}
 _TRUTH = {"true": True, "True": True, "false": False, "False": False}
 _ESCAPE = re.compile(r"""\\([\\'"`])""")
 
@@ -265,7 +260,7 @@ class _Reader:
 
     def _named(self, tree: Any, name: str) -> Expression:
         if name in RATES:
-            return Mean(*conditions.spelled_out(name, span=self._span(tree)))
+            return rate(name, span=self._span(tree))
         if name in _STATISTICS or name in _FUNCTIONS:
             raise point_at(
                 f"'{name}' does not say what it is about.",
@@ -282,7 +277,7 @@ class _Reader:
         given = None
         if inside[-1].data == "given":
             given = self._condition(inside.pop().children[0])
-        if head in _DISTRIBUTION:
+        if head in build.BEYOND_THE_MEAN:
             return self._distribution(head, inside, given)
         if len(inside) > 1:
             raise point_at(
@@ -301,10 +296,11 @@ class _Reader:
                 self._span(inside[0]),
                 f"write {head}[{given}].",
             )
-        return Mean(*conditions.spelled_out(head, self._condition(inside[0]), self._span(head)))
+        return rate(head, self._condition(inside[0]), self._span(head))
 
     def _distribution(self, head: Any, inside: list[Any], given: Condition | None) -> Expression:
-        make, counts = _DISTRIBUTION[head]
+        make = build.BEYOND_THE_MEAN[head]
+        counts = _counts(make)
         name, *shares = (self._operand_or_condition(tree) for tree in inside)
         if not isinstance(name, Column):
             raise point_at(
@@ -317,8 +313,8 @@ class _Reader:
         ]
         if len(numbers) < len(shares) or len(numbers) not in counts:
             raise point_at(
-                f"{head} takes {_COUNTS[counts]} after the impact. Got "
-                f"{', '.join(map(str, shares)) or 'none'}.",
+                f"{head} takes {' or '.join(map(_NUMBERS.__getitem__, counts))} after the impact. "
+                f"Got {', '.join(map(str, shares)) or 'none'}.",
                 self._span(inside[-1]),
                 "a share of people is a number between 0 and 1: quantile[impact, 0.1], "
                 "CVaR[impact, 0.1], IQR[impact, 0.25, 0.75].",
@@ -328,7 +324,7 @@ class _Reader:
         except ConstraintError as wrong:  # raised by `build`, which does not know the text
             place = covering(shares[0], shares[-1])
             raise point_at(str(wrong.args[0]).split("\nHint: ")[0], place, wrong.hint) from None
-        return replace(node, of=name) if isinstance(node, expressions.Statistic) else node
+        return replace(node, of=name) if isinstance(node, Statistic) else node
 
     def _averaged(self, head: str, tree: Any) -> Column | Condition | Decision:
         node = self._operand_or_condition(tree)
@@ -429,9 +425,9 @@ class _Reader:
                 return Literal(-_number(token) if sign else _number(token), span=span)
         if token in _TRUTH:  # "word"
             return Literal(_TRUTH[token], span=span)
-        if token == "label":
-            return conditions.Label(span=span)
-        return Decision(span=span) if token == "decision" else Column(str(token), span=span)
+        if token in _OPERANDS:
+            return _OPERANDS[token](span=span)
+        return Column(str(token), span=span)
 
     def _span(self, item: Any) -> Span:
         place = getattr(item, "meta", item)  # the place of a tree is in .meta, of a token in itself
@@ -439,6 +435,13 @@ class _Reader:
 
     def _at(self, tree: Any, node: AnyNode) -> AnyNode:
         return replace(node, span=self._span(tree))
+
+
+def _counts(make: Callable[..., Expression]) -> list[int]:
+    """How many numbers a statistic may take after the impact: those without a default, or all."""
+    found = signature(make).parameters.values()
+    numbers = [each for each in found if each.kind is each.POSITIONAL_OR_KEYWORD][1:]
+    return sorted({sum(each.default is each.empty for each in numbers), len(numbers)})
 
 
 def _number(text: str) -> int | float:

@@ -61,8 +61,8 @@ from elfair.planning.visible import VisibleRows
 from elfair.search import SearchProgress, Target
 from elfair.search.prediction import requirements_of
 from elfair.search.shrinkage import shrunk_means
-from elfair.statistics.beyond_the_mean import settle
 from elfair.statistics.plan import Plan
+from elfair.statistics.settling import settle
 from elfair.types import Floats, Index
 
 Reach = Literal["likely", "uncertain", "too_few_rows", "out_of_reach", "no_forecast"]

@@ -16,7 +16,8 @@ from elfair.data.propensities import require_taken
 from elfair.errors import DataError
 from elfair.language.build import accuracy
 from elfair.language.conditions import impacts_used, uses_label
-from elfair.language.expressions import Expression, Mean, Statistic
+from elfair.language.distribution import statistics_in
+from elfair.language.expressions import Expression, Mean
 from elfair.language.tree import find
 from elfair.search.objective import (
     ALIKE,
@@ -234,7 +235,7 @@ class Maximise:
         """
         means = find(self.expression, Mean)
         decided = any(is_decided(mean, data) for mean in means)
-        if not decided and not find(self.expression, Statistic):
+        if not decided and not statistics_in(self.expression):
             raise not_of_the_new_model(self.expression)
         if impacts_used(self.expression):
             require_taken(data)

@@ -4,10 +4,9 @@ Each average of the expression is an average of affine rows, so the value and th
 whole follow from those of its nodes. Two matches, `_evaluate` and `_ends`, say what each kind of
 node does to values, derivatives and ranges; anything smooth in averages can be added there.
 
-Statistics beyond the mean are replaced by averages, to first order at a policy. CVaR and variance
-are averages at their best point (by the envelope theorem, the change of the point itself does not
-matter), and a quantile moves like the distribution function divided by the density. Repeating a
-search for such averages from its last result climbs the statistic itself.
+Statistics beyond the mean are replaced by averages, to first order at a policy: see
+`Statistic.first_order`. Repeating a search for such averages from its last result climbs the
+statistic itself.
 """
 
 from __future__ import annotations
@@ -20,17 +19,15 @@ import numpy as np
 
 from elfair.data import LoggedData
 from elfair.errors import ConstraintError, InputError, did_you_mean
-from elfair.language import distribution, expressions
+from elfair.language import expressions
 from elfair.language.conditions import RATES
-from elfair.language.expressions import Expression, Mean, Statistic, as_expression, substitute
+from elfair.language.distribution import statistics_in
+from elfair.language.expressions import Expression, Mean, as_expression, substitute
 from elfair.language.parsing import parse_expression
 from elfair.language.tree import find, point_at
 from elfair.statistics import Rows
-from elfair.statistics.beyond_the_mean import in_order
+from elfair.statistics.settling import in_order
 from elfair.types import Floats
-
-#: A quantile's density is estimated from at most this share of people on either side.
-WINDOW = 0.1
 
 
 def linearised(expression: Expression, data: LoggedData, free: Floats | None) -> Expression:
@@ -45,32 +42,13 @@ def linearised(expression: Expression, data: LoggedData, free: Floats | None) ->
     free : ndarray of shape (channels, n), optional
         The policy to which the averages belong; by default, the behaviour model.
     """
-    found = find(expression, Statistic)
+    found = statistics_in(expression)
     if not found:
         return expression
-    return substitute(expression, {each: _averages(each, data, free) for each in found})
-
-
-def _averages(statistic: Statistic, data: LoggedData, free: Floats | None) -> Expression:
-    of, given = statistic.of, statistic.given
-    values, weights = in_order(statistic, data, free)
-    reached = np.cumsum(weights) / (float(weights.sum()) or 1.0)
-
-    def at(share: float) -> float:
-        return float(values[min(int(np.searchsorted(reached, share)), values.size - 1)])
-
-    match statistic:
-        case distribution.Quantile(share=share):
-            half = min(WINDOW, share / 2, (1 - share) / 2)
-            point, width = at(share), at(share + half) - at(share - half)
-            # If many impacts are equal, the quantile does not move at all: any slope will do.
-            slope = width / (2 * half) or 1.0
-            return point - slope * (Mean(distribution.Threshold(of, point, "<"), given) - share)
-        case distribution.ConditionalValueAtRisk(share=share):
-            point = at(share)
-            return point - Mean(distribution.Deficit(of, point), given) / share
-    mean = float(values @ weights) / (float(weights.sum()) or 1.0)
-    return Mean(distribution.Squared(of, mean), given)
+    averages: dict[Expression, Expression] = {
+        each: each.first_order(in_order(each, data, free)) for each in found
+    }
+    return substitute(expression, averages)
 
 
 Ends = tuple[float, float]
@@ -100,7 +78,7 @@ def read_objective(objective: str | Expression, named: Sequence[str]) -> Express
     """
     expression = _expression(objective, named)
     means = find(expression, Mean)
-    if find(expression, Statistic):
+    if statistics_in(expression):
         return expression  # these are always about the new model
     if not means:
         raise point_at(

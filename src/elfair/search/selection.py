@@ -26,8 +26,8 @@ from elfair.search.prediction import Target, requirements_of
 from elfair.search.problem import Candidate, Problem, Progress, Task, silent
 from elfair.search.shrinkage import shrunk_means
 from elfair.search.steps import steps_search
-from elfair.statistics.beyond_the_mean import settle
 from elfair.statistics.plan import Plan
+from elfair.statistics.settling import settle
 from elfair.types import Booleans, Floats
 
 #: The gradient search explores on at most this many rows, and finishes on all of them.

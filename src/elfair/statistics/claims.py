@@ -11,7 +11,8 @@ from elfair.data import LoggedData
 from elfair.errors import InputError
 from elfair.language.conditions import Condition
 from elfair.language.conjunction import Conjunct, conjuncts
-from elfair.language.expressions import Mean, Statement, Statistic
+from elfair.language.distribution import Statistic, statistics_in
+from elfair.language.expressions import Mean, Statement
 from elfair.language.recipes import Recipe
 from elfair.language.tree import find, point_at
 from elfair.statistics.impacts import impact_of
@@ -46,7 +47,7 @@ class Claim:
     @cached_property
     def statistics(self) -> tuple[Statistic, ...]:
         """The statistics beyond the mean in it."""
-        return find(self.conjunct.form.expression, Statistic)
+        return statistics_in(self.conjunct.form.expression)
 
     @cached_property
     def conditions(self) -> tuple[Condition | None, ...]:

@@ -259,7 +259,7 @@ class Estimation:
     @property
     def may_center(self) -> bool:
         """Whether the constant can be chosen: a finite-sample bound knows both ends of a row
-        whatever it is. See `elfair.statistics.beyond_the_mean`.
+        whatever it is. See `elfair.statistics.settling`.
         """
         known = self.finite_sample and bool(self.ranges) and bool(np.isfinite(self.largest_weight))
         return known and self.center == "auto" and self.impact_estimator.learns == "mean"

@@ -17,8 +17,9 @@ from elfair.data import LoggedData
 from elfair.data.propensities import Misfit, misfit, require_taken
 from elfair.errors import BoundError
 from elfair.language.conjunction import Linear
+from elfair.language.distribution import Statistic
 from elfair.language.evaluation import are_disjoint
-from elfair.language.expressions import Mean, Statistic
+from elfair.language.expressions import Mean
 from elfair.language.intervals import Formula
 from elfair.language.tree import point_at
 from elfair.statistics import Baselines, Part, compile_form, is_decided, logged_average
@@ -102,7 +103,7 @@ class Plan:
 
     @cached_property
     def statistics(self) -> tuple[Statistic, ...]:
-        """The statistics in the claims; see `elfair.statistics.beyond_the_mean`."""
+        """The statistics in the claims; see `elfair.statistics.settling`."""
         return tuple(each for claim in self.claims for each in claim.statistics)
 
     @property

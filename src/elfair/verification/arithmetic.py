@@ -21,8 +21,9 @@ from elfair.fairness_test.diagnostics import hidden_variances, unseen_groups
 from elfair.fairness_test.evidence import SHARED_ROWS, claim_estimate, claim_upper, widened
 from elfair.language.conditions import EVERYONE, Condition
 from elfair.language.conjunction import Linear, conjuncts
+from elfair.language.distribution import statistics_in
 from elfair.language.evaluation import are_disjoint
-from elfair.language.expressions import Mean, Statistic
+from elfair.language.expressions import Mean
 from elfair.language.intervals import Formula
 from elfair.language.parsing import parse_expression
 from elfair.language.recipes import Recipe
@@ -321,7 +322,7 @@ def _form_of(result: ConstraintResult, claims: tuple[Claim, ...]) -> tuple[Linea
         whole = conjuncts(result.statement)
     except ElfairError:
         return None, False
-    if len(whole) != 1 or find(whole[0].form.expression, Statistic):
+    if len(whole) != 1 or statistics_in(whole[0].form.expression):
         return None, False
     return whole[0].form, False
 

@@ -1,17 +1,8 @@
 """What is chosen for the policy that will be tested, on rows that are not tested.
 
-Statistics beyond the mean reduce to averages at chosen points. Each is the best value, over some
-point, of something that is linear in averages:
-
-* quantile_a >= v where P(I < v) <= a, and quantile_a <= v where P(I > v) <= 1 - a;
-* CVaR_a >= v - E[max(v - I, 0)] / a for every v, with equality at the quantile (Rockafellar and
-  Uryasev 2000);
-* CVaR_a <= u where E[I - u; I <= v] <= 0 for some v with P(I <= v) >= a;
-* var <= E[(I - m)^2] for every m, with equality at the mean; the difference is (E[I] - m)^2.
-
-So a bound needs no band around the whole distribution, which would have to hold everywhere at once:
-one average at one point, at the full delta, is enough. *Any* point is valid if it does not depend
-on the tested rows; candidate rows, under the policy that will be tested, give a good one.
+A statistic beyond the mean is the best value, over some point, of something linear in averages;
+each statistic says what to test at a point (`elfair.language.distribution`). Candidate rows, under
+the policy that will be tested, give a good point.
 
 The constant of the paired form: E[I | c] = k + E[w (I - k) | c] for every constant k. If only the
 impact's range is declared, a finite-sample bound needs k at an end of it: only then is one end of a
@@ -23,18 +14,17 @@ tighter bound depends on weights, rows and bound. So both are tried.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, log, sqrt
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
 from elfair.data import LoggedData
-from elfair.language import distribution
 from elfair.language.conjunction import conjuncts, linear_form
-from elfair.language.expressions import AtMost, Expression, Mean, Number, Statistic, substitute
+from elfair.language.distribution import Ordered, StandIn, Statistic, rounded
+from elfair.language.expressions import AtMost, Expression, Mean, Number, substitute
 from elfair.language.intervals import ABOVE, Formula, needs
 from elfair.language.tree import point_at
 from elfair.statistics.claims import Claim
@@ -77,8 +67,6 @@ def _log_width(tail: Tail, free: Floats, ratio: float) -> float:
     return log(width) if width > 0 else 0.0
 
 
-#: Digits of a point that the constraint does not determine: enough to be near the best one.
-DIGITS = 6
 #: The largest distance of a side condition from its limit that is tried, in standard errors.
 MOST_ERRORS = 8.0
 #: The rounding error that shared-out numbers may leave, as a share of them.
@@ -117,13 +105,6 @@ def settle(plan: Plan, data: LoggedData, free: Floats, n_test: int) -> Plan:
     return centred(plan, data, free, n_test)
 
 
-class _Stood(NamedTuple):
-    """What replaces a statistic, and the conditions under which it is on the needed side."""
-
-    stand_in: Expression
-    conditions: tuple[AtMost, ...] = ()
-
-
 @dataclass
 class _Settling:
     """One claim, and the rows to choose its points on."""
@@ -133,12 +114,11 @@ class _Settling:
     data: LoggedData
     free: Floats
     test_ratio: float
-    _in_order: dict[Statistic, tuple[Floats, Floats]] = field(default_factory=dict)
 
     def claims(self) -> list[Claim]:
         """Claims about averages that together imply the claim."""
-        traded = [s for s in self._sides if self._is_traded(s)]
-        stood = {s: self._own(s) for s in self._sides if s not in traded}
+        stood = {s: self._stand_in(s) for s in self._sides}
+        traded = [s for s in stood if isinstance(stood[s].expression, Number)]
         numbers: dict[Statistic, float] = {}
         if traded:
             # Numbers replace these: the easier it is for each to be on its side of its number, the
@@ -146,10 +126,10 @@ class _Settling:
             low, high = -MOST_ERRORS, MOST_ERRORS
             for _ in range(30):
                 middle = (low + high) / 2
-                at = stood | {s: self._beside(s, self._number(s, middle)) for s in traded}
+                at = stood | {s: self._stand_in(s, middle) for s in traded}
                 low, high = (middle, high) if self._holds(at, middle) else (low, middle)
-            numbers = self._used_up(stood, {s: self._number(s, low) for s in traded})
-            stood |= {s: self._beside(s, numbers[s], errors=low) for s in traded}
+            numbers = self._used_up(stood | {s: self._stand_in(s, low) for s in traded})
+            stood |= {s: self._stand_in(s, low, numbers[s]) for s in traded}
         statements = [condition for each in stood.values() for condition in each.conditions]
         left = linear_form(main := self._main(stood))
         if left.terms:
@@ -182,100 +162,33 @@ class _Settling:
                 )
         return sides
 
-    def _is_traded(self, statistic: Statistic) -> bool:
-        from_above = self._sides[statistic] == ABOVE
-        cvar = isinstance(statistic, distribution.ConditionalValueAtRisk)
-        return isinstance(statistic, distribution.Quantile) or (cvar and from_above)
+    @cached_property
+    def _rows(self) -> dict[Statistic, Ordered]:
+        return {s: in_order(s, self.data, self.free) for s in self._sides}
 
-    # -- replacements ---------------------------------------------------------------------------
-
-    def _own(self, statistic: Statistic) -> _Stood:
-        """Averages at the point that is best whatever the rest of the claim is."""
-        of, given = statistic.of, statistic.given
-        values, weights = self._sorted(statistic)
-        total = float(weights.sum()) or 1.0
-        if isinstance(statistic, distribution.ConditionalValueAtRisk):
-            reached = int(np.searchsorted(np.cumsum(weights), statistic.share * total))
-            point = _rounded(float(values[min(reached, values.size - 1)]))
-            return _Stood(point - Mean(distribution.Deficit(of, point), given) / statistic.share)
-        point = _rounded(float(values @ weights) / total)
-        square: Expression = Mean(distribution.Squared(of, point), given)
-        if self._sides[statistic] != ABOVE:
-            square = square - (Mean(of, given) - point) * (Mean(of, given) - point)
-        return _Stood(square)
-
-    def _beside(self, statistic: Statistic, number: float, errors: float = 0.0) -> _Stood:
-        """A number, and the conditions under which the statistic is on its side of it."""
-        of, given = statistic.of, statistic.given
-        assert isinstance(statistic, distribution.Quantile | distribution.ConditionalValueAtRisk)
-
-        def beyond(point: float, op: str) -> Expression:
-            return Mean(distribution.Threshold(of, point, op), given)
-
-        conditions: tuple[AtMost, ...] = (beyond(number, "<") <= statistic.share,)
-        if self._sides[statistic] == ABOVE:
-            most = round(1 - statistic.share, 12)
-            conditions = (beyond(number, ">") <= most,)
-            if isinstance(statistic, distribution.ConditionalValueAtRisk):
-                point = self._edge(statistic, errors)
-                below = Mean(distribution.LowerTail(of, point, number), given)
-                conditions = (beyond(point, ">") <= most, below <= 0)
-        return _Stood(Number(number), conditions)
-
-    # -- numbers --------------------------------------------------------------------------------
-
-    def _number(self, statistic: Statistic, errors: float) -> float:
-        """The tightest number such that, on these rows, the statistic is on its side by so many
-        standard errors more than the test requires.
+    def _stand_in(
+        self, statistic: Statistic, errors: float = 0.0, number: float | None = None
+    ) -> StandIn:
+        """What replaces a statistic: the given number, or the tightest one such that, on these
+        rows, the statistic is on its side by so many standard errors more than the test requires.
         """
-        edge = self._edge(statistic, errors)
-        if isinstance(statistic, distribution.Quantile):
-            return edge
-        values, weights = self._sorted(statistic)
-        inside = np.where(values <= edge, weights, 0.0)
-        margin = self._margin(values.size, errors)
-        low, high = float(values[0]), float(values[-1])
-        for _ in range(40):
-            middle = (low + high) / 2
-            rows = inside * (values - middle)
-            met = float(rows.mean() + rows.std() * margin) <= 0
-            low, high = (low, middle) if met else (middle, high)
-        return _rounded(high)
-
-    def _edge(self, statistic: Statistic, errors: float) -> float:
-        """The same for the quantile behind a statistic."""
-        assert isinstance(statistic, distribution.Quantile | distribution.ConditionalValueAtRisk)
-        values, weights = self._sorted(statistic)
-        n, share = values.size, statistic.share
-        if self._sides[statistic] == ABOVE:
-            share, values, weights = 1 - share, values[::-1], weights[::-1]
-        first = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
-        # For each distinct value, the weight strictly beyond it.
-        beyond, squares = (np.append(0.0, np.cumsum(of))[first] / n for of in (weights, weights**2))
-        spread = np.sqrt(np.maximum(squares - beyond**2, 0.0))
-        met = beyond + spread * self._margin(n, errors) <= share * float(weights.mean() or 1.0)
-        tightest: int = np.flatnonzero(met)[-1] if met.any() else 0
-        return _rounded(float(values[first[tightest]]))
+        rows, above = self._rows[statistic], self._sides[statistic] == ABOVE
+        margin = self._margin(rows.values.size, errors)
+        return statistic.stand_in(rows, margin, number, above)
 
     def _margin(self, n: int, errors: float) -> float:
         """What the bound and so much luck add to a mean, in standard deviations of a row."""
         tested = max(1.0, n * self.test_ratio)
         return float(ndtri(1 - self.claim.delta)) / sqrt(tested) + errors * sqrt(1 / tested + 1 / n)
 
-    def _sorted(self, statistic: Statistic) -> tuple[Floats, Floats]:
-        """The sorted impacts inside the condition, and their weights."""
-        if statistic not in self._in_order:
-            self._in_order[statistic] = in_order(statistic, self.data, self.free)
-        return self._in_order[statistic]
-
     # -- the rest of the claim ------------------------------------------------------------------
 
-    def _main(self, stood: Mapping[Statistic, _Stood]) -> Expression:
+    def _main(self, stood: Mapping[Statistic, StandIn]) -> Expression:
         return substitute(
-            self.claim.conjunct.form.expression, {s: each.stand_in for s, each in stood.items()}
+            self.claim.conjunct.form.expression, {s: each.expression for s, each in stood.items()}
         )
 
-    def _holds(self, stood: Mapping[Statistic, _Stood], errors: float) -> bool:
+    def _holds(self, stood: Mapping[Statistic, StandIn], errors: float) -> bool:
         """Whether the rest of the claim would hold by as many standard errors."""
         main = linear_form(self._main(stood))
         if not main.terms:
@@ -289,24 +202,23 @@ class _Settling:
             uppers.append(float(sum(row.mean() for row in values) + np.hypot.reduce(margins)))
         return formula.upper(uppers)[0] <= 0
 
-    def _used_up(
-        self, stood: Mapping[Statistic, _Stood], numbers: dict[Statistic, float]
-    ) -> dict[Statistic, float]:
+    def _used_up(self, stood: Mapping[Statistic, StandIn]) -> dict[Statistic, float]:
         """The numbers, which share what they leave over if nothing else is left of the claim."""
-        beside = {s: _Stood(Number(number)) for s, number in numbers.items()}
-        main = linear_form(self._main({**stood, **beside}))
+        found = {s: each.expression for s, each in stood.items()}
+        numbers = {s: each.value for s, each in found.items() if isinstance(each, Number)}
+        main = linear_form(self._main(stood))
         weights = {node: weight for weight, node in self.claim.conjunct.form.terms}
         if main.terms or not set(numbers) <= set(weights):
             return numbers
         each = -main.constant / len(numbers)
         if len(numbers) == 1:  # the constraint's own number, to the last digit
-            nothing = {s: _Stood(Number(0.0)) for s in numbers}
+            nothing = {s: StandIn(Number(0.0)) for s in numbers}
             rest = linear_form(self._main({**stood, **nothing})).constant
             return {s: -rest / weights[s] for s in numbers}
-        return {s: _rounded(number + each / weights[s], 12) for s, number in numbers.items()}
+        return {s: rounded(number + each / weights[s], 12) for s, number in numbers.items()}
 
 
-def in_order(statistic: Statistic, data: LoggedData, free: Floats | None) -> tuple[Floats, Floats]:
+def in_order(statistic: Statistic, data: LoggedData, free: Floats | None) -> Ordered:
     """The impacts that a statistic is about, sorted, and the importance weights of their rows.
 
     Parameters
@@ -324,7 +236,7 @@ def in_order(statistic: Statistic, data: LoggedData, free: Floats | None) -> tup
     >>> data = LoggedData([[1.0], [2.0], [1.0]], decision=[0, 1, 1], propensity=[0.5, 0.5, 0.5],
     ...                   impact=[3.0, 1.0, 2.0])
     >>> in_order(median("impact", given=col("x0") == 1), data, np.array([[0.75, 0.5, 0.75]]))
-    (array([2., 3.]), array([1.5, 0.5]))
+    Ordered(values=array([2., 3.]), weights=array([1.5, 0.5]))
     """
     mean = Mean(statistic.of, statistic.given, span=statistic.span)
     if asks_for_cost(mean, data):
@@ -340,8 +252,4 @@ def in_order(statistic: Statistic, data: LoggedData, free: Floats | None) -> tup
     values = impact.values(data)[index]
     weights = np.ones(data.n) if free is None else decisions_of(data).weights(free)
     order = np.argsort(values, kind="stable")
-    return values[order], weights[index][order]
-
-
-def _rounded(value: float, digits: int = DIGITS) -> float:
-    return float(f"{value:.{digits}g}")
+    return Ordered(values[order], weights[index][order])
