@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 from elfair import E, E_logged, ELFClassifier, ELFRegressor, LoggedData, accuracy, certify, no_worse
 from elfair.certificate import SplitKind
 from elfair.errors import InputError
-from elfair.estimators.parameters import PARAMETERS, check_parameters, parameters_of
+from elfair.estimators.parameters import PARAMETERS, check_parameters, from_study, parameters_of
 from elfair.records.reading import REQUIRED
 
 OWNERS = {"classifier": ELFClassifier, "regressor": ELFRegressor, "certify": certify}
@@ -207,6 +207,18 @@ def test_docstrings_agree_with_the_table(owner):
             choices = eval(f"[{found[1]}]")
             assert all(map(parameter.allowed.fits, choices))
             assert name == "objective" or set(choices) == set(parameter.allowed.choices)
+
+
+def test_keys_of_study_files_are_different_in_all_tables():
+    keys = ["kind", *(each.key for each in PARAMETERS if each.table)]
+    assert len(set(keys)) == len(keys)
+
+
+def test_what_a_study_file_shows_becomes_a_value_that_is_allowed():
+    for each in PARAMETERS:
+        if each.table and each.example is not None:
+            assert from_study({each.key: each.example}).keys() == {each.name}
+            each.check(from_study({each.key: each.example})[each.name])
 
 
 def test_defaults_and_examples_are_allowed():
