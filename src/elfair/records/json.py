@@ -110,17 +110,12 @@ def parse(text: str) -> Any:
 def json_schema(kind: Any) -> dict[str, Any]:
     """The JSON schema (draft 2020-12) of what `to_json` writes of a record.
 
-    What a field means is taken from the record's docstring.
+    What a field means is taken from the record's docstring. Records inside stand under ``$defs``.
 
     Parameters
     ----------
     kind : type
         A dataclass.
-
-    Returns
-    -------
-    dict
-        A schema that names the records inside, and what these hold under ``$defs``.
 
     Examples
     --------

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -172,25 +173,19 @@ class Context:
                 hint="in Python, elfair.verify(certificate, data=LoggedData(...), model=...) "
                 "checks it. Without --data, this command checks what the record alone can show.",
             )
-        try:
+        with _reading():
             study = self.study
-        except ElfairError as error:
-            raise _unread(error) from error
         check_query(str(data), query, of_study=study.data.query)
-        try:
+        with _reading():
             table = study.read(str(data), query=query)
             self.data, self.table = table.data, table
-        except (ElfairError, OSError) as error:
-            raise _unread(error) from error
 
     def read_model(self, model: PathLike) -> None:
         """Read the model from its file; see `read_table`."""
         from elfair.estimators import load
 
-        try:
+        with _reading():
             self.model, self.loaded = load(model), True
-        except (ElfairError, OSError) as error:
-            raise _unread(error) from error
 
 
 #: A check: it returns what it found, or None if the certificate has nothing of the kind. It raises
@@ -217,5 +212,10 @@ def read_certificate(certificate: Certificate | str | bytes | PathLike) -> Certi
     )
 
 
-def _unread(error: Exception) -> MismatchError:
-    return MismatchError("; ".join(str(error).splitlines()))
+@contextmanager
+def _reading() -> Iterator[None]:
+    """What cannot be read does not fit the certificate."""
+    try:
+        yield
+    except (ElfairError, OSError) as error:
+        raise MismatchError("; ".join(str(error).splitlines())) from error
