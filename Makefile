@@ -47,7 +47,7 @@ types: $(VENV)/.test
 guarantees: $(VENV)/.test  ## the Monte Carlo lane in full size
 	ELFAIR_GUARANTEES=full $(BIN)/python -m pytest -n auto --dist worksteal tests/guarantees
 
-study: $(VENV)/.test  ## the paper's study: hours; you can stop it at any time and resume
+study: $(VENV)/.test  ## the paper's experiments: hours; you can stop it at any time and resume
 	$(BIN)/python benchmarks/study.py --run
 
 benchmarks: study  ## every figure that the documentation quotes

@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median, quantiles
 
 SOURCE = Path(__file__).parents[1] / "src" / "elfair"
-#: Studies of methods and simulated populations do not count towards the lines of code.
+#: Experiments with methods and simulated populations do not count towards the lines of code.
 APART = ("experiments", "populations")
 MOST_FILES = 160
 MOST_TOP_LEVEL = 5

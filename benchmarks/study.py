@@ -1,11 +1,11 @@
-"""The paper's study: from the trials of `elfair experiment` to docs/results.md.
+"""The paper's experiments: from the trials of `elfair experiment` to docs/results.md.
 
     python benchmarks/study.py          # writes from what is there
     python benchmarks/study.py --run    # runs what is missing first: about 3 hours of 2 cores
 
 The trials lie in studies/, which is not committed: studies/appendix.sqlite is what
 `elfair experiment run appendix --store studies/appendix.sqlite` makes. What is committed is small:
-a CSV file and the figures of each study, and docs/results/runs.json. The page (see
+a CSV file and the figures of each experiment, and docs/results/runs.json. The page (see
 study_page.py) and the few lines in the README are written from those alone.
 """
 
@@ -25,10 +25,10 @@ from sklearn.linear_model import LogisticRegression
 
 import study_page
 from elfair.experiments.baselines import METHODS
+from elfair.experiments.experiment import Experiment
 from elfair.experiments.figures import draw
 from elfair.experiments.runner import run
 from elfair.experiments.store import Store
-from elfair.experiments.study import Study
 from elfair.experiments.summary import GUARANTEED, PAPER, Summary, summarize
 from elfair.experiments.trial import TrialRecord
 from elfair.populations import FosterCare, make_population
@@ -48,8 +48,8 @@ SHOWN_RATES = (
 
 
 def record(name: str) -> None:
-    """Write what a finished study found: its CSV file, its figures, when and where it was run."""
-    study, path = Study.load(name), STORES / f"{name}.sqlite"
+    """Write what a finished experiment found: its CSV file, its figures, when and where it ran."""
+    study, path = Experiment.load(name), STORES / f"{name}.sqlite"
     if not path.exists():
         print(f"{name}: no trials at {path}; what is committed stays.")
         return
@@ -70,13 +70,13 @@ def record(name: str) -> None:
     runs.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
     illustrate(name, study, summary)
     if name == "appendix":
-        third = Study.load("figure-3")  # its trials are some of these
+        third = Experiment.load("figure-3")  # its trials are some of these
         own = [trial for trial in trials if trial.method in third.methods]
         illustrate("figure-3", third, summarize(third, own, LABELS))
 
 
 def described(
-    study: Study, summary: Summary, trials: Iterable[TrialRecord], path: Path
+    study: Experiment, summary: Summary, trials: Iterable[TrialRecord], path: Path
 ) -> dict[str, Any]:
     """What a CSV file does not hold."""
     return {
@@ -103,7 +103,7 @@ def described(
     }
 
 
-def below_floor(study: Study, trials: Iterable[TrialRecord]) -> dict[str, float]:
+def below_floor(study: Experiment, trials: Iterable[TrialRecord]) -> dict[str, float]:
     """By ELF method, the largest share over cells of trials whose model is not accurate enough."""
     population = make_population(study.population, json.loads(study.combinations[0]))
     [floor] = [
@@ -121,10 +121,10 @@ def below_floor(study: Study, trials: Iterable[TrialRecord]) -> dict[str, float]
     return shares
 
 
-def illustrate(name: str, study: Study, summary: Summary) -> None:
+def illustrate(name: str, study: Experiment, summary: Summary) -> None:
     """Draw the figures that the page shows. With 256 colours pictures are a third of the size."""
     for path in draw(study, summary, RESULTS / "figures" / name):
-        if path.stem == "methods":  # all of it is in the other figures of these studies
+        if path.stem == "methods":  # all of it is in the other figures of these experiments
             path.unlink()
         elif path.suffix == ".png":
             with Image.open(path) as picture:
@@ -161,7 +161,7 @@ def main() -> None:
     if parser.parse_args().run:
         STORES.mkdir(exist_ok=True)
         for name in STUDIES:
-            run(Study.load(name), STORES / f"{name}.sqlite", jobs=-1)
+            run(Experiment.load(name), STORES / f"{name}.sqlite", jobs=-1)
     for name in STUDIES:
         record(name)
     study_page.write()

@@ -89,7 +89,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Results:
-    """What is committed of a study."""
+    """What is committed of an experiment."""
 
     name: str
 
@@ -107,7 +107,7 @@ class Results:
 
     @property
     def methods(self) -> dict[str, str]:
-        """Labels by name, in the study's order."""
+        """Labels by name, in the experiment's order."""
         return {cell.method: cell.label for cell in self.cells}
 
     @property
@@ -147,7 +147,7 @@ def wrapped(text: str) -> str:
 
 
 def what_was_run(all_results: Sequence[Results]) -> str:
-    """A line for each study."""
+    """A line for each experiment."""
     rows = [
         [
             f"[{each.name}](results/{each.name}.csv)",
@@ -159,7 +159,7 @@ def what_was_run(all_results: Sequence[Results]) -> str:
         ]
         for each in all_results
     ]
-    heading = ["study", "what", "trials", "crashed", "processor time", "when and where"]
+    heading = ["experiment", "what", "trials", "crashed", "processor time", "when and where"]
     warned = [f"\n\n> {each.name}: {w}" for each in all_results for w in each.run["warnings"]]
     return table(heading, rows) + "".join(warned)
 
@@ -330,7 +330,7 @@ def promise(all_results: Sequence[Results]) -> str:
                     verdict,
                 ]
             )
-    heading = ["study", "method", "cells", "largest failure rate, %", "limit, %"]
+    heading = ["experiment", "method", "cells", "largest failure rate, %", "limit, %"]
     return table([*heading, "accuracy below its floor, %", "promise"], rows)
 
 

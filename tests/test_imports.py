@@ -71,13 +71,13 @@ def test_the_package_shows_all_its_names():
 def test_studies_are_imported_when_they_are_asked_for():
     code = (
         "import sys, elfair.experiments as e; print(*sys.modules); "
-        "from elfair.experiments import Store, Study, run, summarize; print(*sys.modules); "
-        "print(Study.load('figure-3').delta, set(e.__all__) <= set(dir(e)))"
+        "from elfair.experiments import Store, Experiment, run, summarize; print(*sys.modules); "
+        "print(Experiment.load('figure-3').delta, set(e.__all__) <= set(dir(e)))"
     )
     before, after, said = python(code).splitlines()
-    heavy = {"sqlite3", "joblib", "matplotlib", "elfair.experiments.study"}
+    heavy = {"sqlite3", "joblib", "matplotlib", "elfair.experiments.experiment"}
     assert not heavy - {"joblib"} & set(before.split())
-    assert {"elfair.experiments.study", "elfair.experiments.runner"} <= set(after.split())
+    assert {"elfair.experiments.experiment", "elfair.experiments.runner"} <= set(after.split())
     assert said == "0.1 True"
     from elfair import experiments
 

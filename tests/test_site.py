@@ -15,7 +15,7 @@ import pytest
 import elfair
 import elfair.experiments
 from elfair.cli import main
-from elfair.experiments.study import Study
+from elfair.experiments.experiment import Experiment
 from elfair.records.reading import keys_inside, keys_of
 from elfair.records.toml import words_of
 from elfair.study.keys import StudyKeys
@@ -167,7 +167,7 @@ def test_every_command_and_option_is_in_the_reference(site, pages):
 def test_every_key_of_an_experiment_is_in_the_reference(site, pages):
     page = pages[site / "experiment-file.html"]
     assert {"sizes", "figures", "efficiency"} <= set(page.ids)
-    for name, known in keys_of(Study).items():
+    for name, known in keys_of(Experiment).items():
         assert re.search(rf"\b{name}\b", page.words)
         assert words_of(known) in page.words
         assert known.about in page.words

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from elfair.experiments.experiment import Experiment
 from elfair.experiments.runner import run
 from elfair.experiments.store import Store
-from elfair.experiments.study import Study
 from elfair.experiments.trial import Batch, perform
 
 TOML = """
@@ -27,17 +27,17 @@ def study(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
     import study
 
-    small = Study.parse(TOML)
+    small = Experiment.parse(TOML)
     monkeypatch.setattr(study, "STORES", tmp_path)
     monkeypatch.setattr(study, "RESULTS", tmp_path / "results")
-    monkeypatch.setattr(Study, "load", lambda name: small)
+    monkeypatch.setattr(Experiment, "load", lambda name: small)
     return study
 
 
 def test_only_a_finished_study_is_recorded(study, tmp_path, capsys):
     study.record("small")
     assert "no trials" in capsys.readouterr().out
-    small = Study.load("small")
+    small = Experiment.load("small")
     batch = Batch(small.population, tuple(small.combinations), "elfair", 256, 0, small.delta)
     with Store.open(tmp_path / "small.sqlite", small) as store:
         store.add(perform(batch), source="a version")
@@ -47,7 +47,7 @@ def test_only_a_finished_study_is_recorded(study, tmp_path, capsys):
 
 
 def test_where_a_study_was_run_is_remembered(study, tmp_path, monkeypatch):
-    run(Study.load("small"), tmp_path / "small.sqlite", quiet=True)
+    run(Experiment.load("small"), tmp_path / "small.sqlite", quiet=True)
     study.record("small")
     runs = tmp_path / "results" / "runs.json"
     [entry] = json.loads(runs.read_text()).values()

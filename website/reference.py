@@ -3,7 +3,7 @@
 A page asks for it with a comment, which readers of the repository do not see::
 
     <!-- commands: elfair.cli:main -->
-    <!-- keys: elfair.experiments.study:Study -->
+    <!-- keys: elfair.experiments.experiment:Experiment -->
 """
 
 from __future__ import annotations

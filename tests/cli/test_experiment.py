@@ -13,12 +13,12 @@ import pytest
 from click.testing import CliRunner
 
 from elfair.cli import main
+from elfair.experiments.experiment import Experiment
 from elfair.experiments.store import Store
-from elfair.experiments.study import Study
 from elfair.experiments.trial import TrialRecord
 
-STUDY = """
-title = "A small study"
+EXPERIMENT = """
+title = "A small experiment"
 population = "foster-care"
 methods = ["elf-paper", "logistic-regression"]
 settings = { alpha = [0.5, 0.9] }
@@ -29,7 +29,7 @@ sizes = [{ n = [64], seeds = 2 }]
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "small.toml").write_text(STUDY)
+    (tmp_path / "small.toml").write_text(EXPERIMENT)
     return tmp_path
 
 
@@ -66,7 +66,7 @@ class Method:
         raise OSError("the disk is full")
 method = Method()
 """)
-    text = STUDY.replace('"elf-paper"', '"failing_for_the_cli:method"')
+    text = EXPERIMENT.replace('"elf-paper"', '"failing_for_the_cli:method"')
     (folder / "failing.toml").write_text(text)
     ran = elfair("run", "failing.toml", "--jobs", "1")
     assert ran.exit_code == 0
@@ -79,8 +79,8 @@ method = Method()
     assert "4 trials run, 4 crashed" in again.stdout
 
 
-def own_study(folder, monkeypatch, module, body, **options):
-    """A study with a method of a module of its own, beside it."""
+def own_experiment(folder, monkeypatch, module, body, **options):
+    """An experiment with a method of a module of its own, beside it."""
     monkeypatch.setattr(sys, "path", [*sys.path])
     (folder / f"{module}.py").write_text(f"""
 class Method:
@@ -89,11 +89,11 @@ class Method:
         {body}
 method = Method()
 """)
-    (folder / "own.toml").write_text(STUDY.replace('"elf-paper"', f'"{module}:method"'))
+    (folder / "own.toml").write_text(EXPERIMENT.replace('"elf-paper"', f'"{module}:method"'))
 
 
 def test_the_hint_after_a_crash_names_the_store(folder, monkeypatch):
-    own_study(folder, monkeypatch, "crashing_for_the_cli", "raise SystemExit(1)")
+    own_experiment(folder, monkeypatch, "crashing_for_the_cli", "raise SystemExit(1)")
     ran = elfair("run", "own.toml", "--jobs", "1", "--store", "else where.db")
     assert ran.exit_code == 0
     assert "8 trials run, 4 crashed" in ran.stdout
@@ -104,7 +104,7 @@ def test_the_hint_after_a_crash_names_the_store(folder, monkeypatch):
 
 def test_one_trial_is_one(folder):
     (folder / "one.toml").write_text(
-        STUDY.replace('"elf-paper", ', "")
+        EXPERIMENT.replace('"elf-paper", ', "")
         .replace("[0.5, 0.9]", "0.9")
         .replace("seeds = 2", "seeds = 1")
     )
@@ -113,24 +113,25 @@ def test_one_trial_is_one(folder):
 
 
 def test_an_edited_method_is_pointed_out(folder, monkeypatch):
-    own_study(folder, monkeypatch, "edited_for_the_cli", "return None")
+    own_experiment(folder, monkeypatch, "edited_for_the_cli", "return None")
     assert elfair("run", "own.toml", "--jobs", "1").stderr == ""
-    own_study(folder, monkeypatch, "edited_for_the_cli", "return 3")
+    own_experiment(folder, monkeypatch, "edited_for_the_cli", "return 3")
     for command in ("run", "status", "summarize"):
         result = elfair(command, "own.toml")
         assert result.exit_code == 0, result.output
         assert "4 trials of edited_for_the_cli:method ran before its module" in result.stderr
         assert (
-            "Hint: for results of the new code, run the study with another --store" in result.stderr
+            "Hint: for results of the new code, run the experiment with another --store"
+            in result.stderr
         )
 
 
 def test_a_mixture_of_versions_names_the_method(folder, monkeypatch):
-    own_study(folder, monkeypatch, "mixed_for_the_cli", "return None")
+    own_experiment(folder, monkeypatch, "mixed_for_the_cli", "return None")
     record = TrialRecord(
         "mixed_for_the_cli:method", '{"alpha": 0.9}', 64, 0, "no solution", None, {}, 0, None
     )
-    with Store.open("own.sqlite", Study.load("own.toml")) as store:
+    with Store.open("own.sqlite", Experiment.load("own.toml")) as store:
         for seed, source in enumerate(("a+one", "a+two")):
             store.add([TrialRecord(**{**vars(record), "seed": seed})], source=source)
     said = "1 by mixed_for_the_cli:method one, 1 by mixed_for_the_cli:method two"
@@ -141,8 +142,8 @@ def test_a_mixture_of_versions_names_the_method(folder, monkeypatch):
     assert "mixed_for_the_cli:method one, mixed_for_the_cli:method two" in summary
 
 
-def test_a_finished_study_can_be_looked_at_without_the_module(folder, monkeypatch):
-    own_study(folder, monkeypatch, "gone_for_the_cli", "return None")
+def test_a_finished_experiment_can_be_looked_at_without_the_module(folder, monkeypatch):
+    own_experiment(folder, monkeypatch, "gone_for_the_cli", "return None")
     elfair("run", "own.toml", "--jobs", "1")
     assert "A label" in elfair("summarize", "own.toml").stdout
     (folder / "gone_for_the_cli.py").unlink()
@@ -153,11 +154,11 @@ def test_a_finished_study_can_be_looked_at_without_the_module(folder, monkeypatc
         assert "gone_for_the_cli:method" in result.stdout
     result = elfair("run", "own.toml")
     assert result.exit_code == 2
-    assert "Hint: put it beside the study file" in result.stderr
+    assert "Hint: put it beside the experiment file" in result.stderr
 
 
 def test_a_module_that_ends_the_process_is_told(folder, monkeypatch):
-    own_study(folder, monkeypatch, "leaving_for_the_cli", "return None")
+    own_experiment(folder, monkeypatch, "leaving_for_the_cli", "return None")
     (folder / "leaving_for_the_cli.py").write_text("raise SystemExit(0)")
     result = elfair("run", "own.toml")
     assert result.exit_code == 2
@@ -168,7 +169,7 @@ def test_a_summary_goes_where_it_can(folder):
     elfair("run", "small.toml", "--jobs", "1")
     wrote = elfair("summarize", "small.toml", "--output", "new/folder/x.txt")
     assert (wrote.exit_code, wrote.output) == (0, "")
-    assert (folder / "new" / "folder" / "x.txt").read_text().startswith("A small study\n")
+    assert (folder / "new" / "folder" / "x.txt").read_text().startswith("A small experiment\n")
     for command in ("summarize", "plot"):  # where a file is, there is no folder
         refused = elfair(command, "small.toml", "--output", "small.toml/x")
         assert refused.exit_code == 2
@@ -176,12 +177,12 @@ def test_a_summary_goes_where_it_can(folder):
         assert "Traceback" not in refused.output
 
 
-def test_a_ready_study_is_shown_to_be_copied(folder):
+def test_a_ready_experiment_is_shown_to_be_copied(folder):
     shown = elfair("show", "figure-3")
     assert shown.exit_code == 0
     (folder / "mine.toml").write_text(shown.stdout)
-    assert Study.load("mine.toml") == Study.load("figure-3")
-    assert elfair("show", "small.toml").stdout == STUDY
+    assert Experiment.load("mine.toml") == Experiment.load("figure-3")
+    assert elfair("show", "small.toml").stdout == EXPERIMENT
     assert "did you mean 'figure-3'" in elfair("show", "figur-3").stderr
 
 
@@ -189,7 +190,7 @@ def test_ctrl_c_before_anything_runs(monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Study, "load", stop)
+    monkeypatch.setattr(Experiment, "load", stop)
     result = elfair("run", "small.toml")
     assert (result.exit_code, result.stdout, result.stderr) == (130, "", "Stopped.\n")
 
@@ -219,7 +220,9 @@ def test_list_shows_what_there_is():
 )
 def test_bad_input_is_one_message_and_exit_code_2(folder, arguments, said):
     (folder / "broken.toml").write_text("title = 'x'\n=")
-    (folder / "wrong.toml").write_text(STUDY.replace("foster", "fester").replace("elf-", "elv-"))
+    (folder / "wrong.toml").write_text(
+        EXPERIMENT.replace("foster", "fester").replace("elf-", "elv-")
+    )
     result = elfair(*arguments)
     assert result.exit_code == 2
     assert said in result.stderr
@@ -230,20 +233,20 @@ def test_bad_input_is_one_message_and_exit_code_2(folder, arguments, said):
         assert "\nHint: " in result.stderr.replace("    Hint: ", "Hint: ")
 
 
-def test_a_store_of_another_study_is_refused(folder):
+def test_a_store_of_another_experiment_is_refused(folder):
     elfair("run", "small.toml", "--jobs", "1")
-    (folder / "small.toml").write_text(STUDY.replace("seeds = 2", "seeds = 3"))
+    (folder / "small.toml").write_text(EXPERIMENT.replace("seeds = 2", "seeds = 3"))
     before = (folder / "small.sqlite").read_bytes()
     for command in ("run", "status"):
         result = elfair(command, "small.toml")
         assert result.exit_code == 2
-        assert '  sizes: {"64": 2} in the store, {"64": 3} in the study' in result.stderr
+        assert '  sizes: {"64": 2} in the store, {"64": 3} in the experiment' in result.stderr
     assert (folder / "small.sqlite").read_bytes() == before
 
 
 def stored(*sources):
     record = TrialRecord("elf-paper", '{"alpha": 0.9}', 64, 0, "no solution", None, {}, 0.1, None)
-    with Store.open("small.sqlite", Study.load("small.toml")) as store:
+    with Store.open("small.sqlite", Experiment.load("small.toml")) as store:
         for seed, source in enumerate(sources):
             store.add([TrialRecord(**{**vars(record), "seed": seed})], source=source)
 
@@ -255,15 +258,15 @@ def test_results_of_several_versions_are_pointed_out():
     assert "2 versions of the code ran these trials (1 by a, 1 by b)" in result.stderr
 
 
-def test_summaries_and_figures_get_the_study_and_its_trials(folder, monkeypatch):
+def test_summaries_and_figures_get_the_experiment_and_its_trials(folder, monkeypatch):
     given = []
 
-    def summarize(study, records, *, sources):
-        given.append((study, records, dict(sources)))
+    def summarize(experiment, records, *, sources):
+        given.append((experiment, records, dict(sources)))
         return SimpleNamespace(text=lambda: "words", markdown=lambda: "|a|", csv=lambda: "a,b\n")
 
-    def draw(study, summary, into):
-        assert study == Study.load("small.toml")
+    def draw(experiment, summary, into):
+        assert experiment == Experiment.load("small.toml")
         assert summary.text() == "words"
         return [into / "figure.png"]
 
@@ -279,8 +282,8 @@ def test_summaries_and_figures_get_the_study_and_its_trials(folder, monkeypatch)
     drawn = elfair("plot", "small.toml", "--output", "pictures/here")
     assert drawn.stdout == f"{os.path.join('pictures', 'here', 'figure.png')}\n"
     assert len(given) == 4
-    study, trials = Store.read("small.sqlite")
-    assert given == [(study, trials, {"a": 1})] * 4
+    experiment, trials = Store.read("small.sqlite")
+    assert given == [(experiment, trials, {"a": 1})] * 4
 
 
 @pytest.mark.parametrize("command", [["summarize"], ["plot", "--output", "x"]])
@@ -304,12 +307,12 @@ def test_a_real_process_says_the_same(folder):
         [*CALL, "experiment", "run", "figures-12"], capture_output=True, text=True, check=False
     )
     assert wrong.returncode == 2
-    assert wrong.stderr.startswith("Error: A study must be a TOML file or one of 'appendix'")
+    assert wrong.stderr.startswith("Error: An experiment must be a TOML file or one of 'appendix'")
     assert "Traceback" not in wrong.stderr
 
 
 def test_ctrl_c_keeps_what_finished_and_says_how_to_go_on(folder):
-    (folder / "long.toml").write_text(STUDY.replace("seeds = 2", "seeds = 5000"))
+    (folder / "long.toml").write_text(EXPERIMENT.replace("seeds = 2", "seeds = 5000"))
     process = subprocess.Popen(
         [*CALL, "experiment", "run", "long.toml", "--jobs", "1"],
         stdout=subprocess.PIPE,
@@ -327,8 +330,8 @@ def test_ctrl_c_keeps_what_finished_and_says_how_to_go_on(folder):
     assert "All finished trials are in long.sqlite" in said
     assert "Hint: run the same command again to continue." in said
     assert "Traceback" not in said
-    study, trials = Store.read("long.sqlite")
-    assert len(trials) < study.trials
+    experiment, trials = Store.read("long.sqlite")
+    assert len(trials) < experiment.trials
 
 
 def test_help_comes_without_heavy_imports():

@@ -50,7 +50,7 @@ def accuracy(n, faster=1.0):
     return 0.7 + 0.02 * np.log2(n * faster / 128)
 
 
-def study(faster, rate_faster=None, sizes=SIZES):
+def experiment(faster, rate_faster=None, sizes=SIZES):
     """`new` has the curves of `old`, shifted: no sampling error but rounding of rates."""
     seeds = 1000
     records = trials("old", 4096, exactly(rate(4096), seeds), accuracy(4096))
@@ -62,7 +62,7 @@ def study(faster, rate_faster=None, sizes=SIZES):
 
 @pytest.mark.parametrize("faster", [1.0, 2.0, 3.0, 4.0, 7.3])
 def test_curves_that_are_shifted_by_a_factor_give_that_factor(faster):
-    answer = data_efficiency(study(faster), Asked())
+    answer = data_efficiency(experiment(faster), Asked())
     assert answer.ratio == pytest.approx(faster, rel=0.01)
     assert answer.rows == pytest.approx(4096 / faster, rel=0.01)
     assert answer.low * (1 - 1e-9) <= answer.ratio <= answer.high * (1 + 1e-9)
@@ -73,17 +73,19 @@ def test_curves_that_are_shifted_by_a_factor_give_that_factor(faster):
 
 @pytest.mark.parametrize(("faster", "rate_faster"), [(8.0, 2.0), (2.0, 8.0)])
 def test_both_must_be_reached(faster, rate_faster):
-    assert data_efficiency(study(faster, rate_faster), Asked()).ratio == pytest.approx(2, rel=0.01)
+    assert data_efficiency(experiment(faster, rate_faster), Asked()).ratio == pytest.approx(
+        2, rel=0.01
+    )
 
 
 def test_a_method_that_needs_more_rows_has_a_ratio_below_one():
-    answer = data_efficiency(study(0.5), Asked())
+    answer = data_efficiency(experiment(0.5), Asked())
     assert answer.ratio == pytest.approx(0.5, rel=0.01)
     assert "a ratio of 0.5" in answer.sentence({}, "here")
 
 
 def test_the_smallest_size_suffices():
-    answer = data_efficiency(study(4.0, sizes=[2048, 4096]), Asked())
+    answer = data_efficiency(experiment(4.0, sizes=[2048, 4096]), Asked())
     assert answer.at_least
     assert answer.rows == 2048
     assert answer.ratio == 2
@@ -92,7 +94,7 @@ def test_the_smallest_size_suffices():
 
 
 def test_never_reached_within_the_sizes_run():
-    answer = data_efficiency(study(0.1, sizes=[512, 8192]), Asked())
+    answer = data_efficiency(experiment(0.1, sizes=[512, 8192]), Asked())
     assert not answer.reached
     assert answer.ratio == 0
     assert answer.interval == "below 0.5"
@@ -158,7 +160,7 @@ def test_isotonic_regression_is_that_of_scikit_learn():
 
 
 def test_crashed_trials_are_left_out():
-    records = study(4.0)
+    records = experiment(4.0)
     crash = [
         TrialRecord("new", "{}", n, 5000 + i, "failed", None, {}, 0.0, "boom")
         for n in SIZES
@@ -168,7 +170,7 @@ def test_crashed_trials_are_left_out():
 
 
 def simulated(random, seeds, fewer, rate_faster, faster):
-    """A study with noise that data sets share, and fewer seeds at the larger sizes."""
+    """An experiment with noise that data sets share, and fewer seeds at the larger sizes."""
     records = []
     for n in SIZES:
         count = seeds if n <= 1024 else fewer
@@ -184,13 +186,13 @@ def simulated(random, seeds, fewer, rate_faster, faster):
 def test_about_95_percent_of_intervals_hold_the_truth(rate_faster, faster):
     # 4 times, whether the rate, the accuracy or both of them are the hard one.
     random = np.random.default_rng(11)
-    studies, hit, widths = 200, 0, []
-    for _ in range(studies):
+    experiments, hit, widths = 200, 0, []
+    for _ in range(experiments):
         records = simulated(random, 120, 80, rate_faster, faster)
         answer = data_efficiency(records, Asked(), resamples=300)
         hit += answer.low <= 4.0 <= answer.high
         widths.append(answer.high / max(answer.low, 0.5))
-    assert 0.90 <= hit / studies <= 0.99
+    assert 0.90 <= hit / experiments <= 0.99
     assert np.median(widths) < 8  # not by holding everything, which would be 32
 
 

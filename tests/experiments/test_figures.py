@@ -1,4 +1,4 @@
-"""Figures: the files a study asks for, byte for byte the same, with what was found in them."""
+"""Figures: the files that were asked for, byte for byte the same, with what was found in them."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ BANDS = "bands: ± 1 standard error (of rates, Wilson's)"
 FEW = ("elfair", "elf-paper", "logistic-regression")
 
 
-def a_study(*arrangements, methods=FEW, efficiency=()):
+def an_experiment(*arrangements, methods=FEW, efficiency=()):
     return SimpleNamespace(
-        title="A study",
+        title="An experiment",
         population="foster-care",
         methods=methods,
         delta=0.1,
@@ -70,9 +70,9 @@ def trials(methods=FEW, alphas=(0.9,), sizes=(256, 1024, 4096), seeds=8):
     return records
 
 
-def drawn(study, records, folder, *, png=False):
+def drawn(experiment, records, folder, *, png=False):
     """The files by name. Drawing a PNG takes long, so there is one only if a test looks at it."""
-    summary = summarize(study, records, {"elfair": "ELF", "elf-paper": "ELF (paper)"})
+    summary = summarize(experiment, records, {"elfair": "ELF", "elf-paper": "ELF (paper)"})
     save = Figure.savefig
 
     def save_svg(self, path, **options):
@@ -80,7 +80,7 @@ def drawn(study, records, folder, *, png=False):
             save(self, path, **options)
 
     with patch.object(Figure, "savefig", save_svg):
-        return {path.name: path for path in draw(study, summary, folder)}
+        return {path.name: path for path in draw(experiment, summary, folder)}
 
 
 def texts(path):
@@ -88,7 +88,7 @@ def texts(path):
 
 
 def test_one_setting_gives_figures_1_and_2_and_the_row(tmp_path):
-    files = drawn(a_study("methods"), trials(), tmp_path / "made" / "here", png=True)
+    files = drawn(an_experiment("methods"), trials(), tmp_path / "made" / "here", png=True)
     stems = ["figure-1-failure-rates", "figure-2-accuracy-and-solutions", "methods"]
     assert list(files) == [f"{stem}.{kind}" for stem in stems for kind in ("png", "svg")]
     first = texts(files["figure-1-failure-rates.svg"])
@@ -109,7 +109,7 @@ def test_one_setting_gives_figures_1_and_2_and_the_row(tmp_path):
 
 def test_eleven_settings_are_split_into_five_and_six():
     alphas = [round(0.1 * k, 1) for k in range(11)]
-    summary = summarize(a_study("methods"), trials(("elfair",), alphas, (256,), 2), {})
+    summary = summarize(an_experiment("methods"), trials(("elfair",), alphas, (256,), 2), {})
     figures = dict(_methods(summary))
     assert list(figures) == ["methods-1-of-2", "methods-2-of-2"]
     rows = [[ax.get_ylabel() for ax in figure.axes[::4]] for figure in figures.values()]
@@ -118,7 +118,7 @@ def test_eleven_settings_are_split_into_five_and_six():
 
 
 def test_settings_are_one_file_for_each_elf_method(tmp_path):
-    files = drawn(a_study("settings"), trials(alphas=(0.2, 0.5, 0.9)), tmp_path)
+    files = drawn(an_experiment("settings"), trials(alphas=(0.2, 0.5, 0.9)), tmp_path)
     assert list(files)[1::2] == ["settings-elfair.svg", "settings-elf-paper.svg"]
     shown = texts(files["settings-elfair.svg"])
     assert {"alpha = 0.2", "alpha = 0.5", "alpha = 0.9", "ELF"} <= set(shown)
@@ -126,9 +126,9 @@ def test_settings_are_one_file_for_each_elf_method(tmp_path):
     assert f"8 trials a point; {BANDS}; strict = false" in shown
 
 
-def test_a_study_without_elf_shows_its_own_methods(tmp_path):
+def test_a_experiment_without_elf_shows_its_own_methods(tmp_path):
     methods = ("my.module:method", "logistic-regression")
-    files = drawn(a_study("settings", methods=methods), trials(methods), tmp_path)
+    files = drawn(an_experiment("settings", methods=methods), trials(methods), tmp_path)
     assert "settings-my.module-method.svg" in files
 
 
@@ -137,7 +137,7 @@ def test_the_comparison_shows_the_ratio_as_an_arrow(tmp_path):
         settings = {"alpha": 0.9}
         return (SimpleNamespace(method="elfair", against="elf-paper", n=n, settings=settings),)
 
-    study = a_study("comparison", efficiency=asked(4096))
+    experiment = an_experiment("comparison", efficiency=asked(4096))
     records = [
         TrialRecord(method, '{"alpha": 0.9}', n, seed, "returned", value, {"0": 0.0}, 0.1, None)
         for method, n, value in [
@@ -147,11 +147,11 @@ def test_the_comparison_shows_the_ratio_as_an_arrow(tmp_path):
         ]
         for seed in range(4)
     ]
-    shown = texts(drawn(study, records, tmp_path)["comparison.svg"])
+    shown = texts(drawn(experiment, records, tmp_path)["comparison.svg"])
     assert shown.count("8.0×") == 2  # in the panels of the rate and of the accuracy
     assert "arrows: times fewer rows" in " ".join(shown)
     # Labels stand within the axes.
-    figure = dict(ARRANGEMENTS["comparison"](summarize(study, records, {})))["comparison"]
+    figure = dict(ARRANGEMENTS["comparison"](summarize(experiment, records, {})))["comparison"]
     figure.draw_without_rendering()
     for ax in figure.axes[:2]:
         [label] = [text for text in ax.texts if text.get_text() == "8.0×"]
@@ -159,23 +159,23 @@ def test_the_comparison_shows_the_ratio_as_an_arrow(tmp_path):
         assert frame.x0 < box.x0 < box.x1 < frame.x1
         assert frame.y0 < box.y0 < box.y1 < frame.y1
         assert label.get_color() != "black"
-    without = drawn(a_study("comparison"), records, tmp_path / "without")
+    without = drawn(an_experiment("comparison"), records, tmp_path / "without")
     assert not [t for t in texts(without["comparison.svg"]) if "×" in t or "arrows" in t]
     assert "logistic-regression" not in texts(without["comparison.svg"])
 
 
 def test_files_are_the_same_byte_for_byte(tmp_path):
-    study = a_study("methods", "settings")
+    experiment = an_experiment("methods", "settings")
     records = trials(FEW[1:], sizes=(256, 1024))
-    once = drawn(study, records, tmp_path / "once", png=True)
-    again = drawn(study, records[::-1], tmp_path / "again", png=True)
+    once = drawn(experiment, records, tmp_path / "once", png=True)
+    again = drawn(experiment, records[::-1], tmp_path / "again", png=True)
     assert once.keys() == again.keys()
     for name in once:
         assert once[name].read_bytes() == again[name].read_bytes(), name
 
 
 def test_lines_bands_and_delta_lie_where_the_numbers_are():
-    summary = summarize(a_study("methods"), trials(), {})
+    summary = summarize(an_experiment("methods"), trials(), {})
     figures = dict(_methods(summary))
     axes = figures["methods"].axes
     for index, method in enumerate(FEW):
@@ -206,7 +206,7 @@ def test_lines_bands_and_delta_lie_where_the_numbers_are():
 
 def test_the_accuracy_of_a_single_model_is_a_marker_apart(tmp_path):
     records = [record for record in trials(sizes=(256, 1024)) if record.n > 256 or not record.seed]
-    summary = summarize(a_study("methods"), records, {})
+    summary = summarize(an_experiment("methods"), records, {})
     *_, accuracy = dict(_methods(summary))["methods"].axes
     assert summary.cells[0].accuracy.count == 1
     drawn_at = [np.isfinite(line.get_ydata()).tolist() for line in accuracy.lines[::2]]
@@ -215,7 +215,7 @@ def test_the_accuracy_of_a_single_model_is_a_marker_apart(tmp_path):
         first = summary.line(summary.settings[0], method)[0]
         assert line.get_ydata()[0] == first.accuracy.value
     note = "markers without a line: accuracy of a single model"
-    files = drawn(a_study("methods"), records, tmp_path)
+    files = drawn(an_experiment("methods"), records, tmp_path)
     assert note in " ".join(texts(files["figure-2-accuracy-and-solutions.svg"]))
     assert note not in " ".join(texts(files["figure-1-failure-rates.svg"]))
 
@@ -228,21 +228,21 @@ def test_a_method_that_crashed_in_every_trial_is_named_and_not_drawn(tmp_path):
         if each.method == "elfair"
     ]
     at = {alpha: json.dumps({"alpha": alpha, "strict": False}) for alpha in (0.5, 0.9)}
-    files = drawn(a_study(*ARRANGEMENTS), records + crashes, tmp_path)
+    files = drawn(an_experiment(*ARRANGEMENTS), records + crashes, tmp_path)
     shown = texts(files["methods.svg"])
     assert "not drawn, since no trial finished: logistic-regression" in shown
     assert "logistic-regression" not in shown  # in the legend
     assert "not drawn" not in " ".join(texts(files["comparison.svg"]))
     # In one row only, and without any trial at all.
     some = [r for r in records if r.method == "elfair" or r.settings == at[0.5]]
-    shown = texts(drawn(a_study("methods"), some, tmp_path / "some")["methods.svg"])
+    shown = texts(drawn(an_experiment("methods"), some, tmp_path / "some")["methods.svg"])
     note = "not drawn, since no trial finished: logistic-regression; ELF (paper) (alpha = 0.9)"
     assert note in shown
     assert "ELF (paper)" in shown  # in the legend
 
 
 def test_elf_lies_above_other_methods_and_elfair_above_the_papers():
-    summary = summarize(a_study("methods", methods=METHODS), trials(METHODS), {})
+    summary = summarize(an_experiment("methods", methods=METHODS), trials(METHODS), {})
     failure = dict(_methods(summary))["figure-1-failure-rates"].axes[0]
     order = dict(zip(METHODS, [line.get_zorder() for line in failure.lines[:-1:2]], strict=True))
     others = max(order[method] for method in METHODS[4:])
@@ -253,7 +253,7 @@ def test_elf_lies_above_other_methods_and_elfair_above_the_papers():
 
 @pytest.mark.parametrize("sizes", [(256, 512), (256, 512, 1024, 2048)])
 def test_with_few_sizes_every_point_has_a_marker(sizes):
-    summary = summarize(a_study("methods", methods=METHODS), trials(METHODS, sizes=sizes), {})
+    summary = summarize(an_experiment("methods", methods=METHODS), trials(METHODS, sizes=sizes), {})
     for ax in dict(_methods(summary))["methods"].axes[:3]:
         for markers in ax.lines[1 : 2 * len(METHODS) : 2]:
             assert list(markers.get_xdata()) == list(sizes)
@@ -313,27 +313,29 @@ def test_a_point_that_no_line_shows_has_a_marker():
     assert marked.tolist() == [False, True, True, False, False]
 
 
-def test_a_study_that_is_not_finished_is_drawn(tmp_path):
+def test_a_experiment_that_is_not_finished_is_drawn(tmp_path):
     records = trials()
     settings = records[0].settings
     part = [r for r in records if r.n == 256 or (r.method == "elfair" and r.seed < 5)]
     part.append(TrialRecord("elf-paper", settings, 512, 0, "failed", None, {}, 0.1, "boom"))
-    files = drawn(a_study("methods"), part, tmp_path)
+    files = drawn(an_experiment("methods"), part, tmp_path)
     assert f"5 to 8 trials a point; {BANDS}" in texts(files["methods.svg"])
-    one = drawn(a_study("methods"), records[:1], tmp_path / "one")
+    one = drawn(an_experiment("methods"), records[:1], tmp_path / "one")
     assert f"1 trial a point; {BANDS}; markers without a line: accuracy of a single model" in texts(
         one["methods.svg"]
     )
     none = [TrialRecord("elfair", settings, 256, 0, "no solution", None, {}, 0.1, None)]
-    assert len(drawn(a_study(*ARRANGEMENTS), none, tmp_path / "none")) == 8  # groups: not known
+    assert (
+        len(drawn(an_experiment(*ARRANGEMENTS), none, tmp_path / "none")) == 8
+    )  # groups: not known
 
 
 def test_nothing_to_draw(tmp_path):
-    with pytest.raises(InputError, match="'A study' has no finished trials"):
-        drawn(a_study("methods"), [], tmp_path / "empty")
+    with pytest.raises(InputError, match="'An experiment' has no finished trials"):
+        drawn(an_experiment("methods"), [], tmp_path / "empty")
     crash = TrialRecord("elfair", "{}", 256, 0, "failed", None, {}, 0.1, "boom")
     with pytest.raises(InputError, match="all of them crashed"):
-        drawn(a_study("methods"), [crash], tmp_path / "empty")
+        drawn(an_experiment("methods"), [crash], tmp_path / "empty")
     assert not (tmp_path / "empty").exists()
 
 
@@ -341,17 +343,17 @@ def test_an_unknown_arrangement_names_what_there_is(tmp_path):
     with pytest.raises(
         InputError, match=r"'method'\. There are: methods, settings, comparison"
     ) as e:
-        drawn(a_study("method"), trials(), tmp_path)
+        drawn(an_experiment("method"), trials(), tmp_path)
     assert "methods" in e.value.hint
 
 
 def test_the_users_own_style_neither_matters_nor_changes(tmp_path):
     import matplotlib
 
-    study, records = a_study("settings"), trials(sizes=(256,))
-    plain = drawn(study, records, tmp_path / "plain", png=True)
+    experiment, records = an_experiment("settings"), trials(sizes=(256,))
+    plain = drawn(experiment, records, tmp_path / "plain", png=True)
     with matplotlib.rc_context({"font.size": 20.0, "axes.facecolor": "yellow"}):
-        styled = drawn(study, records, tmp_path / "styled", png=True)
+        styled = drawn(experiment, records, tmp_path / "styled", png=True)
         assert matplotlib.rcParams["font.size"] == 20.0
     for name in plain:
         assert plain[name].read_bytes() == styled[name].read_bytes()
@@ -365,12 +367,12 @@ assert "matplotlib" not in sys.modules
 from pathlib import Path
 from types import SimpleNamespace
 from elfair.experiments.trial import TrialRecord
-study = SimpleNamespace(title="t", population="p", methods=("elfair",), delta=0.1, efficiency=(),
-                        combinations=(), seeds={}, trials=0,
-                        figures=SimpleNamespace(arrangements=("settings",)))
+experiment = SimpleNamespace(title="t", population="p", methods=("elfair",), delta=0.1,
+                             efficiency=(), combinations=(), seeds={}, trials=0,
+                             figures=SimpleNamespace(arrangements=("settings",)))
 trial = TrialRecord("elfair", "{}", 256, 0, "returned", 0.9, {"0": 0.0}, 0.1, None)
-summary = elfair.experiments.summary.summarize(study, [trial], {})
-elfair.experiments.figures.draw(study, summary, Path(sys.argv[1]))
+summary = elfair.experiments.summary.summarize(experiment, [trial], {})
+elfair.experiments.figures.draw(experiment, summary, Path(sys.argv[1]))
 assert "matplotlib" in sys.modules
 assert "matplotlib.pyplot" not in sys.modules
 """

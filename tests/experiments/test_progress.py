@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from elfair.experiments import progress as progress_module
+from elfair.experiments.experiment import Experiment
 from elfair.experiments.progress import (
     MOST_ERRORS,
     Progress,
@@ -16,7 +17,6 @@ from elfair.experiments.progress import (
     spoken,
     status,
 )
-from elfair.experiments.study import Study
 from elfair.experiments.trial import TrialRecord
 
 
@@ -50,8 +50,8 @@ def test_nothing_known_is_said_as_such():
     assert Timing().left({}) == 0.0
 
 
-def test_the_estimate_beats_a_count_on_a_study_of_unequal_cells():
-    """The methods and sizes of a real study: a thousandfold range of times, known exactly."""
+def test_the_estimate_beats_a_count_on_a_experiment_of_unequal_cells():
+    """The methods and sizes of a real experiment: a thousandfold range of times, known exactly."""
     true = {(m, n): c * n for m, c in (("a", 1e-6), ("b", 1e-3)) for n in (256, 1024, 32768)}
     seeds = {256: 50, 1024: 50, 32768: 10}
     trials = [
@@ -138,8 +138,8 @@ def test_times_are_said_without_powers_of_ten():
 
 # -- the status ------------------------------------------------------------------------------------
 
-STUDY = Study.parse("""
-title = "A study"
+EXPERIMENT = Experiment.parse("""
+title = "An experiment"
 population = "foster-care"
 methods = ["elfair", "logistic-regression"]
 settings = { alpha = [0.5, 0.9] }
@@ -155,27 +155,27 @@ TRIALS = [
 
 
 def test_cells():
-    cells = status(STUDY, TRIALS)
+    cells = status(EXPERIMENT, TRIALS)
     assert len(cells) == 6
     first = cells["elfair", 256]
     assert (first.total, first.done, first.crashed, first.pending) == (6, 2, 1, 3)
     assert (first.spent, first.left) == (6.0, 6.0)
     last = cells["elfair", 4096]
     assert (last.total, last.done, last.pending, last.spent, last.left) == (2, 0, 2, 0.0, 64.0)
-    assert sum(cell.total for cell in cells.values()) == STUDY.trials
+    assert sum(cell.total for cell in cells.values()) == EXPERIMENT.trials
 
 
 def test_methods():
-    methods = by_method(status(STUDY, TRIALS))
+    methods = by_method(status(EXPERIMENT, TRIALS))
     elfair = methods["elfair"]
     assert (elfair.total, elfair.done, elfair.crashed, elfair.pending) == (14, 2, 1, 11)
     assert (elfair.spent, elfair.left) == (6.0, 6.0 + 6 * 8.0 + 2 * 32.0)
-    assert by_method(status(STUDY, []))["elfair"].left is None
+    assert by_method(status(EXPERIMENT, []))["elfair"].left is None
 
 
 def test_the_text_says_where_the_time_goes_and_what_crashed():
-    lines = described(STUDY, TRIALS).split("\n")
-    assert lines[0] == "A study"
+    lines = described(EXPERIMENT, TRIALS).split("\n")
+    assert lines[0] == "An experiment"
     assert "4 of 28 trials" in lines[1]
     rows = [line.split() for line in lines[3:]]
     assert rows == [
@@ -187,9 +187,9 @@ def test_the_text_says_where_the_time_goes_and_what_crashed():
         ["crashed:"],
         ["1", "x", "elfair:", "ValueError:", "no"],
     ]
-    assert "unknown" in described(STUDY, [])
+    assert "unknown" in described(EXPERIMENT, [])
 
 
 def test_many_different_errors_are_cut_short():
     failed = [replace(TRIALS[2], error=f"ValueError: {k}") for k in range(MOST_ERRORS + 3)]
-    assert described(STUDY, failed).endswith("\n  and 3 other errors")
+    assert described(EXPERIMENT, failed).endswith("\n  and 3 other errors")

@@ -1,4 +1,4 @@
-"""Runs of studies: each missing trial runs once, however a run ends in between."""
+"""Runs of experiments: each missing trial runs once, however a run ends in between."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ import pytest
 
 from elfair.errors import InputError
 from elfair.experiments import runner
+from elfair.experiments.experiment import Experiment
 from elfair.experiments.runner import RunStoppedError, Tally, batches_of, run
 from elfair.experiments.store import Store
-from elfair.experiments.study import Study
 from elfair.experiments.trial import module_digest, source_digest
 
-#: Methods of a user's own, in a module beside the study. Each fit leaves a line in a file.
+#: Methods of a user's own, in a module beside the experiment. Each fit leaves a line in a file.
 METHODS = """
 import os
 from pathlib import Path
@@ -72,8 +72,8 @@ crashing, deadly = Crashing("crashing", False), Deadly("deadly", True)
 """
 
 
-class Studies:
-    """Makes studies with a user's methods in a folder, and counts their fits."""
+class Experiments:
+    """Makes experiments with a user's methods in a folder, and counts their fits."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -81,26 +81,26 @@ class Studies:
         (folder / f"{self.module}.py").write_text(METHODS)
 
     def __call__(self, *methods, alpha=(0.5, 0.9), seeds=3):
-        path = self.folder / "study.toml"
+        path = self.folder / "experiment.toml"
         names = [f"{self.module}:{each}" if "-" not in each else each for each in methods]
         path.write_text(f"""
-title = "A study"
+title = "An experiment"
 population = "foster-care"
 methods = {json.dumps(names)}
 settings = {{ alpha = {list(alpha)} }}
 sizes = [{{ n = [50, 100], seeds = {seeds} }}]
 """)
-        return Study.load(path)
+        return Experiment.load(path)
 
 
 @pytest.fixture
-def study(tmp_path, monkeypatch):
+def experiment(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])
-    return Studies(tmp_path)
+    return Experiments(tmp_path)
 
 
-def fits(study):
-    return Counter((study.folder / "fits").read_text().split("\n")[:-1])
+def fits(experiment):
+    return Counter((experiment.folder / "fits").read_text().split("\n")[:-1])
 
 
 def rows(path):
@@ -116,8 +116,8 @@ def go(*arguments, **options):
     return run(*arguments, quiet=True, **options)
 
 
-def test_every_trial_is_run_once(study, tmp_path):
-    made = study("dynamic", "static")
+def test_every_trial_is_run_once(experiment, tmp_path):
+    made = experiment("dynamic", "static")
     assert go(made, tmp_path / "s.sqlite") == Tally(24, 0)
     trials = Store.read(tmp_path / "s.sqlite")[1]
     assert {(t.method, t.settings, t.n, t.seed) for t in trials} == set(
@@ -125,7 +125,7 @@ def test_every_trial_is_run_once(study, tmp_path):
     )
     assert len(trials) == made.trials
     # A static method serves both settings with one fit.
-    assert fits(study) == {
+    assert fits(experiment) == {
         **{f"dynamic {n} {seed}": 2 for n in (50, 100) for seed in range(3)},
         **{f"static {n} {seed}": 1 for n in (50, 100) for seed in range(3)},
     }
@@ -134,16 +134,16 @@ def test_every_trial_is_run_once(study, tmp_path):
     assert Store.versions(tmp_path / "s.sqlite") == {name: {source: 12} for name in made.methods}
 
 
-def test_a_second_run_runs_nothing(study, tmp_path):
-    made = study("dynamic")
+def test_a_second_run_runs_nothing(experiment, tmp_path):
+    made = experiment("dynamic")
     go(made, tmp_path / "s.sqlite")
-    before = fits(study)
+    before = fits(experiment)
     assert go(made, tmp_path / "s.sqlite") == Tally(0, 0)
-    assert fits(study) == before
+    assert fits(experiment) == before
 
 
-def test_a_resumed_run_runs_what_is_missing_alone(study, tmp_path, monkeypatch):
-    made = study("dynamic", "static")
+def test_a_resumed_run_runs_what_is_missing_alone(experiment, tmp_path, monkeypatch):
+    made = experiment("dynamic", "static")
     perform, calls = runner.perform_in_worker, []
 
     def interrupted(batch, paths):
@@ -161,11 +161,11 @@ def test_a_resumed_run_runs_what_is_missing_alone(study, tmp_path, monkeypatch):
     assert go(made, tmp_path / "s.sqlite") == Tally(made.trials - len(kept), 0)
     go(made, tmp_path / "whole.sqlite")
     assert rows(tmp_path / "s.sqlite") == rows(tmp_path / "whole.sqlite")
-    assert set(fits(study).values()) == {2, 4}  # once for each store, at each setting
+    assert set(fits(experiment).values()) == {2, 4}  # once for each store, at each setting
 
 
-def test_results_so_far_cover_all_cells(study):
-    made = study("dynamic", "static")
+def test_results_so_far_cover_all_cells(experiment):
+    made = experiment("dynamic", "static")
     batches = list(batches_of(made, {}, dict(zip(made.methods, (True, False), strict=True))))
     assert len(batches) == 3 * 2 * (2 + 1)
     assert [batch.seed for batch in batches] == sorted(batch.seed for batch in batches)
@@ -174,8 +174,8 @@ def test_results_so_far_cover_all_cells(study):
 
 
 def test_sizes_with_fewer_seeds_end_earlier():
-    made = Study.parse("""
-title = "A study"
+    made = Experiment.parse("""
+title = "An experiment"
 population = "foster-care"
 methods = ["elfair"]
 sizes = [{ n = [50], seeds = 3 }, { n = [100], seeds = 1 }]
@@ -187,8 +187,8 @@ sizes = [{ n = [50], seeds = 3 }, { n = [100], seeds = 1 }]
 # Failures.
 
 
-def test_a_crash_is_recorded_and_the_run_goes_on(study, tmp_path):
-    made = study("crashing", "dynamic")
+def test_a_crash_is_recorded_and_the_run_goes_on(experiment, tmp_path):
+    made = experiment("crashing", "dynamic")
     assert go(made, tmp_path / "s.sqlite") == Tally(24, 4)
     trials = Store.read(tmp_path / "s.sqlite")[1]
     outcomes = {(t.seed, t.outcome) for t in trials if t.method.endswith("crashing")}
@@ -198,8 +198,8 @@ def test_a_crash_is_recorded_and_the_run_goes_on(study, tmp_path):
     assert all((t.error is None) == (t.outcome != "failed") for t in trials)
 
 
-def test_what_failed_is_run_again_only_if_asked(study, tmp_path):
-    made = study("crashing")
+def test_what_failed_is_run_again_only_if_asked(experiment, tmp_path):
+    made = experiment("crashing")
     store = tmp_path / "s.sqlite"
     go(made, store)
     assert go(made, store) == Tally(0, 0)
@@ -212,11 +212,11 @@ def test_what_failed_is_run_again_only_if_asked(study, tmp_path):
     assert {t.outcome for t in trials} == {"no solution", "returned"}
     attempts = Counter(row[4] for row in rows(store))
     assert attempts == {0: 12, 1: 4, 2: 4}  # and what was before is still there
-    assert fits(study)["crashing 50 1"] == 3
+    assert fits(experiment)["crashing 50 1"] == 3
 
 
-def test_a_killed_worker_ends_the_run_with_advice(study, tmp_path):
-    made = study("deadly")
+def test_a_killed_worker_ends_the_run_with_advice(experiment, tmp_path):
+    made = experiment("deadly")
     store = tmp_path / "s.sqlite"
     with pytest.raises(RunStoppedError, match="run the same command to continue") as caught:
         go(made, store, jobs=2)
@@ -224,8 +224,8 @@ def test_a_killed_worker_ends_the_run_with_advice(study, tmp_path):
     assert not any(row[3] == 2 for row in rows(store))
 
 
-def test_a_full_disk_ends_the_run_with_advice(study, tmp_path, monkeypatch):
-    made = study("dynamic")
+def test_a_full_disk_ends_the_run_with_advice(experiment, tmp_path, monkeypatch):
+    made = experiment("dynamic")
     add, calls = Store.add, []
 
     def full(self, trials, **options):
@@ -241,8 +241,8 @@ def test_a_full_disk_ends_the_run_with_advice(study, tmp_path, monkeypatch):
     assert go(made, tmp_path / "s.sqlite") == Tally(made.trials - 2, 0)
 
 
-def test_a_second_run_at_the_same_time_is_refused(study, tmp_path):
-    made = study("dynamic")
+def test_a_second_run_at_the_same_time_is_refused(experiment, tmp_path):
+    made = experiment("dynamic")
     with (
         Store.open(tmp_path / "s.sqlite", made) as other,
         other.alone(),
@@ -252,8 +252,10 @@ def test_a_second_run_at_the_same_time_is_refused(study, tmp_path):
     assert not (tmp_path / "fits").exists()
 
 
-def test_methods_that_are_not_installed_are_said_before_any_trial(study, tmp_path, monkeypatch):
-    made = study("dynamic")
+def test_methods_that_are_not_installed_are_said_before_any_trial(
+    experiment, tmp_path, monkeypatch
+):
+    made = experiment("dynamic")
 
     def missing(name):
         raise InputError(f"{name} is not installed.", hint="install it.")
@@ -265,32 +267,32 @@ def test_methods_that_are_not_installed_are_said_before_any_trial(study, tmp_pat
 
 
 @pytest.mark.parametrize("jobs", [0, -2])
-def test_a_number_of_jobs_that_makes_no_sense(study, tmp_path, jobs):
+def test_a_number_of_jobs_that_makes_no_sense(experiment, tmp_path, jobs):
     with pytest.raises(InputError, match="jobs must be at least 1"):
-        go(study("dynamic"), tmp_path / "s.sqlite", jobs=jobs)
+        go(experiment("dynamic"), tmp_path / "s.sqlite", jobs=jobs)
     assert not (tmp_path / "s.sqlite").exists()
 
 
-def test_an_address_where_no_cluster_is(study, tmp_path):
+def test_an_address_where_no_cluster_is(experiment, tmp_path):
     with pytest.raises(InputError, match="address of a running scheduler"):
-        go(study("dynamic"), tmp_path / "s.sqlite", dask="no such thing")
+        go(experiment("dynamic"), tmp_path / "s.sqlite", dask="no such thing")
     assert not (tmp_path / "s.sqlite").exists()
 
 
-def test_what_is_no_study_is_refused_with_the_way_to_one(tmp_path):
+def test_what_is_no_experiment_is_refused_with_the_way_to_one(tmp_path):
     with pytest.raises(
-        InputError, match=r"Got 'figure-3' instead.\nHint: Study.load\('figure-3'\)"
+        InputError, match=r"Got 'figure-3' instead.\nHint: Experiment.load\('figure-3'\)"
     ):
         go("figure-3", tmp_path / "s.sqlite")
-    with pytest.raises(InputError, match=r"Got None instead.\nHint: Study.load reads"):
+    with pytest.raises(InputError, match=r"Got None instead.\nHint: Experiment.load reads"):
         go(None, tmp_path / "s.sqlite")
     assert not (tmp_path / "s.sqlite").exists()
 
 
-def test_a_study_made_in_python_is_checked_before_it_is_run(study, tmp_path):
-    made = study("dynamic")
-    wrong = Study(**{**made.tables(), "population": "foster-car", "methods": ["elfear"] * 2})
-    with pytest.raises(InputError, match="the study has 3 mistakes") as caught:
+def test_a_experiment_made_in_python_is_checked_before_it_is_run(experiment, tmp_path):
+    made = experiment("dynamic")
+    wrong = Experiment(**{**made.tables(), "population": "foster-car", "methods": ["elfear"] * 2})
+    with pytest.raises(InputError, match="the experiment has 3 mistakes") as caught:
         go(wrong, tmp_path / "s.sqlite")
     for said in ("did you mean 'foster-care'", "did you mean 'elfair'", "Got 'elfear' 2 times"):
         assert said in str(caught.value)
@@ -304,13 +306,13 @@ REAL = ("elf-paper", "logistic-regression", "crashing", "dynamic")
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """A study with methods of all kinds, and what its store holds after an undisturbed run."""
+    """An experiment with methods of all kinds, and its store after an undisturbed run."""
     folder = tmp_path_factory.mktemp("whole")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "path", [*sys.path])
-        made = Studies(folder)(*REAL, seeds=5)
+        made = Experiments(folder)(*REAL, seeds=5)
         assert go(made, folder / "whole.sqlite") == Tally(4 * 2 * 2 * 5, 8)
-        yield made, rows(folder / "whole.sqlite"), folder / "study.toml"
+        yield made, rows(folder / "whole.sqlite"), folder / "experiment.toml"
 
 
 def test_a_dask_cluster_gives_the_same_store(whole, tmp_path):
@@ -328,8 +330,8 @@ def test_a_dask_cluster_gives_the_same_store(whole, tmp_path):
 COMMAND = """
 import sys
 from elfair.experiments.runner import run
-from elfair.experiments.study import Study
-run(Study.load(sys.argv[1]), sys.argv[2], jobs=int(sys.argv[3]), quiet=True)
+from elfair.experiments.experiment import Experiment
+run(Experiment.load(sys.argv[1]), sys.argv[2], jobs=int(sys.argv[3]), quiet=True)
 """
 
 

@@ -9,18 +9,18 @@ from dataclasses import replace
 import pytest
 
 from elfair.errors import InputError
+from elfair.experiments.experiment import Experiment
 from elfair.experiments.store import FORMAT, Store
-from elfair.experiments.study import Study
 from elfair.experiments.trial import TrialRecord
 
 TEXT = """
-title = "A study"
+title = "An experiment"
 population = "foster-care"
 methods = ["elfair", "logistic-regression"]
 settings = { alpha = [0.5, 0.9] }
 sizes = [{ n = [256], seeds = 2 }]
 """
-STUDY = Study.parse(TEXT)
+EXPERIMENT = Experiment.parse(TEXT)
 RETURNED = TrialRecord(
     "elfair", '{"alpha": 0.9}', 256, 0, "returned", 0.8, {"0": -0.1, "1": 0.2}, 0.25, None
 )
@@ -39,7 +39,7 @@ def sql(path, text):
 
 
 def filled(path, trials=(RETURNED, NONE, FAILED)):
-    with Store.open(path, STUDY) as store:
+    with Store.open(path, EXPERIMENT) as store:
         store.add(trials, source="a")
 
 
@@ -49,8 +49,8 @@ def by_key(trials):
 
 def test_what_goes_in_comes_out(path):
     filled(path)
-    study, trials = Store.read(path)
-    assert study == STUDY
+    experiment, trials = Store.read(path)
+    assert experiment == EXPERIMENT
     assert by_key(trials) == [RETURNED, NONE, FAILED]
 
 
@@ -75,14 +75,14 @@ def test_the_columns_are_those_that_were_promised(path):
 
 def test_a_trial_is_written_once(path):
     filled(path, [RETURNED])
-    with Store.open(path, STUDY) as store:
+    with Store.open(path, EXPERIMENT) as store:
         store.add([replace(RETURNED, accuracy=0.1), NONE], source="b")
     assert by_key(Store.read(path)[1]) == [RETURNED, NONE]
 
 
 def test_the_last_attempt_counts(path):
     filled(path, [replace(FAILED, seed=0), FAILED])
-    with Store.open(path, STUDY) as store:
+    with Store.open(path, EXPERIMENT) as store:
         better = replace(RETURNED, method=FAILED.method)
         store.add([better], attempt=1, source="a")
         assert store.attempts() == {
@@ -94,7 +94,7 @@ def test_the_last_attempt_counts(path):
 
 
 def test_rows_of_one_task_are_written_together_or_not_at_all(path):
-    with Store.open(path, STUDY) as store:
+    with Store.open(path, EXPERIMENT) as store:
         with pytest.raises(sqlite3.IntegrityError, match="outcome"):
             store.add([RETURNED, replace(NONE, outcome="unheard of")], source="a")
         assert store.attempts() == {}
@@ -103,7 +103,7 @@ def test_rows_of_one_task_are_written_together_or_not_at_all(path):
 
 
 def test_a_full_disk_is_called_that_and_the_store_goes_on(path):
-    with Store.open(path, STUDY) as store:
+    with Store.open(path, EXPERIMENT) as store:
         store.add([RETURNED], source="a")
         pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
         store._connection.execute(f"PRAGMA max_page_count = {pages}")
@@ -123,7 +123,7 @@ def test_rows_are_only_ever_added(path, statement):
 
 
 def test_what_was_committed_is_seen_by_others_at_once(path):
-    with Store.open(path, STUDY) as store:
+    with Store.open(path, EXPERIMENT) as store:
         store.add([RETURNED], source="a")
         assert Store.read(path)[1] == [RETURNED]
         store.add([NONE], source="a")
@@ -140,12 +140,12 @@ def test_what_was_committed_is_seen_by_others_at_once(path):
         ("sizes =", "delta = 0.2\nsizes =", "delta"),
     ],
 )
-def test_a_store_of_another_study_is_refused_and_stays_as_it_was(path, old, new, key):
+def test_a_store_of_another_experiment_is_refused_and_stays_as_it_was(path, old, new, key):
     filled(path)
     before = path.read_bytes()
-    other = Study.parse(TEXT.replace(old, new))
+    other = Experiment.parse(TEXT.replace(old, new))
     for use in (lambda: Store.open(path, other), lambda: Store.read(path, other)):
-        with pytest.raises(InputError, match="another study") as caught:
+        with pytest.raises(InputError, match="another experiment") as caught:
             use()
         said = [line.split(":")[0].strip() for line in str(caught.value).split("\n")[1:-1]]
         assert said == [key]
@@ -154,18 +154,18 @@ def test_a_store_of_another_study_is_refused_and_stays_as_it_was(path, old, new,
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
-def test_a_new_title_is_no_other_study(path):
+def test_a_new_title_is_no_other_experiment(path):
     filled(path)
-    renamed = Study.parse(TEXT.replace("A study", "A new title"))
+    renamed = Experiment.parse(TEXT.replace("An experiment", "A new title"))
     Store.open(path, renamed).close()
-    study, trials = Store.read(path, renamed)
-    assert (study.title, len(trials)) == ("A new title", 3)
+    experiment, trials = Store.read(path, renamed)
+    assert (experiment.title, len(trials)) == ("A new title", 3)
 
 
 @pytest.mark.parametrize("content", [b"title = 'not a store'\n" * 50, b"\0" * 5000])
 def test_a_file_that_is_no_store_is_refused_and_stays_as_it_was(path, content):
     path.write_bytes(content)
-    for use in (lambda: Store.open(path, STUDY), lambda: Store.read(path)):
+    for use in (lambda: Store.open(path, EXPERIMENT), lambda: Store.read(path)):
         with pytest.raises(InputError, match="must be an intact store of trials"):
             use()
     assert path.read_bytes() == content
@@ -175,7 +175,7 @@ def test_the_database_of_another_program_is_refused(path):
     sql(path, "CREATE TABLE trials (x)")
     before = path.read_bytes()
     with pytest.raises(InputError, match="the database of another program"):
-        Store.open(path, STUDY)
+        Store.open(path, EXPERIMENT)
     assert path.read_bytes() == before
 
 
@@ -184,7 +184,7 @@ def test_a_truncated_store_is_refused(path, share):
     filled(path, [replace(RETURNED, seed=seed) for seed in range(500)])
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * share)])
-    for use in (lambda: Store.open(path, STUDY), lambda: Store.read(path)):
+    for use in (lambda: Store.open(path, EXPERIMENT), lambda: Store.read(path)):
         with pytest.raises(InputError, match="damaged"):
             use()
 
@@ -195,7 +195,7 @@ def test_a_store_damaged_in_the_middle_is_refused(path):
     middle = len(content) // 2 // 4096 * 4096
     content[middle : middle + 4096] = bytes(4096)
     path.write_bytes(content)
-    for use in (lambda: Store.open(path, STUDY), lambda: Store.read(path)):
+    for use in (lambda: Store.open(path, EXPERIMENT), lambda: Store.read(path)):
         with pytest.raises(InputError, match="damaged"):
             use()
 
@@ -220,8 +220,8 @@ def test_a_store_whose_making_was_killed_is_made_anew(path, begun):
 def test_a_file_made_by_another_process_meanwhile_is_looked_at(path, monkeypatch):
     filled(path)
     monkeypatch.setattr(type(path), "exists", lambda self: False)
-    with pytest.raises(InputError, match="another study") as refused:
-        Store.open(path, Study.parse(TEXT.replace("seeds = 2", "seeds = 3")))
+    with pytest.raises(InputError, match="another experiment") as refused:
+        Store.open(path, Experiment.parse(TEXT.replace("seeds = 2", "seeds = 3")))
     assert refused.tb is not None  # which keeps what is open, open
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
@@ -230,21 +230,21 @@ def test_places_that_do_not_exist(path):
     with pytest.raises(InputError, match="There is no store"):
         Store.read(path)
     with pytest.raises(InputError, match="folder that exists"):
-        Store.open(path.parent / "nowhere" / "trials.sqlite", STUDY)
+        Store.open(path.parent / "nowhere" / "trials.sqlite", EXPERIMENT)
 
 
 def test_a_place_that_cannot_be_written(path):
     path.mkdir()
     for place, kind in ((path, "a folder"), ("/dev/null", "a device")):
         with pytest.raises(InputError, match=f"must be a plain file. .* which is {kind}"):
-            Store.open(place, STUDY)
+            Store.open(place, EXPERIMENT)
     (path / "x.sqlite-wal").mkdir()  # where the log must go
     with pytest.raises(InputError, match="a file that can be written"):
-        Store.open(path / "x.sqlite", STUDY)
+        Store.open(path / "x.sqlite", EXPERIMENT)
 
 
 def test_two_runs_do_not_share_a_store(path):
-    with Store.open(path, STUDY) as one, Store.open(path, STUDY) as other:
+    with Store.open(path, EXPERIMENT) as one, Store.open(path, EXPERIMENT) as other:
         with one.alone():
             with pytest.raises(InputError, match="Only one run at a time"), other.alone():
                 pass
@@ -257,7 +257,7 @@ def test_two_runs_do_not_share_a_store(path):
 
 def test_versions_of_the_source_are_counted(path):
     filled(path)
-    with Store.open(path, STUDY) as store:
+    with Store.open(path, EXPERIMENT) as store:
         store.add([replace(RETURNED, seed=5)], source="b")
         store.add([replace(FAILED, outcome="no solution", error=None)], attempt=1, source="a")
     assert Store.sources(path) == {"a": 3, "b": 1}  # of a trial, the last attempt
@@ -267,12 +267,12 @@ def test_versions_of_the_source_are_counted(path):
 def test_versions_of_a_users_module_are_told_apart(path):
     own = [replace(RETURNED, method="mine:it", seed=seed) for seed in range(3)]
     filled(path, [RETURNED])
-    with Store.open(path, STUDY) as store:
+    with Store.open(path, EXPERIMENT) as store:
         store.add(own[:2], source="a+one")
         assert Store.sources(path) == {"a": 3}
         store.add(own[2:], source="a+two")
     assert Store.sources(path) == {"mine:it one": 2, "mine:it two": 1}
-    with Store.open(path, STUDY) as store:
+    with Store.open(path, EXPERIMENT) as store:
         store.add([NONE], source="b")
     assert Store.sources(path) == {"a": 4, "b": 1, "mine:it one": 2, "mine:it two": 1}
 
@@ -295,15 +295,15 @@ def test_a_store_can_be_read_where_nothing_can_be_written(path, monkeypatch):
     # Where a run is writing, its log is read too.
     monkeypatch.undo()
     path.chmod(0o644)
-    with Store.open(path, STUDY) as store:
+    with Store.open(path, EXPERIMENT) as store:
         store.add([replace(RETURNED, seed=9)], source="a")
         monkeypatch.setattr("elfair.experiments.store.os.access", lambda *_: False)
         assert len(Store.read(path)[1]) == 4
 
 
 def test_a_store_can_be_read_without_the_module_of_a_method(path):
-    study = Study(**{**STUDY.tables(), "methods": ["no_module_of_this_name:mine"]})
-    with Store.open(path, study) as store:
+    experiment = Experiment(**{**EXPERIMENT.tables(), "methods": ["no_module_of_this_name:mine"]})
+    with Store.open(path, experiment) as store:
         store.add([replace(NONE, method="no_module_of_this_name:mine")], source="a")
     read, trials = Store.read(path)
-    assert (read, len(trials)) == (study, 1)
+    assert (read, len(trials)) == (experiment, 1)

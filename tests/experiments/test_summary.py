@@ -15,8 +15,8 @@ import pytest
 from scipy.special import bdtrc
 
 from elfair.errors import InputError
+from elfair.experiments.experiment import Experiment
 from elfair.experiments.progress import MOST_NAMED
-from elfair.experiments.study import Study
 from elfair.experiments.summary import LEAST_TRIALS, Average, Proportion, summarize
 from elfair.experiments.trial import TrialRecord
 
@@ -24,9 +24,9 @@ LABELS = {"elfair": "ELF", "elf-paper": "ELF (paper)", "logistic-regression": "L
 AT = '{"alpha": 0.9, "strict": false}'
 
 
-def a_study(methods=tuple(LABELS), efficiency=(), delta=0.1):
+def an_experiment(methods=tuple(LABELS), efficiency=(), delta=0.1):
     return SimpleNamespace(
-        title="A study of studies",
+        title="An experiment of experiments",
         population="foster-care",
         methods=methods,
         delta=delta,
@@ -68,7 +68,7 @@ def test_a_cell_counts_by_hand():
         crash(seed=6, error="second"),
         crash(seed=5, error="first"),
     ]
-    [cell] = summarize(a_study(), records, LABELS).cells
+    [cell] = summarize(an_experiment(), records, LABELS).cells
     assert (cell.trials, cell.crashed) == (5, 2)
     assert cell.returned == Proportion(3, 5)  # of all that did not crash
     assert cell.failures == {"0": Proportion(1, 5), "1": Proportion(2, 5)}
@@ -87,7 +87,7 @@ def test_cells_are_ordered_by_the_numbers_of_settings_then_method_then_n():
         for method in ("logistic-regression", "elfair")
         for n in (1024, 256)
     ]
-    summary = summarize(a_study(), records, LABELS)
+    summary = summarize(an_experiment(), records, LABELS)
     order = [(json.loads(c.settings)["alpha"], c.method, c.n) for c in summary.cells]
     assert order == [
         (alpha, method, n)
@@ -119,7 +119,7 @@ def test_the_band_of_a_figure_is_wilsons_at_one_standard_error(count, trials):
     assert low < high
 
 
-def test_standard_errors_are_the_spread_over_repeated_studies():
+def test_standard_errors_are_the_spread_over_repeated_experiments():
     random = np.random.default_rng(2)
     counts = random.binomial(400, 0.3, size=20_000)
     assert Proportion(120, 400).standard_error == pytest.approx(np.std(counts / 400), rel=0.03)
@@ -131,7 +131,7 @@ def test_standard_errors_are_the_spread_over_repeated_studies():
 
 def test_the_promise_names_the_worst_cell():
     records = many(3, 100) + many(20, 100, n=512) + many(9, 100, n=1024)
-    [promise] = summarize(a_study(), records, LABELS).promises
+    [promise] = summarize(an_experiment(), records, LABELS).promises
     assert (promise.cell.n, promise.group, promise.rate) == (512, "1", Proportion(20, 100))
     assert promise.limit == pytest.approx(0.1 + 4 * math.sqrt(0.1 * 0.9 / 100))
     assert promise.kept
@@ -147,7 +147,7 @@ def test_a_promise_that_is_just_kept_is_hardly_ever_called_broken(least, chance)
 
 def test_a_broken_promise_is_not_hidden_by_a_larger_rate_of_few_trials():
     records = many(2, 5) + many(160, 1000, n=512)  # 0.4 within 0.64; 0.16 beyond 0.138
-    summary = summarize(a_study(), records, LABELS)
+    summary = summarize(an_experiment(), records, LABELS)
     [promise] = summary.promises
     assert promise.cell.n == 512
     assert not promise.kept
@@ -157,30 +157,30 @@ def test_a_broken_promise_is_not_hidden_by_a_larger_rate_of_few_trials():
 
 @pytest.mark.parametrize("trials", [1, 10, LEAST_TRIALS - 1])
 def test_few_trials_do_not_tell_that_a_promise_is_kept(trials):
-    summary = summarize(a_study(), many(0, trials), LABELS)
+    summary = summarize(an_experiment(), many(0, trials), LABELS)
     assert summary.promises[0].verdict == "too few trials to tell"
     assert "kept" not in summary.text()
-    enough = summarize(a_study(), many(0, LEAST_TRIALS), LABELS)
+    enough = summarize(an_experiment(), many(0, LEAST_TRIALS), LABELS)
     assert enough.promises[0].verdict == "kept"
 
 
 def test_a_cell_of_few_trials_neither_keeps_nor_hides_a_promise():
     few = many(2, 10, n=512)  # a rate of 20 %, which says nothing
-    [promise] = summarize(a_study(), many(3, 100) + few, LABELS).promises
+    [promise] = summarize(an_experiment(), many(3, 100) + few, LABELS).promises
     assert (promise.cell.n, promise.verdict) == (256, "kept")
-    [promise] = summarize(a_study(), many(3, 100) + many(10, 10, n=512), LABELS).promises
+    [promise] = summarize(an_experiment(), many(3, 100) + many(10, 10, n=512), LABELS).promises
     assert (promise.cell.n, promise.verdict) == (512, "BROKEN")
 
 
 def test_where_nobody_is_failed_no_group_and_size_stands_out():
-    summary = summarize(a_study(), many(0, 500) + many(0, 100, n=512), LABELS)
+    summary = summarize(an_experiment(), many(0, 500) + many(0, 100, n=512), LABELS)
     lines = [" ".join(line.split()) for line in summary.text().splitlines()]
     assert "ELF all all 0 (<3.7) of 100 or more 22.0 kept" in lines
 
 
 def test_the_papers_method_is_reported_without_a_verdict_and_others_not_at_all():
     records = many(90, 100, "elf-paper") + many(100, 100, "logistic-regression")
-    summary = summarize(a_study(), records, LABELS)
+    summary = summarize(an_experiment(), records, LABELS)
     [promise] = summary.promises
     assert promise.method == "elf-paper"
     assert not promise.guaranteed
@@ -194,13 +194,13 @@ def test_each_group_has_its_own_delta():
         returned(seed=seed, first=0.1 if seed < 15 else -1, second=0.1 if 15 <= seed < 30 else -1)
         for seed in range(100)
     ]
-    summary = summarize(a_study(), records, LABELS)
+    summary = summarize(an_experiment(), records, LABELS)
     assert summary.cells[0].any_failure == Proportion(30, 100)
     assert summary.promises[0].rate == Proportion(15, 100)
     assert summary.promises[0].kept
 
 
-def full_study():
+def full_experiment():
     records = []
     for alpha in (0.5, 0.9):
         settings = json.dumps({"alpha": alpha, "strict": False})
@@ -217,11 +217,11 @@ def full_study():
         SimpleNamespace(method="elfair", against="elf-paper", n=65_536, settings={"alpha": 0.9}),
         SimpleNamespace(method="elfair", against="elf-paper", n=999, settings={"alpha": 0.9}),
     )
-    return a_study(efficiency=questions), records
+    return an_experiment(efficiency=questions), records
 
 
 def test_text_says_it_all_within_100_columns():
-    text = summarize(*full_study(), LABELS, sources=["0.2 abc", "0.1 def", "0.1 def"]).text()
+    text = summarize(*full_experiment(), LABELS, sources=["0.2 abc", "0.1 def", "0.1 def"]).text()
     assert max(map(len, text.splitlines())) <= 100
     assert "Population foster-care (strict = false), delta = 0.1" in text
     assert "2,400 trials in 12 cells, 1 of them crashed." in text
@@ -242,7 +242,7 @@ def test_text_says_it_all_within_100_columns():
 
 
 def test_the_columns_of_groups_stand_under_what_they_are():
-    summary = summarize(*full_study(), LABELS)
+    summary = summarize(*full_experiment(), LABELS)
     lines = summary.text().splitlines()
     above, heading = next(
         (lines[i - 1], line) for i, line in enumerate(lines) if "any group" in line
@@ -265,7 +265,7 @@ def test_the_same_crash_in_many_cells_is_one_line():
     ]
     records += [crash("elfair", 512, settings='{"alpha": 0.1}', error="E: two")]
     records += many(0, 5, "elf-paper", settings='{"alpha": 0.1}')
-    text = summarize(a_study(), records, LABELS).text()
+    text = summarize(an_experiment(), records, LABELS).text()
     crashes = [line for line in text.splitlines() if line.startswith("- ")]
     assert crashes == [
         "- ELF, n = 256 to 512, 3 of 3 settings: 10 of 10; the first: E: one",
@@ -273,8 +273,8 @@ def test_the_same_crash_in_many_cells_is_one_line():
     ]
 
 
-PLANNED = Study.parse("""
-title = "A study"
+PLANNED = Experiment.parse("""
+title = "An experiment"
 population = "foster-care"
 methods = ["elfair", "elf-paper", "logistic-regression"]
 settings = { alpha = [0.5, 0.9] }
@@ -287,18 +287,18 @@ def planned(method, n, alpha, seeds=2):
     return [nothing(method, n, seed, settings) for seed in range(seeds)]
 
 
-def test_a_study_that_is_not_finished_looks_like_one():
+def test_a_experiment_that_is_not_finished_looks_like_one():
     records = [record for alpha in (0.5, 0.9) for record in planned("elfair", 256, alpha)]
     records += planned("elfair", 512, 0.9, seeds=1) + planned("logistic-regression", 256, 0.5)
     summary = summarize(PLANNED, records, LABELS)
     assert summary.warnings == (
-        "this study is not finished: 7 of 36 trials were run. No trials yet of ELF (paper); "
+        "this experiment is not finished: 7 of 36 trials were run. No trials yet of ELF (paper); "
         "ELF at n = 1,024; ELF at n = 512, alpha = 0.5; LR at n = 512, 1,024; "
         "LR at n = 256, alpha = 0.9.",
     )
     for shown in (summary.text(), summary.markdown()):
         assert "7 of 36 trials in 4 cells." in shown
-        assert "this study is not finished" in " ".join(shown.split())
+        assert "this experiment is not finished" in " ".join(shown.split())
 
 
 def test_sizes_that_no_method_has_begun_are_named_once():
@@ -310,7 +310,7 @@ def test_sizes_that_no_method_has_begun_are_named_once():
     assert warning.endswith("No trials yet of LR; the others at n = 512, 1,024.")
 
 
-def test_a_finished_study_is_not_called_unfinished():
+def test_a_finished_experiment_is_not_called_unfinished():
     records = [
         record
         for method in PLANNED.methods
@@ -323,21 +323,21 @@ def test_a_finished_study_is_not_called_unfinished():
     assert summary.warnings == ()
     assert "36 trials in 18 cells, 1 of them crashed." in summary.text()
     begun = summarize(PLANNED, records[:-1], LABELS)  # nothing to name: every cell is begun
-    assert begun.warnings == ("this study is not finished: 35 of 36 trials were run.",)
+    assert begun.warnings == ("this experiment is not finished: 35 of 36 trials were run.",)
 
 
 def test_only_so_many_missing_cells_are_named():
     alphas = [round(0.1 * k, 1) for k in range(11)]
-    study = replace(PLANNED, settings={"alpha": alphas}, methods=("elfair",))
-    records = [record for n in study.seeds for record in planned("elfair", n, 0.5)]
-    [warning] = summarize(study, records, LABELS).warnings
+    experiment = replace(PLANNED, settings={"alpha": alphas}, methods=("elfair",))
+    records = [record for n in experiment.seeds for record in planned("elfair", n, 0.5)]
+    [warning] = summarize(experiment, records, LABELS).warnings
     assert warning.count("ELF at") == MOST_NAMED
     assert warning.endswith(f"; and {3 * 10 - MOST_NAMED} more.")
 
 
 def test_labels_are_what_methods_call_themselves():
     methods = ("elf-paper", "fairlearn-equalized-odds", "gone_by_now:method")
-    summary = summarize(a_study(methods), [nothing("elf-paper")])
+    summary = summarize(an_experiment(methods), [nothing("elf-paper")])
     assert summary.labels == {
         "elf-paper": "ELF (paper)",
         "fairlearn-equalized-odds": "Fairlearn, equalized odds",
@@ -346,7 +346,7 @@ def test_labels_are_what_methods_call_themselves():
 
 
 def test_where_the_time_went():
-    summary = summarize(*full_study(), LABELS)
+    summary = summarize(*full_experiment(), LABELS)
     assert summary.seconds == {
         "elfair": pytest.approx(799 * 0.5 + 2.0),
         "elf-paper": pytest.approx(600 * 0.25 + 200 * 0.5),
@@ -358,11 +358,11 @@ def test_where_the_time_went():
 
 
 def test_one_warning_less_where_one_version_ran_everything():
-    assert "versions" not in summarize(*full_study(), LABELS, sources=["1", "1"]).text()
+    assert "versions" not in summarize(*full_experiment(), LABELS, sources=["1", "1"]).text()
 
 
 def test_markdown_holds_the_same_numbers():
-    summary = summarize(*full_study(), LABELS)
+    summary = summarize(*full_experiment(), LABELS)
     markdown = summary.markdown()
     cells = "256 | 199+1! | 100 (>98.1) | 80.0 ±0.0 | 0 (<1.9) | 9.5 ±2.1 | 9.5 ±2.1 | 0.500 |"
     assert f"| ELF | {cells}" in markdown
@@ -373,7 +373,7 @@ def test_markdown_holds_the_same_numbers():
 
 
 def test_csv_gives_every_number_back_exactly():
-    summary = summarize(*full_study(), LABELS)
+    summary = summarize(*full_experiment(), LABELS)
     rows = list(csv.DictReader(io.StringIO(summary.csv())))
     assert len(rows) == len(summary.cells)
     for row, cell in zip(rows, summary.cells, strict=True):
@@ -394,7 +394,7 @@ def test_csv_gives_every_number_back_exactly():
 
 def test_what_is_not_known_is_shown_as_such():
     records = [nothing(seed=0), crash("elf-paper"), returned("logistic-regression")]
-    summary = summarize(a_study(), records, LABELS)
+    summary = summarize(an_experiment(), records, LABELS)
     rows = list(csv.DictReader(io.StringIO(summary.csv())))
     assert (rows[0]["accuracy"], rows[0]["returned"]) == ("", "0.0")
     assert (rows[1]["returned"], rows[1]["median_seconds"]) == ("", "")
@@ -404,7 +404,7 @@ def test_what_is_not_known_is_shown_as_such():
 
 
 def test_no_records_at_all():
-    summary = summarize(a_study(), [], LABELS)
+    summary = summarize(an_experiment(), [], LABELS)
     assert summary.cells == ()
     assert "0 trials in 0 cells" in summary.text()
 
@@ -416,7 +416,7 @@ def test_many_groups_keep_within_the_width(groups):
         TrialRecord("elfair", AT, 256, seed, "returned", 0.8, violations, 0.1, None)
         for seed in range(500)
     ]
-    summary = summarize(a_study(), records, LABELS)
+    summary = summarize(an_experiment(), records, LABELS)
     assert max(map(len, summary.text().splitlines())) <= 100
     assert f"failed_{groups - 1}" in summary.csv()
 
@@ -425,7 +425,7 @@ def test_many_groups_keep_within_the_width(groups):
     ("records", "what"),
     [
         ([nothing(), nothing()], "appears twice"),
-        ([nothing("mine")], "a method that is not in the study: elfair, elf-paper"),
+        ([nothing("mine")], "a method that is not in the experiment: elfair, elf-paper"),
         (
             [dataclasses.replace(nothing(), outcome="no  solution")],
             "unknown outcome, 'no  solution'",
@@ -441,5 +441,5 @@ def test_many_groups_keep_within_the_width(groups):
 )
 def test_records_that_make_no_sense_are_refused(records, what):
     with pytest.raises(InputError, match=what) as caught:
-        summarize(a_study(), records, LABELS)
+        summarize(an_experiment(), records, LABELS)
     assert caught.value.hint

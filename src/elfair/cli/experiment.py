@@ -1,4 +1,4 @@
-"""``elfair experiment``: run studies, show their progress, summarise and draw them."""
+"""``elfair experiment``: run experiments, show their progress, summarise and draw them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from elfair.records.files import writing
 from elfair.records.text import plural
 
 if TYPE_CHECKING:
-    from elfair.experiments.study import Study
+    from elfair.experiments.experiment import Experiment
 
-_study = click.argument("study")
+_experiment = click.argument("experiment")
 _store = path_option(
-    "--store", "The file of finished trials.  [default: STUDY.sqlite in this folder]"
+    "--store", "The file of finished trials.  [default: EXPERIMENT.sqlite in this folder]"
 )
 
 
@@ -25,26 +25,28 @@ _store = path_option(
 def experiment() -> None:
     """Compare methods on populations whose truth is known.
 
-    STUDY is a TOML file, or the name of a built-in study: see `elfair experiment list`.
+    EXPERIMENT is a TOML file, or the name of a built-in experiment: see `elfair experiment list`.
     """
 
 
 @experiment.command()
-@_study
+@_experiment
 @_store
 @click.option("--jobs", default=-1, show_default="one for each core", help="Processes.")
 @click.option("--dask", metavar="ADDRESS", help="Run on this Dask cluster instead.")
 @click.option("--retry-failed", is_flag=True, help="Run crashed trials once more.")
-def run(study: str, store: Path | None, jobs: int, dask: str | None, retry_failed: bool) -> None:
-    """Run the missing trials of a study.
+def run(
+    experiment: str, store: Path | None, jobs: int, dask: str | None, retry_failed: bool
+) -> None:
+    """Run the missing trials of an experiment.
 
     Each trial is stored as it finishes. If you stop a run, the same command continues it.
     """
-    from elfair.experiments.runner import run as run_study
+    from elfair.experiments.runner import run as run_experiment
 
-    loaded, path = _opened(study, store, runnable=True)
+    loaded, path = _opened(experiment, store, runnable=True)
     try:
-        tally = run_study(loaded, path, jobs=jobs, dask=dask, retry_failed=retry_failed)
+        tally = run_experiment(loaded, path, jobs=jobs, dask=dask, retry_failed=retry_failed)
     except KeyboardInterrupt:
         click.echo(
             f"Stopped. All finished trials are in {path}.\n"
@@ -55,7 +57,7 @@ def run(study: str, store: Path | None, jobs: int, dask: str | None, retry_faile
     ran = plural(tally.finished, "trial")
     click.echo(f"{ran} run, {tally.failed:,} crashed; stored in {path}.")
     if tally.failed:
-        asked = [study] if store is None else [study, "--store", str(store)]
+        asked = [experiment] if store is None else [experiment, "--store", str(store)]
         click.echo(
             f"Hint: `elfair experiment status {shlex.join(asked)}` shows which crashed and why.",
             err=True,
@@ -64,14 +66,14 @@ def run(study: str, store: Path | None, jobs: int, dask: str | None, retry_faile
 
 
 @experiment.command()
-@_study
+@_experiment
 @_store
-def status(study: str, store: Path | None) -> None:
-    """Show the progress of a study, its crashes, and the time of each method."""
+def status(experiment: str, store: Path | None) -> None:
+    """Show the progress of an experiment, its crashes, and the time of each method."""
     from elfair.experiments.progress import described
     from elfair.experiments.store import Store
 
-    loaded, store = _opened(study, store)
+    loaded, store = _opened(experiment, store)
     trials = Store.read(store, loaded)[1]
     click.echo(described(loaded, trials))
     if any(trial.error for trial in trials):
@@ -83,13 +85,13 @@ def status(study: str, store: Path | None) -> None:
 
 
 @experiment.command()
-@_study
+@_experiment
 @_store
 @format_option("text", "markdown", "csv")
 @path_option("--output", "Write to this file; its folder is created if necessary.")
-def summarize(study: str, store: Path | None, form: str, output: Path | None) -> None:
+def summarize(experiment: str, store: Path | None, form: str, output: Path | None) -> None:
     """Summarise solutions, accuracy, failures and data efficiency, with standard errors."""
-    loaded, store = _opened(study, store)
+    loaded, store = _opened(experiment, store)
     text = getattr(_summary(loaded, store), form)()
     if output is not None:
         with writing(f"'{output}'"):
@@ -99,14 +101,14 @@ def summarize(study: str, store: Path | None, form: str, output: Path | None) ->
 
 
 @experiment.command()
-@_study
+@_experiment
 @_store
 @path_option("--output", "A folder; it is created if necessary.", folder=True, required=True)
-def plot(study: str, store: Path | None, output: Path) -> None:
-    """Draw the figures of a study, as PNG and SVG."""
+def plot(experiment: str, store: Path | None, output: Path) -> None:
+    """Draw the figures of an experiment, as PNG and SVG."""
     from elfair.experiments.figures import draw
 
-    loaded, store = _opened(study, store)
+    loaded, store = _opened(experiment, store)
     summary = _summary(loaded, store)
     with writing(f"the figures in '{output}'"):
         for path in draw(loaded, summary, output):
@@ -116,14 +118,14 @@ def plot(study: str, store: Path | None, output: Path) -> None:
 
 @experiment.command("list")
 def list_() -> None:
-    """List built-in studies, populations and methods."""
+    """List built-in experiments, populations and methods."""
     from inspect import signature
 
     from elfair.experiments.baselines import METHODS
-    from elfair.experiments.study import ready_studies
+    from elfair.experiments.experiment import ready_experiments
     from elfair.populations import POPULATIONS
 
-    _section("Studies", ready_studies())
+    _section("Experiments", ready_experiments())
     settings = {
         name: ", ".join(
             each.name if each.default is each.empty else f"{each.name} = {each.default!r}"
@@ -137,12 +139,12 @@ def list_() -> None:
 
 
 @experiment.command()
-@_study
-def show(study: str) -> None:
-    """Print the TOML of a study, to copy it: `elfair experiment show figure-3 > mine.toml`."""
-    from elfair.experiments.study import study_text
+@_experiment
+def show(experiment: str) -> None:
+    """Print an experiment's file, to copy it: `elfair experiment show figure-3 > mine.toml`."""
+    from elfair.experiments.experiment import experiment_text
 
-    click.echo(study_text(study), nl=False)
+    click.echo(experiment_text(experiment), nl=False)
 
 
 def _section(title: str, entries: dict[str, str]) -> None:
@@ -152,30 +154,30 @@ def _section(title: str, entries: dict[str, str]) -> None:
         click.echo(f"  {name.ljust(width)}  {text}")
 
 
-def _opened(name: str, store: Path | None, *, runnable: bool = False) -> tuple[Study, Path]:
-    """The study, and the path of its store."""
-    from elfair.experiments.study import Study
+def _opened(name: str, store: Path | None, *, runnable: bool = False) -> tuple[Experiment, Path]:
+    """The experiment, and the path of its store."""
+    from elfair.experiments.experiment import Experiment
 
-    loaded = Study.load(name, runnable=runnable)
+    loaded = Experiment.load(name, runnable=runnable)
     return loaded, store or Path(f"{Path(name).stem}.sqlite")
 
 
-def _summary(study: Study, store: Path) -> Any:
+def _summary(experiment: Experiment, store: Path) -> Any:
     """The summary of the trials so far."""
     from elfair.errors import InputError
     from elfair.experiments.store import Store
     from elfair.experiments.summary import summarize
 
-    trials = Store.read(store, study)[1]
+    trials = Store.read(store, experiment)[1]
     if not trials:
         raise InputError(
             f"{store} must contain at least one trial. Got none.",
             hint="`elfair experiment run` runs them.",
         )
-    return summarize(study, trials, sources=Store.sources(store))
+    return summarize(experiment, trials, sources=Store.sources(store))
 
 
-def _warn(study: Study, store: Path, *, of_versions: bool = True) -> None:
+def _warn(experiment: Experiment, store: Path, *, of_versions: bool = True) -> None:
     """Warn about trials that several versions of the code ran, and about trials of a method whose
     module has changed since: they are not run again.
     """
@@ -189,7 +191,7 @@ def _warn(study: Study, store: Path, *, of_versions: bool = True) -> None:
             (f"{len(sources)} versions of the code ran these trials ({counts}).", "one version")
         )
     for method, versions in Store.versions(store).items():
-        now = module_digest(method) if method in study.methods else ""
+        now = module_digest(method) if method in experiment.methods else ""
         before = {source.partition("+")[2]: count for source, count in versions.items()}
         old = sum(count for module, count in before.items() if module and module != now)
         if now and old:
@@ -198,6 +200,6 @@ def _warn(study: Study, store: Path, *, of_versions: bool = True) -> None:
     for warning, wanted in said:
         click.echo(
             f"Warning: {warning}\n"
-            f"Hint: for results of {wanted}, run the study with another --store.",
+            f"Hint: for results of {wanted}, run the experiment with another --store.",
             err=True,
         )

@@ -1,4 +1,4 @@
-"""Studies that compare methods: many fits on populations whose truth is known."""
+"""Experiments that compare methods: many fits on populations whose truth is known."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from elfair.experiments.nytd import YouthRecords, load_nytd
 from elfair.experiments.trial import TrialRecord
 
 if TYPE_CHECKING:
+    from elfair.experiments.experiment import Experiment
     from elfair.experiments.runner import run
     from elfair.experiments.store import Store
-    from elfair.experiments.study import Study
     from elfair.experiments.summary import summarize
 
 __all__ = [
+    "Experiment",
     "Store",
-    "Study",
     "TrialRecord",
     "YouthRecords",
     "load_nytd",
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 #: The modules of names that are imported when first used: SQLite comes with them.
-_LAZY = {"Store": "store", "Study": "study", "run": "runner", "summarize": "summary"}
+_LAZY = {"Store": "store", "Experiment": "experiment", "run": "runner", "summarize": "summary"}
 
 
 def __getattr__(name: str) -> Any:

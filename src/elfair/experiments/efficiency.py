@@ -15,7 +15,7 @@ from elfair.experiments.trial import TrialRecord
 from elfair.types import Floats
 
 if TYPE_CHECKING:
-    from elfair.experiments.study import EfficiencyQuestion
+    from elfair.experiments.experiment import EfficiencyQuestion
 
 RESAMPLES = 2_000
 #: With fewer seeds than this at a size, a bootstrap over seeds gives far too short intervals.
@@ -35,8 +35,8 @@ class Efficiency:
     rate, accuracy : float
         What `against` reaches with n rows, and `method` has to reach.
     rows : float
-        How many rows `method` needs for both; infinite if no size of the study is enough. If the
-        smallest size is enough, it is that size, although fewer rows might be enough as well.
+        How many rows `method` needs for both; infinite if no size of the experiment is enough. If
+        the smallest size is enough, it is that size, although fewer rows might be enough as well.
     low, high : float
         95 % bootstrap interval of `ratio`; NaN with fewer than `LEAST_SEEDS` seeds.
     smallest, largest : int
@@ -75,7 +75,7 @@ class Efficiency:
 
     @property
     def interval(self) -> str:
-        """The interval in words; an end outside the sizes of the study is left open."""
+        """The interval in words; an end outside the sizes of the experiment is left open."""
         if self.seeds < LEAST_SEEDS:
             few = f"{self.seeds} seed is" if self.seeds == 1 else f"{self.seeds} seeds are"
             return f"none, since {few} too few; {LEAST_SEEDS} are needed at each size"
@@ -183,7 +183,7 @@ def data_efficiency(
         raise InputError(
             f"The data efficiency of {where} is not known: {question.method} has no trials "
             f"(settings {settings}).",
-            hint="finish the study.",
+            hint="finish the experiment.",
         )
     log_n = np.log(np.array(sizes, dtype=np.float64))
     as_seen = np.ones((1, len(present)))

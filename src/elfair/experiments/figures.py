@@ -26,7 +26,7 @@ from elfair.experiments.summary import GUARANTEED, PAPER, Summary
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from elfair.experiments.study import Study
+    from elfair.experiments.experiment import Experiment
 
 #: As many rows as the longer half of the paper's appendix has.
 MOST_ROWS = 6
@@ -50,8 +50,8 @@ _STYLE: Any = {  # matplotlib's own type for it differs from version to version
 }
 
 
-def draw(study: Study, summary: Summary, folder: Path) -> list[Path]:
-    """Draw the arrangements that a study names, from all of its finished trials.
+def draw(experiment: Experiment, summary: Summary, folder: Path) -> list[Path]:
+    """Draw the arrangements that an experiment names, from all of its finished trials.
 
     "methods" is the arrangement of the paper's appendix: a row of panels for each choice of
     settings, and a line for each method. With one choice of settings it also draws the paper's
@@ -60,10 +60,10 @@ def draw(study: Study, summary: Summary, folder: Path) -> list[Path]:
 
     Parameters
     ----------
-    study : Study
+    experiment : Experiment
         It names the arrangements.
     summary : Summary
-        What the study found.
+        What the experiment found.
     folder : Path
         The folder of the files. It is created if it does not exist.
 
@@ -76,10 +76,10 @@ def draw(study: Study, summary: Summary, folder: Path) -> list[Path]:
     --------
     >>> import tempfile
     >>> from elfair.experiments.trial import TrialRecord
-    >>> from elfair.experiments.study import Study
+    >>> from elfair.experiments.experiment import Experiment
     >>> from elfair.experiments.summary import summarize
-    >>> study = Study.parse('''
-    ... title = "A study"
+    >>> experiment = Experiment.parse('''
+    ... title = "An experiment"
     ... population = "lending"
     ... methods = ["elfair"]
     ... sizes = [{ n = [256], seeds = 1 }]
@@ -87,28 +87,28 @@ def draw(study: Study, summary: Summary, folder: Path) -> list[Path]:
     ... ''')
     >>> trial = TrialRecord("elfair", "{}", 256, 0, "returned", 0.9, {"0": 0.0}, 0.1, None)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     files = draw(study, summarize(study, [trial]), Path(folder))
+    ...     files = draw(experiment, summarize(experiment, [trial]), Path(folder))
     >>> [file.name for file in files]
     ['settings-elfair.png', 'settings-elfair.svg']
     """
-    for name in study.figures.arrangements:
+    for name in experiment.figures.arrangements:
         if name not in ARRANGEMENTS:
             raise InputError(
                 f"There is no arrangement of figures called {name!r}. There are: "
                 f"{', '.join(ARRANGEMENTS)}.",
-                hint=did_you_mean(name, ARRANGEMENTS, "see [figures] in the study file."),
+                hint=did_you_mean(name, ARRANGEMENTS, "see [figures] in the experiment file."),
             )
     if not any(cell.trials for cell in summary.cells):
         raise InputError(
-            f"There is nothing to draw: the study {summary.title!r} has no finished trials"
+            f"There is nothing to draw: the experiment {summary.title!r} has no finished trials"
             + (", all of them crashed." if summary.cells else "."),
-            hint="run it first; an unfinished study can be drawn, too.",
+            hint="run it first; an unfinished experiment can be drawn, too.",
         )
     folder.mkdir(parents=True, exist_ok=True)
     with _styled():
         return [
             path
-            for name in study.figures.arrangements
+            for name in experiment.figures.arrangements
             for stem, figure in ARRANGEMENTS[name](summary)
             for path in _write(figure, folder / stem)
         ]
@@ -158,7 +158,7 @@ ARRANGEMENTS: dict[str, Callable[[Summary], Iterator[tuple[str, Figure]]]] = {
 
 
 def _elf(summary: Summary) -> Sequence[str]:
-    """The ELF methods of a study, or all methods if there is none."""
+    """The ELF methods of an experiment, or all methods if there is none."""
     own = [method for method in summary.labels if method in (*GUARANTEED, PAPER)]
     return own or tuple(summary.labels)
 

@@ -1,4 +1,4 @@
-"""How far a study is: how long the rest will take, a live view of a run, what is missing.
+"""How far an experiment is: how long the rest will take, a live view of a run, what is missing.
 
 Times are processor times of fits that were measured.
 """
@@ -14,11 +14,11 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from elfair.experiments.study import in_words
+from elfair.experiments.experiment import in_words
 from elfair.experiments.trial import TrialRecord
 
 if TYPE_CHECKING:
-    from elfair.experiments.study import Study
+    from elfair.experiments.experiment import Experiment
     from elfair.experiments.summary import CellSummary
 
 #: A method and a size. Trials of one cell take about the same time.
@@ -92,7 +92,7 @@ class Progress:
     timing : Timing
         The times measured so far; it is updated as trials finish.
     total : int
-        All trials of the study.
+        All trials of the experiment.
     jobs : int
         How many trials run at a time.
     quiet : bool, default False
@@ -136,7 +136,7 @@ class Progress:
             print(self.line(), file=sys.stderr, flush=True)
 
     def left(self) -> float | None:
-        """Seconds until the study is finished.
+        """Seconds until the experiment is finished.
 
         The ratio of clock time to processor time is measured in this run, so drawing, scoring and
         other users of the machine are included.
@@ -209,14 +209,14 @@ def spoken(seconds: float) -> str:
 
 
 def unfinished(
-    study: Study, cells: Iterable[CellSummary], labels: Mapping[str, str]
+    experiment: Experiment, cells: Iterable[CellSummary], labels: Mapping[str, str]
 ) -> tuple[str, ...]:
     """A warning about missing trials; empty if all trials were run.
 
     Parameters
     ----------
-    study : Study
-        The whole study.
+    experiment : Experiment
+        The whole experiment.
     cells : iterable of CellSummary
         The trials that were run, crashed ones included.
     labels : mapping of str to str
@@ -224,21 +224,22 @@ def unfinished(
 
     Examples
     --------
-    >>> from elfair.experiments.study import Study
-    >>> study = Study.parse('''
-    ... title = "A study"
+    >>> from elfair.experiments.experiment import Experiment
+    >>> experiment = Experiment.parse('''
+    ... title = "An experiment"
     ... population = "lending"
     ... methods = ["elfair", "elf-paper"]
     ... sizes = [{ n = [256], seeds = 2 }]
     ... ''')
-    >>> print(*unfinished(study, [], {"elf-paper": "ELF (paper)"}))
-    this study is not finished: 0 of 4 trials were run. No trials yet of elfair; ELF (paper).
+    >>> print(*unfinished(experiment, [], {"elf-paper": "ELF (paper)"}))
+    this experiment is not finished: 0 of 4 trials were run. No trials yet of elfair; ELF (paper).
     """
     run = {(cell.method, cell.settings, cell.n): cell.trials + cell.crashed for cell in cells}
-    if sum(run.values()) >= study.trials:
+    if sum(run.values()) >= experiment.trials:
         return ()
-    missing = _missing(study, run, labels)
-    said = f"this study is not finished: {sum(run.values()):,} of {study.trials:,} trials were run."
+    missing = _missing(experiment, run, labels)
+    done = f"{sum(run.values()):,} of {experiment.trials:,} trials were run"
+    said = f"this experiment is not finished: {done}."
     if missing:
         more = len(missing) - MOST_NAMED
         named = "; ".join(missing[:MOST_NAMED]) + (f"; and {more:,} more" if more > 0 else "")
@@ -247,15 +248,15 @@ def unfinished(
 
 
 def _missing(
-    study: Study, run: Mapping[tuple[str, str, int], int], labels: Mapping[str, str]
+    experiment: Experiment, run: Mapping[tuple[str, str, int], int], labels: Mapping[str, str]
 ) -> list[str]:
     """Where trials are missing: whole methods, then whole sizes of others, then single cells."""
     begun = {method for method, _, _ in run}
-    whole = [labels.get(method, method) for method in study.methods if method not in begun]
+    whole = [labels.get(method, method) for method in experiment.methods if method not in begun]
     lacking: dict[str, list[str]] = {}
-    for method in study.methods:
+    for method in experiment.methods:
         if method in begun:
-            for where in _places(study, method, run):
+            for where in _places(experiment, method, run):
                 lacking.setdefault(where, []).append(labels.get(method, method))
     every = "the others" if whole else "any method"
     return whole + [
@@ -264,13 +265,15 @@ def _missing(
     ]
 
 
-def _places(study: Study, method: str, run: Mapping[tuple[str, str, int], int]) -> Iterator[str]:
+def _places(
+    experiment: Experiment, method: str, run: Mapping[tuple[str, str, int], int]
+) -> Iterator[str]:
     """Where one method has no trials."""
     lacking = {
-        n: [settings for settings in study.combinations if (method, settings, n) not in run]
-        for n in study.seeds
+        n: [settings for settings in experiment.combinations if (method, settings, n) not in run]
+        for n in experiment.seeds
     }
-    if whole := [n for n, where in lacking.items() if len(where) == len(study.combinations)]:
+    if whole := [n for n, where in lacking.items() if len(where) == len(experiment.combinations)]:
         yield f"n = {', '.join(f'{n:,}' for n in whole)}"
     for n, where in lacking.items():
         for settings in where if n not in whole else ():
@@ -303,31 +306,33 @@ class Standing:
         return self.total - self.done - self.crashed
 
 
-def status(study: Study, trials: Sequence[TrialRecord]) -> dict[tuple[str, int], Standing]:
+def status(
+    experiment: Experiment, trials: Sequence[TrialRecord]
+) -> dict[tuple[str, int], Standing]:
     """The progress of each cell: each method at each size, over all settings and seeds.
 
     Parameters
     ----------
-    study : Study
-        The whole study.
+    experiment : Experiment
+        The whole experiment.
     trials : sequence of TrialRecord
         The trials that were run.
 
     Examples
     --------
-    >>> from elfair.experiments.study import Study
-    >>> study = Study.load("figure-3")
+    >>> from elfair.experiments.experiment import Experiment
+    >>> experiment = Experiment.load("figure-3")
     >>> trial = TrialRecord("elfair", '{"alpha": 1}', 256, 0, "no solution", None, {}, 0.5, None)
-    >>> cell = status(study, [trial])["elfair", 512]
+    >>> cell = status(experiment, [trial])["elfair", 512]
     >>> cell.pending, cell.left  # 11 settings, 100 seeds, a second each
     (1100, 1100.0)
     """
     timing = Timing(trials)
     count = Counter((trial.method, trial.n, trial.outcome == "failed") for trial in trials)
     found = {}
-    for method in study.methods:
-        for n, seeds in study.seeds.items():
-            total = seeds * len(study.combinations)
+    for method in experiment.methods:
+        for n, seeds in experiment.seeds.items():
+            total = seeds * len(experiment.combinations)
             done, crashed = count[method, n, False], count[method, n, True]
             left = timing.left({(method, n): total - done - crashed})
             found[method, n] = Standing(total, done, crashed, timing.spent(method, n), left)
@@ -354,23 +359,26 @@ def _together(parts: Iterable[Standing]) -> Standing:
     )
 
 
-def described(study: Study, trials: Sequence[TrialRecord]) -> str:
+def described(experiment: Experiment, trials: Sequence[TrialRecord]) -> str:
     """The progress of each method and of all together, and the errors of crashed trials.
 
     Parameters
     ----------
-    study : Study
-        The whole study.
+    experiment : Experiment
+        The whole experiment.
     trials : sequence of TrialRecord
         The trials that were run.
     """
-    methods = by_method(status(study, trials))
+    methods = by_method(status(experiment, trials))
     total = _together(methods.values())
     table = [["method", "done", "crashed", "pending", "spent", "share", "about left"]]
     table += [_row(name, each, total.spent) for name, each in methods.items()]
     table.append(_row("all", total, total.spent))
     run = total.done + total.crashed
-    lines = [study.title, f"{run:,} of {study.trials:,} trials; times are processor times of fits"]
+    lines = [
+        experiment.title,
+        f"{run:,} of {experiment.trials:,} trials; times are processor times of fits",
+    ]
     return "\n".join([*lines, "", *_aligned(table), *_errors(trials)])
 
 

@@ -1,4 +1,4 @@
-"""Run the trials of a study that are not in its store yet, in parallel, and store each."""
+"""Run the trials of an experiment that are not in its store yet, in parallel, and store each."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from elfair.errors import ElfairError, InputError, MissingPackageError, install_extra
+from elfair.experiments.experiment import Experiment, of_meaning
 from elfair.experiments.progress import Progress, Timing
 from elfair.experiments.store import Key, Store
-from elfair.experiments.study import Study, of_meaning
 from elfair.experiments.trial import Batch, perform_in_worker
 from elfair.records.toml import together
 
 
 class RunStoppedError(ElfairError, RuntimeError):
-    """A run ended early, not because of the study. Finished trials are stored.
+    """A run ended early, not because of the experiment. Finished trials are stored.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Tally:
 
 
 def run(
-    study: Study,
+    experiment: Experiment,
     store: str | Path,
     *,
     jobs: int = 1,
@@ -46,13 +46,13 @@ def run(
     retry_failed: bool = False,
     quiet: bool = False,
 ) -> Tally:
-    """Run the missing trials of a study, and store each as it finishes.
+    """Run the missing trials of an experiment, and store each as it finishes.
 
     If a run is stopped, even by a kill, the same call continues where it was.
 
     Parameters
     ----------
-    study : Study
+    experiment : Experiment
         What to run.
     store : str or Path
         The file of finished trials. It is created if it does not exist.
@@ -74,32 +74,34 @@ def run(
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> study = Study.parse('''
-    ... title = "A small study"
+    >>> experiment = Experiment.parse('''
+    ... title = "A small experiment"
     ... population = "foster-care"
     ... methods = ["elfair", "logistic-regression"]
     ... sizes = [{ n = [256], seeds = 2 }]
     ... ''')
     >>> with TemporaryDirectory() as folder:
-    ...     run(study, f"{folder}/trials.sqlite")
-    ...     run(study, f"{folder}/trials.sqlite")  # nothing left to do
+    ...     run(experiment, f"{folder}/trials.sqlite")
+    ...     run(experiment, f"{folder}/trials.sqlite")  # nothing left to do
     Tally(finished=4, failed=0)
     Tally(finished=0, failed=0)
     """
-    impactful = _check(study)
+    impactful = _check(experiment)
     with (
         # First: if these arguments are wrong, no store is created.
         _workers(jobs, dask) as (parallel, width),
-        Store.open(store, study) as opened,
+        Store.open(store, experiment) as opened,
         opened.alone(),
     ):
-        batches = list(batches_of(study, opened.attempts(), impactful, retry_failed=retry_failed))
+        batches = list(
+            batches_of(experiment, opened.attempts(), impactful, retry_failed=retry_failed)
+        )
         pending: Counter[tuple[str, int]] = Counter()
         for batch in batches:
             pending[batch.method, batch.n] += len(batch.settings)
-        timing = Timing(Store.read(store, study)[1])
+        timing = Timing(Store.read(store, experiment)[1])
         with (
-            Progress(pending, timing, total=study.trials, jobs=width, quiet=quiet) as progress,
+            Progress(pending, timing, total=experiment.trials, jobs=width, quiet=quiet) as progress,
             closing(_results(parallel, batches)) as results,
         ):
             try:
@@ -118,7 +120,7 @@ def run(
 
 
 def batches_of(
-    study: Study,
+    experiment: Experiment,
     attempts: Mapping[Key, tuple[int, str]],
     impactful: Mapping[str, bool],
     *,
@@ -128,8 +130,8 @@ def batches_of(
 
     Parameters
     ----------
-    study : Study
-        The whole study.
+    experiment : Experiment
+        The whole experiment.
     attempts : mapping
         The last attempt of each finished trial, and its outcome.
     impactful : mapping of str to bool
@@ -137,12 +139,12 @@ def batches_of(
     retry_failed : bool, default False
         Whether to run crashed trials again.
     """
-    sizes, combinations = study.seeds, study.combinations
+    sizes, combinations = experiment.seeds, experiment.combinations
     for seed in range(max(sizes.values())):
         for n, seeds in sizes.items():
             if seed >= seeds:
                 continue
-            for method in study.methods:
+            for method in experiment.methods:
                 by_attempt: dict[int, list[str]] = {}
                 for settings in combinations:
                     last, outcome = attempts.get((method, settings, n, seed), (-1, ""))
@@ -152,37 +154,37 @@ def batches_of(
                     together = [[each] for each in several] if impactful[method] else [several]
                     for settings_of_batch in together:
                         yield Batch(
-                            study.population,
+                            experiment.population,
                             tuple(settings_of_batch),
                             method,
                             n,
                             seed,
-                            study.delta,
+                            experiment.delta,
                             attempt,
                         )
 
 
-def _check(study: Study) -> dict[str, bool]:
-    """Check the study, and return whether each of its methods uses the impact."""
+def _check(experiment: Experiment) -> dict[str, bool]:
+    """Check the experiment, and return whether each of its methods uses the impact."""
     from elfair.experiments.baselines import get_method
 
-    if not isinstance(study, Study):
+    if not isinstance(experiment, Experiment):
         raise InputError(
-            f"study must be a Study. Got {study!r} instead.",
-            hint=f"Study.load({study!r}) reads one from its file or by its name."
-            if isinstance(study, str | Path)
-            else "Study.load reads one from its file or by its name.",
+            f"experiment must be a Experiment. Got {experiment!r} instead.",
+            hint=f"Experiment.load({experiment!r}) reads one from its file or by its name."
+            if isinstance(experiment, str | Path)
+            else "Experiment.load reads one from its file or by its name.",
         )
-    # Checked again: a study made in Python was not read from a file.
-    mistakes = of_meaning(study.tables())
+    # Checked again: an experiment made in Python was not read from a file.
+    mistakes = of_meaning(experiment.tables())
     impactful = {}
-    for name in study.methods:
+    for name in experiment.methods:
         try:
             impactful[name] = bool(get_method(name).uses_impact)
         except InputError as error:
             mistakes.append(error)
     if mistakes:
-        raise together("the study", mistakes)
+        raise together("the experiment", mistakes)
     return impactful
 
 
@@ -239,7 +241,7 @@ def _client(address: str) -> Iterator[Any]:
 def _results(parallel: Any, batches: Iterable[Batch]) -> Any:
     from joblib import delayed
 
-    # Workers import modules from the same folders, which may include the study's.
+    # Workers import modules from the same folders, which may include the experiment's.
     paths = tuple(sys.path)
     return parallel(delayed(perform_in_worker)(batch, paths) for batch in batches)
 

@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from elfair._version import __version__
 from elfair.errors import InputError
-from elfair.experiments.study import Study
+from elfair.experiments.experiment import Experiment
 from elfair.experiments.trial import TrialRecord
 
 #: The version of the layout below.
@@ -57,16 +57,16 @@ Key = tuple[str, str, int, int]
 
 
 class Store:
-    """The finished trials of one study.
+    """The finished trials of one experiment.
 
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
     >>> from elfair.experiments.trial import Batch, perform
-    >>> study = Study.load("figure-3")
-    >>> batch = Batch(study.population, ('{"alpha": 1}',), "elfair", 256, 0, study.delta)
+    >>> experiment = Experiment.load("figure-3")
+    >>> batch = Batch(experiment.population, ('{"alpha": 1}',), "elfair", 256, 0, experiment.delta)
     >>> with TemporaryDirectory() as folder:
-    ...     with Store.open(Path(folder) / "figure-3.sqlite", study) as store:
+    ...     with Store.open(Path(folder) / "figure-3.sqlite", experiment) as store:
     ...         store.add(perform(batch), source="a version")
     ...     read, trials = Store.read(Path(folder) / "figure-3.sqlite")
     >>> read.title, len(trials)
@@ -78,15 +78,15 @@ class Store:
         self._connection = connection
 
     @classmethod
-    def open(cls, path: str | Path, study: Study) -> Self:
-        """Open the store of a study, or create it.
+    def open(cls, path: str | Path, experiment: Experiment) -> Self:
+        """Open the store of an experiment, or create it.
 
         Parameters
         ----------
         path : str or Path
             The file.
-        study : Study
-            What the trials belong to. The store of a study with another definition is refused.
+        experiment : Experiment
+            What the trials belong to. The store of another definition is refused.
         """
         path = Path(path)
         if path.exists() and not path.is_file():
@@ -99,7 +99,7 @@ class Store:
             # Checked before anything is written: a refused file stays as it is.
             with closing(_readable(path)) as reader:
                 if not _is_blank(path, reader):
-                    _check_same(path, _meta(path, reader), study)
+                    _check_same(path, _meta(path, reader), experiment)
         elif not path.parent.is_dir():
             raise InputError(
                 f"The store must lie in a folder that exists. Got {str(path)!r} instead.",
@@ -113,7 +113,7 @@ class Store:
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = NORMAL")
                 with store._transaction():
-                    store._begin(study)
+                    store._begin(experiment)
                 undone.pop_all()  # all went well: the connection stays open
         except sqlite3.OperationalError as error:
             raise InputError(
@@ -124,33 +124,35 @@ class Store:
         return store
 
     @staticmethod
-    def read(path: str | Path, study: Study | None = None) -> tuple[Study, list[TrialRecord]]:
-        """Read the study and the trials of a store; of repeated trials, the last attempt.
+    def read(
+        path: str | Path, experiment: Experiment | None = None
+    ) -> tuple[Experiment, list[TrialRecord]]:
+        """Read the experiment and the trials of a store; of repeated trials, the last attempt.
 
         Parameters
         ----------
         path : str or Path
             The file.
-        study : Study, optional
+        experiment : Experiment, optional
             What the trials must belong to; its title, figures and efficiency are then used.
 
         Returns
         -------
-        study : Study
+        experiment : Experiment
         trials : list of TrialRecord
         """
         path = Path(path)
         with closing(_readable(path)) as connection:
             meta = _meta(path, connection)
-            if study is None:
-                study = Study(**json.loads(meta["study"]))
-            _check_same(path, meta, study)
+            if experiment is None:
+                experiment = Experiment(**json.loads(meta["study"]))
+            _check_same(path, meta, experiment)
             with _as_input_error(path):
                 rows = connection.execute(
                     "SELECT method, settings, n, seed, outcome, accuracy, violations, seconds, "
                     "error, MAX(attempt) FROM trials GROUP BY method, settings, n, seed"
                 ).fetchall()
-        return study, [
+        return experiment, [
             TrialRecord(m, settings, n, seed, outcome, accuracy, json.loads(violations), s, error)
             for m, settings, n, seed, outcome, accuracy, violations, s, error, _ in rows
         ]
@@ -261,19 +263,19 @@ class Store:
     ) -> None:
         self.close()
 
-    def _begin(self, study: Study) -> None:
-        """Write the tables and the study into an empty file."""
+    def _begin(self, experiment: Experiment) -> None:
+        """Write the tables and the experiment into an empty file."""
         if not _is_blank(self.path, self._connection):
             # Another process may have written it in the meantime.
-            _check_same(self.path, _meta(self.path, self._connection), study)
+            _check_same(self.path, _meta(self.path, self._connection), experiment)
             return
         for statement in SCHEMA:
             self._connection.execute(statement)
         meta = {
             "format": str(FORMAT),
-            "definition": json.dumps(study.definition, sort_keys=True),
-            "digest": study.digest,
-            "study": json.dumps(study.tables()),
+            "definition": json.dumps(experiment.definition, sort_keys=True),
+            "digest": experiment.digest,
+            "study": json.dumps(experiment.tables()),  # its name in stores from the first on
             "version": __version__,
         }
         self._connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
@@ -348,19 +350,19 @@ def _meta(path: Path, connection: sqlite3.Connection) -> dict[str, str]:
     return meta
 
 
-def _check_same(path: Path, meta: dict[str, str], study: Study) -> None:
-    if meta["digest"] == study.digest:
+def _check_same(path: Path, meta: dict[str, str], experiment: Experiment) -> None:
+    if meta["digest"] == experiment.digest:
         return
-    there, here = json.loads(meta["definition"]), study.definition
+    there, here = json.loads(meta["definition"]), experiment.definition
     differences = [
-        f"  {key}: {_short(there.get(key))} in the store, {_short(here.get(key))} in the study"
+        f"  {key}: {_short(there.get(key))} in the store, {_short(here.get(key))} in the experiment"
         for key in sorted({*there, *here})
         if there.get(key) != here.get(key)
     ]
     raise InputError(
-        f"{str(path)!r} holds trials of another study, and results are not mixed. Differences:\n"
-        + "\n".join(differences),
-        hint="name another --store for the changed study, or undo the change.",
+        f"{str(path)!r} holds trials of another experiment, and results are not mixed. "
+        "Differences:\n" + "\n".join(differences),
+        hint="name another --store for the changed experiment, or undo the change.",
     )
 
 

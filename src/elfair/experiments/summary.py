@@ -1,4 +1,4 @@
-"""What a study found: its trials counted and averaged, with standard errors.
+"""What an experiment found: its trials counted and averaged, with standard errors.
 
 A cell holds all trials of one method at one size and one choice of settings.
 """
@@ -17,12 +17,12 @@ import numpy as np
 
 from elfair.errors import InputError
 from elfair.experiments.efficiency import Efficiency, data_efficiency
+from elfair.experiments.experiment import in_words
 from elfair.experiments.progress import unfinished
-from elfair.experiments.study import in_words
 from elfair.experiments.trial import TrialRecord
 
 if TYPE_CHECKING:
-    from elfair.experiments.study import Study
+    from elfair.experiments.experiment import Experiment
 
 #: Methods that promise a failure rate of at most delta for each group.
 GUARANTEED = ("elfair", "elfair-dr", "elfair-crossfit")
@@ -181,7 +181,7 @@ def check_records(records: Sequence[TrialRecord], methods: Sequence[str]) -> tup
         if trial in seen:
             odd = "appears twice"
         elif record.method not in methods:
-            odd = f"has a method that is not in the study: {', '.join(methods)}"
+            odd = f"has a method that is not in the experiment: {', '.join(methods)}"
         elif record.outcome not in ("returned", "no solution", "failed"):
             odd = f"has an unknown outcome, {record.outcome!r}"
         elif record.outcome == "returned":
@@ -193,7 +193,7 @@ def check_records(records: Sequence[TrialRecord], methods: Sequence[str]) -> tup
         if odd:
             raise InputError(
                 f"The trial (method, settings, n, seed) = {trial} {odd}.",
-                hint="the runner did not write this store, or it belongs to another study.",
+                hint="the runner did not write this store, or it belongs to another experiment.",
             )
         seen.add(trial)
     return tuple(sorted(groups, key=lambda group: (len(group), group)))
@@ -239,22 +239,22 @@ class Promise:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a study found.
+    """What an experiment found.
 
     Parameters
     ----------
     title, population, delta
-        Those of the study.
+        Those of the experiment.
     planned : int
-        How many trials the study has; those that were run are in `cells`.
+        How many trials the experiment has; those that were run are in `cells`.
     labels : mapping of str to str
         The label of each method in tables and figures.
     groups : tuple of str
         Every group whose impact is known.
     cells : tuple of CellSummary
-        By settings, then method in the study's order, then n.
+        By settings, then method in the experiment's order, then n.
     efficiency : tuple of Efficiency
-        Answers to the study's questions about data efficiency.
+        Answers to the experiment's questions about data efficiency.
     warnings : tuple of str
         What a reader has to know.
     """
@@ -276,7 +276,7 @@ class Summary:
 
     @cached_property
     def methods(self) -> tuple[str, ...]:
-        """The methods of the cells, in the study's order."""
+        """The methods of the cells, in the experiment's order."""
         shown = {cell.method for cell in self.cells}
         return tuple(name for name in self.labels if name in shown)
 
@@ -298,7 +298,7 @@ class Summary:
         return lines
 
     def name_of(self, settings: str) -> str:
-        """Settings in words: those that differ within the study, or all if none does.
+        """Settings in words: those that differ within the experiment, or all if none does.
 
         Without settings it is the name of the population.
         """
@@ -371,20 +371,20 @@ class Summary:
 
 
 def summarize(
-    study: Study,
+    experiment: Experiment,
     records: Iterable[TrialRecord],
     labels: Mapping[str, str] | None = None,
     *,
     sources: Collection[str] = (),
 ) -> Summary:
-    """Count and average the trials of a study.
+    """Count and average the trials of an experiment.
 
     Parameters
     ----------
-    study : Study
-        The study.
+    experiment : Experiment
+        The experiment.
     records : iterable of TrialRecord
-        Its trials, in any order. The study need not be finished.
+        Its trials, in any order. The experiment need not be finished.
     labels : mapping of str to str, optional
         The label of each method. The default is its own label, or its name if it cannot be
         imported.
@@ -397,9 +397,9 @@ def summarize(
 
     Examples
     --------
-    >>> from elfair.experiments.study import Study
-    >>> study = Study.parse('''
-    ... title = "A study"
+    >>> from elfair.experiments.experiment import Experiment
+    >>> experiment = Experiment.parse('''
+    ... title = "An experiment"
     ... population = "lending"
     ... methods = ["elfair"]
     ... sizes = [{ n = [256], seeds = 2 }]
@@ -409,40 +409,40 @@ def summarize(
     ...     TrialRecord("elfair", "{}", 256, 0, "returned", 0.875, violations, 0.02, None),
     ...     TrialRecord("elfair", "{}", 256, 1, "no solution", None, {}, 0.02, None),
     ... ]
-    >>> [cell] = summarize(study, trials).cells
+    >>> [cell] = summarize(experiment, trials).cells
     >>> cell.returned.value, cell.accuracy.value, cell.failures["1"].value
     (0.5, 0.875, 0.5)
     """
     trials = list(records)
-    groups = check_records(trials, study.methods)
+    groups = check_records(trials, experiment.methods)
     by_cell: dict[tuple[str, str, int], list[TrialRecord]] = defaultdict(list)
     for record in trials:
         by_cell[record.settings, record.method, record.n].append(record)
-    place = {method: index for index, method in enumerate(study.methods)}
+    place = {method: index for index, method in enumerate(experiment.methods)}
     order = sorted(by_cell, key=lambda key: (_by_value(key[0]), place[key[1]], key[2]))
     cells = tuple(count_cell(*key, by_cell[key], groups) for key in order)
     if labels is None:
         from elfair.experiments.baselines import label_of
 
-        labels = {name: label_of(name) for name in study.methods}
-    warnings = list(unfinished(study, cells, labels))
+        labels = {name: label_of(name) for name in experiment.methods}
+    warnings = list(unfinished(experiment, cells, labels))
     if len(set(sources)) > 1:
         warnings.append(
             f"these trials were run by {len(set(sources))} versions of the code: "
             f"{', '.join(sorted(set(sources)))}."
         )
     answers = []
-    for question in study.efficiency:
+    for question in experiment.efficiency:
         try:
             answers.append(data_efficiency(trials, question))
-        except InputError as error:  # an unfinished study cannot answer yet
+        except InputError as error:  # an unfinished experiment cannot answer yet
             warnings.append(str(error).partition("\n")[0])
     return Summary(
-        title=study.title,
-        population=study.population,
-        delta=study.delta,
-        planned=study.trials,
-        labels={method: labels.get(method, method) for method in study.methods},
+        title=experiment.title,
+        population=experiment.population,
+        delta=experiment.delta,
+        planned=experiment.trials,
+        labels={method: labels.get(method, method) for method in experiment.methods},
         groups=groups,
         cells=cells,
         efficiency=tuple(answers),

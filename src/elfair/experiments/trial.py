@@ -1,4 +1,4 @@
-"""One trial of a study: draw logged decisions, fit a method, ask the population for the truth.
+"""One trial of an experiment: draw a log, fit a method, ask the population for the truth.
 
 A trial depends only on the population, its settings, the method, n and the seed: the data are
 ``population.sample(n, seed)``, and the method gets the same seed. So all methods and all settings

@@ -1,4 +1,4 @@
-"""The methods of a study by name: ELF, the methods that the paper compares with, your own."""
+"""The methods of an experiment by name: ELF, the methods that the paper compares with, your own."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _imported(name: str) -> Method:
             raise
         raise InputError(
             f"the method '{name}' cannot be imported: there is no module '{error.name}'.",
-            hint="put it beside the study file, or in a folder named in PYTHONPATH.",
+            hint="put it beside the experiment file, or in a folder named in PYTHONPATH.",
         ) from None
     except SystemExit as error:
         # Otherwise it would end the command without a message, as if all were well.

@@ -1,4 +1,4 @@
-"""The methods that a study compares: ways to turn logged decisions into a model.
+"""The methods that an experiment compares: ways to turn logged decisions into a model.
 
 * ELF, in elfair's modes and in the paper's.
 * Logistic regression, which ignores fairness.
@@ -38,7 +38,7 @@ class Method(Protocol):
     uses_impact : bool
         Whether it uses impacts or ``constraints``. A method that does not is fitted once for
         populations that differ in their impact alone. It gets features, label, group, logged
-        decision and propensity; a study passes NaN for each impact, and no constraints.
+        decision and propensity; an experiment passes NaN for each impact, and no constraints.
     """
 
     label: str

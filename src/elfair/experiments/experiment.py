@@ -1,4 +1,4 @@
-"""A study, as its TOML file describes it: methods x settings x sizes x seeds on a population."""
+"""An experiment, as its file describes it: methods x settings x sizes x seeds on a population."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ Raw = dict[str, Any]
 def of_meaning(raw: Raw, *, runnable: bool = True) -> list[InputError]:
     """Collect unknown names, repetitions and settings that the population refuses.
 
-    It checks the file as read, so a wrong type elsewhere hides none of these. Unless the study has
-    to be runnable, the modules of a user's own methods may be missing.
+    It checks the file as read, so a wrong type elsewhere hides none of these. Unless the experiment
+    has to be runnable, the modules of a user's own methods may be missing.
     """
     settings = raw.get("settings", {})
     settings = settings if isinstance(settings, dict) else {}
@@ -128,9 +128,11 @@ def _efficiency(
     for name, allowed in named:
         if name in table and table[name] not in allowed:
             yield InputError(
-                f"{name} of {where} must be one of {list(allowed)}, which the study has. Got "
+                f"{name} of {where} must be one of {list(allowed)}, which the experiment has. Got "
                 f"{table[name]!r} instead.",
-                hint=did_you_mean(table[name], allowed, "add it to the study, or remove this."),
+                hint=did_you_mean(
+                    table[name], allowed, "add it to the experiment, or remove this."
+                ),
             )
 
 
@@ -141,9 +143,9 @@ def _list(value: Any, *, alone: bool = False) -> list[Any]:
 
 
 #: The folder of the files that come with elfair.
-READY = files("elfair.experiments") / "studies"
+READY = files("elfair.experiments") / "ready"
 
-_METHOD = Allowed("one of the study's methods", lambda value: True)
+_METHOD = Allowed("one of the experiment's methods", lambda value: True)
 Arrangement: TypeAlias = Literal["methods", "settings", "comparison"]
 
 
@@ -182,19 +184,19 @@ class EfficiencyQuestion:
     method: str = key(_METHOD, "elfair", "the method that may need fewer rows")
     against: str = key(_METHOD, "elf-paper", "the method to compare it with")
     n: int = key(
-        Allowed("one of the study's sizes", lambda value: True), 4096, "the rows of the other"
+        Allowed("one of the experiment's sizes", lambda value: True), 4096, "the rows of the other"
     )
     settings: Mapping[str, Any] = key(
-        Allowed("one of the study's settings", lambda value: True),
+        Allowed("one of the experiment's settings", lambda value: True),
         {"alpha": 0.9},
-        "where, if the study has several settings",
+        "where, if the experiment has several settings",
         default=dict,
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExperimentKeys:
-    """The keys of a study's file."""
+    """The keys of an experiment's file."""
 
     title: str = key(
         Allowed("text", lambda value: True), "Figure 1", "the title of tables and figures"
@@ -230,7 +232,7 @@ class ExperimentKeys:
     )
 
 
-class Study(ExperimentKeys):
+class Experiment(ExperimentKeys):
     """What is compared, on what, how often.
 
     Parameters
@@ -254,12 +256,12 @@ class Study(ExperimentKeys):
 
     Examples
     --------
-    >>> study = Study.load("figure-3")
-    >>> study.methods
+    >>> experiment = Experiment.load("figure-3")
+    >>> experiment.methods
     ('elfair', 'elf-paper')
-    >>> study.combinations[:2]
+    >>> experiment.combinations[:2]
     ['{"alpha": 0, "strict": false}', '{"alpha": 0.1, "strict": false}']
-    >>> study.seeds[256]
+    >>> experiment.seeds[256]
     100
     """
 
@@ -267,19 +269,19 @@ class Study(ExperimentKeys):
         """Check keys and types. `run` also checks names, as `load` and `parse` do."""
         record, mistakes = shaped(_plain_tables(given), ExperimentKeys)
         if mistakes:
-            raise together("the study", mistakes)
+            raise together("the experiment", mistakes)
         super().__init__(
             **{each.name: getattr(record, each.name) for each in fields(ExperimentKeys)}
         )
 
     def tables(self) -> dict[str, Any]:
-        """The study as its file would have it: dictionaries, lists and plain values."""
+        """The experiment as its file would have it: dictionaries, lists and plain values."""
         made: dict[str, Any] = _plain_tables(asdict(self))
         return made
 
     @classmethod
     def load(cls, source: str | Path, *, runnable: bool = True) -> Self:
-        """Read a study from its file, or a built-in one by its name.
+        """Read an experiment from its file, or a built-in one by its name.
 
         If a method is named ``module:object``, the folder of the file is added to ``sys.path``, so
         the module can be beside the file.
@@ -287,16 +289,16 @@ class Study(ExperimentKeys):
         Parameters
         ----------
         source : str or Path
-            A TOML file, or one of `ready_studies`.
+            A TOML file, or one of `ready_experiments`.
         runnable : bool, default True
             Whether your own methods must be importable. To read finished trials they need not.
 
         Examples
         --------
-        >>> Study.load("figures-1-3")
+        >>> Experiment.load("figures-1-3")
         Traceback (most recent call last):
             ...
-        elfair.errors.InputError: A study must be a TOML file or one of 'appendix', ... Got
+        elfair.errors.InputError: An experiment must be a TOML file or one of 'appendix', ... Got
         'figures-1-3' instead.
         Hint: did you mean 'figures-1-2'?
         """
@@ -308,11 +310,11 @@ class Study(ExperimentKeys):
         cls,
         text: str,
         *,
-        name: str = "the study",
+        name: str = "the experiment",
         folder: Path | None = None,
         runnable: bool = True,
     ) -> Self:
-        """Read a study from TOML.
+        """Read an experiment from TOML.
 
         Parameters
         ----------
@@ -327,13 +329,13 @@ class Study(ExperimentKeys):
 
         Examples
         --------
-        >>> study = Study.parse('''
-        ... title = "A small study"
+        >>> experiment = Experiment.parse('''
+        ... title = "A small experiment"
         ... population = "foster-care"
         ... methods = ["elfair"]
         ... sizes = [{ n = [256], seeds = 2 }]
         ... ''')
-        >>> study.trials
+        >>> experiment.trials
         2
         """
         raw = parsed(text, name)
@@ -365,7 +367,7 @@ class Study(ExperimentKeys):
 
     @property
     def definition(self) -> dict[str, Any]:
-        """What results depend on, in a form in which equal studies are equal."""
+        """What results depend on, in a form in which equal experiments are equal."""
         plain = {
             "population": self.population,
             "settings": self.settings,
@@ -382,24 +384,24 @@ class Study(ExperimentKeys):
         return hashlib.sha256(canonical(self.definition).encode()).hexdigest()
 
 
-def study_text(source: str | Path) -> str:
-    """The TOML of a study, to copy and change.
+def experiment_text(source: str | Path) -> str:
+    """The TOML of an experiment, to copy and change.
 
     Parameters
     ----------
     source : str or Path
-        A TOML file, or one of `ready_studies`.
+        A TOML file, or one of `ready_experiments`.
 
     Examples
     --------
-    >>> print(study_text("figure-3").splitlines()[0])
+    >>> print(experiment_text("figure-3").splitlines()[0])
     title = "Figure 3: ELF at every alpha"
     """
     return _text_and_folder(source)[0]
 
 
 def _text_and_folder(source: str | Path) -> tuple[str, Path | None]:
-    """The TOML of a study, and the folder of its file; a built-in one has none."""
+    """The TOML of an experiment, and the folder of its file; a built-in one has none."""
     path = Path(source)
     try:
         if path.is_file():
@@ -407,22 +409,22 @@ def _text_and_folder(source: str | Path) -> tuple[str, Path | None]:
             return text, path.resolve().parent
     except OSError as error:
         raise unreadable(path, error) from None
-    ready = ready_studies()
+    ready = ready_experiments()
     if str(source) not in ready:
         names = ", ".join(map(repr, ready))
         raise InputError(
-            f"A study must be a TOML file or one of {names}. Got {str(source)!r} instead.",
+            f"An experiment must be a TOML file or one of {names}. Got {str(source)!r} instead.",
             hint=did_you_mean(source, ready, "check the path; there is no such file."),
         )
     return (READY / f"{source}.toml").read_text(encoding="utf-8"), None
 
 
-def ready_studies() -> dict[str, str]:
-    """The built-in studies: titles by name.
+def ready_experiments() -> dict[str, str]:
+    """The built-in experiments: titles by name.
 
     Examples
     --------
-    >>> list(ready_studies())[:2]
+    >>> list(ready_experiments())[:2]
     ['appendix', 'elfair-against-paper']
     """
     texts = {

@@ -1,4 +1,4 @@
-"""Study files: what is read from them, and what is said of those that make no sense."""
+"""Experiment files: what is read from them, and what is said of those that make no sense."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import pytest
 
 from elfair.errors import ElfairError
 from elfair.experiments.baselines import METHODS
-from elfair.experiments.study import (
+from elfair.experiments.experiment import (
     READY,
     EfficiencyQuestion,
+    Experiment,
     Figures,
     Sizes,
-    Study,
     canonical,
-    ready_studies,
-    study_text,
+    experiment_text,
+    ready_experiments,
 )
 from elfair.records.reading import keys_of
 from elfair.records.toml import example_of, words_of
@@ -45,7 +45,7 @@ ELEVEN = ("elfair", "elf-paper", *(name for name in METHODS if not name.startswi
 
 def refused(text: str) -> str:
     with pytest.raises(ValueError, match=r"\S") as caught:
-        Study.parse(text)
+        Experiment.parse(text)
     assert isinstance(caught.value, ElfairError)
     message = str(caught.value)
     assert message.count("Hint: ") >= 1
@@ -57,22 +57,22 @@ def replaced(old: str, new: str) -> str:
     return GOOD.replace(old, new)
 
 
-def test_a_study_knows_its_trials():
-    study = Study.parse(GOOD)
-    assert study.delta == 0.05
-    assert study.seeds == {256: 3, 512: 3, 1024: 1}
-    assert list(study.seeds) == [256, 512, 1024]
-    assert [json.loads(each) for each in study.combinations] == [
+def test_a_experiment_knows_its_trials():
+    experiment = Experiment.parse(GOOD)
+    assert experiment.delta == 0.05
+    assert experiment.seeds == {256: 3, 512: 3, 1024: 1}
+    assert list(experiment.seeds) == [256, 512, 1024]
+    assert [json.loads(each) for each in experiment.combinations] == [
         {"strict": True, "alpha": 0.5},
         {"strict": True, "alpha": 1},
     ]
-    assert study.trials == 2 * 2 * (3 + 3 + 1)
-    assert study.figures.arrangements == ("methods",)
+    assert experiment.trials == 2 * 2 * (3 + 3 + 1)
+    assert experiment.figures.arrangements == ("methods",)
 
 
 def test_without_settings_there_is_one_combination():
-    study = Study.parse(GOOD.replace("strict = true\nalpha = [0.5, 1.0]\n", ""))
-    assert study.combinations == ["{}"]
+    experiment = Experiment.parse(GOOD.replace("strict = true\nalpha = [0.5, 1.0]\n", ""))
+    assert experiment.combinations == ["{}"]
 
 
 @pytest.mark.parametrize(
@@ -86,27 +86,27 @@ def test_without_settings_there_is_one_combination():
         ("elfair-against-paper", 3 * 3 * (6 * 200 + 2 * 100)),
     ],
 )
-def test_ready_studies_are_of_the_promised_size(name, trials):
-    study = Study.load(name)
-    assert study.trials == trials
-    assert list(study.seeds) == DOUBLED
-    assert study.delta == 0.1
+def test_ready_experiments_are_of_the_promised_size(name, trials):
+    experiment = Experiment.load(name)
+    assert experiment.trials == trials
+    assert list(experiment.seeds) == DOUBLED
+    assert experiment.delta == 0.1
 
 
-def test_ready_studies_compare_what_they_promise():
-    assert set(ready_studies()) == {
+def test_ready_experiments_compare_what_they_promise():
+    assert set(ready_experiments()) == {
         *("figures-1-2", "figures-1-2-strict", "figure-3", "appendix", "lending"),
         "elfair-against-paper",
     }
     tenths = [each / 10 for each in range(11)]
     for name in ("figures-1-2", "figures-1-2-strict", "appendix", "lending"):
-        assert Study.load(name).methods == ELEVEN, name
-    assert Study.load("figures-1-2").settings == {"alpha": [0.9], "strict": False}
-    assert Study.load("figures-1-2-strict").settings == {"alpha": [0.9], "strict": True}
-    assert Study.load("appendix").settings["alpha"] == tenths
-    assert Study.load("figure-3").settings["alpha"] == tenths
-    assert Study.load("figure-3").figures.arrangements == ("settings",)
-    against = Study.load("elfair-against-paper")
+        assert Experiment.load(name).methods == ELEVEN, name
+    assert Experiment.load("figures-1-2").settings == {"alpha": [0.9], "strict": False}
+    assert Experiment.load("figures-1-2-strict").settings == {"alpha": [0.9], "strict": True}
+    assert Experiment.load("appendix").settings["alpha"] == tenths
+    assert Experiment.load("figure-3").settings["alpha"] == tenths
+    assert Experiment.load("figure-3").figures.arrangements == ("settings",)
+    against = Experiment.load("elfair-against-paper")
     assert {(e.n, e.settings["alpha"]) for e in against.efficiency} == {
         (4096, 0.9),
         (4096, 0.5),
@@ -115,18 +115,18 @@ def test_ready_studies_compare_what_they_promise():
     assert {(e.method, e.against) for e in against.efficiency} == {("elfair", "elf-paper")}
 
 
-@pytest.mark.parametrize("name", ready_studies())
-def test_a_ready_study_can_be_copied_and_changed(name, tmp_path):
+@pytest.mark.parametrize("name", ready_experiments())
+def test_a_ready_experiment_can_be_copied_and_changed(name, tmp_path):
     copy = tmp_path / "mine.toml"
-    copy.write_text(study_text(name))
-    assert study_text(name) == (READY / f"{name}.toml").read_text() == study_text(copy)
-    assert Study.load(copy) == Study.load(name)
+    copy.write_text(experiment_text(name))
+    assert experiment_text(name) == (READY / f"{name}.toml").read_text() == experiment_text(copy)
+    assert Experiment.load(copy) == Experiment.load(name)
 
 
-def test_a_file_goes_before_a_ready_study_of_the_same_name(tmp_path, monkeypatch):
+def test_a_file_goes_before_a_ready_experiment_of_the_same_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("figure-3").write_text(GOOD)
-    assert Study.load("figure-3").title == "Two methods"
+    assert Experiment.load("figure-3").title == "Two methods"
 
 
 # What decides results.
@@ -144,7 +144,7 @@ def test_a_file_goes_before_a_ready_study_of_the_same_name(tmp_path, monkeypatch
     ],
 )
 def test_what_does_not_decide_results_leaves_the_digest(old, new):
-    assert Study.parse(replaced(old, new)).digest == Study.parse(GOOD).digest
+    assert Experiment.parse(replaced(old, new)).digest == Experiment.parse(GOOD).digest
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_what_does_not_decide_results_leaves_the_digest(old, new):
 def test_what_decides_results_changes_the_digest(old, new, monkeypatch):
     # Another population need not know the settings: only names are compared here.
     monkeypatch.setattr("elfair.populations.make_population", lambda *_: None)
-    assert Study.parse(replaced(old, new)).digest != Study.parse(GOOD).digest
+    assert Experiment.parse(replaced(old, new)).digest != Experiment.parse(GOOD).digest
 
 
 def test_settings_are_equal_as_text_where_they_are_equal():
@@ -236,7 +236,7 @@ settings = { alpha = 0.7 }
         "seeds of sizes[1] must be a whole number of at least 1. Got 'many' instead.",
         "arrangements of figures must be a list of 'methods'",
         "the key 'against' of efficiency[0] is missing",
-        "method of efficiency[0] must be one of [], which the study has. Got 'elfair' instead.",
+        "method of efficiency[0] must be one of [], which the experiment has. Got 'elfair'",
         "n of efficiency[0] must be one of",
         "settings.alpha of efficiency[0] must be one of",
     ):
@@ -279,14 +279,14 @@ def test_text_that_is_no_toml_is_shown():
 
 
 def test_a_file_that_is_no_text(tmp_path):
-    path = tmp_path / "study.toml"
+    path = tmp_path / "experiment.toml"
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ElfairError, match="UTF-8"):
-        Study.load(path)
+        Experiment.load(path)
 
 
 def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
-    path = tmp_path / "study.toml"
+    path = tmp_path / "experiment.toml"
     path.write_text(GOOD)
 
     def refuse(self, **_):
@@ -296,7 +296,7 @@ def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
     with pytest.raises(
         ElfairError, match=r"could not be read: Permission denied.\nHint: check read"
     ):
-        Study.load(path)
+        Experiment.load(path)
 
 
 def test_a_method_is_not_held_against_itself():
@@ -305,13 +305,13 @@ def test_a_method_is_not_held_against_itself():
     assert "mistakes" not in message
 
 
-def test_a_study_made_in_python_is_refused_in_the_same_words():
+def test_a_experiment_made_in_python_is_refused_in_the_same_words():
     raw = tomllib.loads(GOOD)
-    assert Study(**raw) == Study.parse(GOOD)
+    assert Experiment(**raw) == Experiment.parse(GOOD)
     with pytest.raises(ElfairError) as caught:
-        Study(**{**raw, "delta": 2.0, "colour": "red"})
+        Experiment(**{**raw, "delta": 2.0, "colour": "red"})
     for said in (
-        "the study has 2 mistakes",
+        "the experiment has 2 mistakes",
         "delta must be a number in (0, 0.5]. Got 2.0 instead.",
         "Got 'colour' instead.",
     ):
@@ -320,15 +320,15 @@ def test_a_study_made_in_python_is_refused_in_the_same_words():
 
 def test_what_is_only_looked_at_needs_no_module():
     text = replaced('"elfair", ', '"nowhere:nothing", ')
-    assert Study.parse(text, runnable=False).methods[0] == "nowhere:nothing"
-    assert "put it beside the study file" in refused(text)
+    assert Experiment.parse(text, runnable=False).methods[0] == "nowhere:nothing"
+    assert "put it beside the experiment file" in refused(text)
     with pytest.raises(ElfairError, match="did you mean 'elfair'"):
-        Study.parse(replaced('"elfair", ', '"elfear", '), runnable=False)
+        Experiment.parse(replaced('"elfair", ', '"elfear", '), runnable=False)
 
 
 def test_a_file_that_is_not_there():
     with pytest.raises(ElfairError, match=r"'figures-1-2'.* Got 'nowhere\.toml' instead"):
-        Study.load("nowhere.toml")
+        Experiment.load("nowhere.toml")
 
 
 def test_a_method_whose_module_is_broken(tmp_path, monkeypatch):
@@ -340,19 +340,22 @@ def test_a_method_whose_module_is_broken(tmp_path, monkeypatch):
 
 def test_a_method_beside_the_file_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])  # restored afterwards
-    (tmp_path / "methods_beside_the_study.py").write_text("""
+    (tmp_path / "methods_beside_the_experiment.py").write_text("""
 class Mine:
     label, uses_impact = "mine", False
     def fit(self, draw, constraints, *, delta, seed): ...
 mine = Mine()
 """)
-    (tmp_path / "study.toml").write_text(
-        GOOD.replace('"elfair"', '"methods_beside_the_study:mine"')
+    (tmp_path / "experiment.toml").write_text(
+        GOOD.replace('"elfair"', '"methods_beside_the_experiment:mine"')
     )
-    assert Study.load(tmp_path / "study.toml").methods[0] == "methods_beside_the_study:mine"
+    assert (
+        Experiment.load(tmp_path / "experiment.toml").methods[0]
+        == "methods_beside_the_experiment:mine"
+    )
 
 
-@pytest.mark.parametrize("model", [Study, Sizes, Figures, EfficiencyQuestion])
+@pytest.mark.parametrize("model", [Experiment, Sizes, Figures, EfficiencyQuestion])
 def test_every_key_says_what_is_allowed_and_shows_an_example(model):
     for name, known in keys_of(model).items():
         assert words_of(known), name
