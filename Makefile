@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo docs test lint types guarantees study benchmarks clean
+.PHONY: demo docs test lint types guarantees paper benchmarks clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -47,10 +47,10 @@ types: $(VENV)/.test
 guarantees: $(VENV)/.test  ## the Monte Carlo lane in full size
 	ELFAIR_GUARANTEES=full $(BIN)/python -m pytest -n auto --dist worksteal tests/guarantees
 
-study: $(VENV)/.test  ## the paper's experiments: hours; you can stop it at any time and resume
-	$(BIN)/python benchmarks/study.py --run
+paper: $(VENV)/.test  ## the paper's experiments: hours; you can stop it at any time and resume
+	$(BIN)/python benchmarks/paper.py --run
 
-benchmarks: study  ## every figure that the documentation quotes
+benchmarks: paper  ## every figure that the documentation quotes
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
 
 clean:

@@ -33,7 +33,7 @@ from scipy.special import expit, ndtri, stdtrit
 from elfair.populations import FosterCare
 from elfair.populations import foster_care as law
 from pages import stamp, write_into
-from study_page import Cell, Results, table
+from paper_page import Cell, Results, table
 
 Floats = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ SIZES = {
     0.5: (250, 500, 1_000, 2_048, 4_096),
     0.2: (2_048, 4_096, 8_192, 16_384, 32_768),
 }
-#: The sizes of the study.
+#: The sizes of the experiments.
 STUDIED = (256, 512, 1_024, 2_048, 4_096, 8_192, 16_384, 32_768)
 
 
@@ -192,7 +192,7 @@ def starts_for(population: FosterCare) -> list[Floats]:
 
 
 def factors(limits: dict[float, list[tuple[int, float]]]) -> str:
-    """How many times the oracle's rows each mode needed for its accuracy in the study."""
+    """How many times the oracle's rows each mode needed for its accuracy in the experiments."""
     results = Results("elfair-against-paper")
     rows = []
     for method, label in results.methods.items():

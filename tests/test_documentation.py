@@ -234,17 +234,17 @@ def test_relative_links_resolve(page):
 
 
 def test_the_study_is_told_as_its_committed_results_say(tmp_path, monkeypatch):
-    """What benchmarks/study_page.py writes from docs/results is what stands in the pages."""
+    """What benchmarks/paper_page.py writes from docs/results is what stands in the pages."""
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     import pages
-    import study_page
+    import paper_page
 
     (tmp_path / "docs").mkdir()
     told = ["README.md", "docs/results.md"]
     for page in told:
         shutil.copy(ROOT / page, tmp_path / page)
     monkeypatch.setattr(pages, "DOCS", tmp_path / "docs")
-    study_page.write()
+    paper_page.write()
     for page in told:
         assert (tmp_path / page).read_text() == (ROOT / page).read_text(), page
 

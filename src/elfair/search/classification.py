@@ -50,19 +50,16 @@ class Family(Plain):
     scorer: Any = None
     seed: int = 0
 
-    #: The class of its policies, and what a scorer must be to stand for them, in words.
+    #: The class of its policies, and their attribute that holds the scorer, if they have one.
     makes: ClassVar[type] = SoftmaxPolicy
+    keeps: ClassVar[str] = ""
+    #: What a scorer must be to stand for it, in words.
     words: ClassVar[str] = ""
 
     @staticmethod
     def takes(scorer: Any) -> bool:
         """Whether a scorer stands for this family."""
         return scorer is None
-
-    @staticmethod
-    def behind(policy: Any, *, fitted: bool) -> Any:
-        """The scorer that a policy was made with; see `family_behind`."""
-        return None
 
     def policy(self, data: LoggedData) -> ClassPolicy:
         """A linear policy, mixed with the behaviour model if that is known."""
@@ -87,7 +84,7 @@ class ScoredFamily(Family):
         Seed of the folds, and of clones that have a ``random_state``.
     """
 
-    makes = ScoredPolicy
+    makes, keeps = ScoredPolicy, "scorer"
     words = "a scikit-learn classifier with predict_proba"
 
     @staticmethod
@@ -95,13 +92,6 @@ class ScoredFamily(Family):
         """Whether it predicts probabilities, and is fitted or can be."""
         known = hasattr(scorer, "fit") or hasattr(scorer, "classes_")
         return known and hasattr(scorer, "predict_proba") and not is_module(scorer)
-
-    @staticmethod
-    def behind(policy: Any, *, fitted: bool) -> Any:
-        """The policy's scorer, as it was before the search."""
-        from sklearn.base import clone
-
-        return policy.scorer if fitted else clone(policy.scorer)
 
     @cached_property
     def fitted(self) -> bool:
@@ -235,18 +225,13 @@ class ModuleFamily(Family):
         Maps standardised features to one logit for each class; it is not changed.
     """
 
-    makes = TorchPolicy
+    makes, keeps = TorchPolicy, "module"
     words = "a torch.nn.Module"
 
     @staticmethod
     def takes(scorer: Any) -> bool:
         """Whether it is a module."""
         return is_module(scorer)
-
-    @staticmethod
-    def behind(policy: Any, *, fitted: bool) -> Any:
-        """The policy's module."""
-        return policy.module
 
     def method(self, asked: str) -> str:
         """The search that trains a module; raise if this one is too large for it."""
@@ -302,8 +287,11 @@ def family_behind(policy: Any, seed: int, *, fitted: bool) -> Family:
     fitted : bool
         Whether its scorer was fitted before the search.
     """
+    from sklearn.base import clone
+
     (family,) = [each for each in FAMILIES if each.makes is type(policy)]
-    return family(family.behind(policy, fitted=fitted), seed)
+    scorer = getattr(policy, family.keeps, None)
+    return family(scorer if fitted or is_module(scorer) or scorer is None else clone(scorer), seed)
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,11 @@
-"""What the paper reports, point by point, beside what the study found."""
+"""What the paper reports, point by point, beside what the experiments found."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from study_page import OURS, PAPER, Cell, Results, accurate, percent, table, wrapped
+from paper_page import OURS, PAPER, Cell, Results, accurate, percent, table, wrapped
 
 ALWAYS, OFTEN = 0.95, 0.5
 #: Of the paper's "n = 1,000" and "n < 1,000".

@@ -1,12 +1,12 @@
 """The paper's experiments: from the trials of `elfair experiment` to docs/results.md.
 
-    python benchmarks/study.py          # writes from what is there
-    python benchmarks/study.py --run    # runs what is missing first: about 3 hours of 2 cores
+    python benchmarks/paper.py          # writes from what is there
+    python benchmarks/paper.py --run    # runs what is missing first: about 3 hours of 2 cores
 
 The trials lie in studies/, which is not committed: studies/appendix.sqlite is what
 `elfair experiment run appendix --store studies/appendix.sqlite` makes. What is committed is small:
 a CSV file and the figures of each experiment, and docs/results/runs.json. The page (see
-study_page.py) and the few lines in the README are written from those alone.
+paper_page.py) and the few lines in the README are written from those alone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 from PIL import Image
 from sklearn.linear_model import LogisticRegression
 
-import study_page
+import paper_page
 from elfair.experiments.baselines import METHODS
 from elfair.experiments.experiment import Experiment
 from elfair.experiments.figures import draw
@@ -34,7 +34,7 @@ from elfair.experiments.trial import TrialRecord
 from elfair.populations import FosterCare, make_population
 from elfair.populations.base import GROUPS
 from pages import DOCS, machine, write_into
-from study_page import STUDIES
+from paper_page import EXPERIMENTS
 
 STORES = Path(__file__).parents[1] / "studies"
 RESULTS = DOCS / "results"
@@ -49,18 +49,18 @@ SHOWN_RATES = (
 
 def record(name: str) -> None:
     """Write what a finished experiment found: its CSV file, its figures, when and where it ran."""
-    study, path = Experiment.load(name), STORES / f"{name}.sqlite"
+    experiment, path = Experiment.load(name), STORES / f"{name}.sqlite"
     if not path.exists():
         print(f"{name}: no trials at {path}; what is committed stays.")
         return
-    trials = Store.read(path, study)[1]
-    if len(trials) < study.trials:
-        print(f"{name}: {len(trials):,} of {study.trials:,} trials; what is committed stays.")
+    trials = Store.read(path, experiment)[1]
+    if len(trials) < experiment.trials:
+        print(f"{name}: {len(trials):,} of {experiment.trials:,} trials; what is committed stays.")
         return
-    summary = summarize(study, trials, LABELS, sources=Store.sources(path))
+    summary = summarize(experiment, trials, LABELS, sources=Store.sources(path))
     table, runs = RESULTS / f"{name}.csv", RESULTS / "runs.json"
     known = json.loads(runs.read_text()) if runs.exists() else {}
-    entry = described(study, summary, trials, path)
+    entry = described(experiment, summary, trials, path)
     if name in known and table.exists() and table.read_text() == summary.csv():
         # The same trials were recorded before, perhaps elsewhere.
         entry |= {key: known[name][key] for key in ("date", "machine")}
@@ -68,7 +68,7 @@ def record(name: str) -> None:
     table.parent.mkdir(exist_ok=True)
     table.write_text(summary.csv())
     runs.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
-    illustrate(name, study, summary)
+    illustrate(name, experiment, summary)
     if name == "appendix":
         third = Experiment.load("figure-3")  # its trials are some of these
         own = [trial for trial in trials if trial.method in third.methods]
@@ -76,17 +76,17 @@ def record(name: str) -> None:
 
 
 def described(
-    study: Experiment, summary: Summary, trials: Iterable[TrialRecord], path: Path
+    experiment: Experiment, summary: Summary, trials: Iterable[TrialRecord], path: Path
 ) -> dict[str, Any]:
     """What a CSV file does not hold."""
     return {
-        "title": study.title,
-        "population": study.population,
-        "delta": study.delta,
+        "title": experiment.title,
+        "population": experiment.population,
+        "delta": experiment.delta,
         "date": date.fromtimestamp(path.stat().st_mtime).isoformat(),
         "machine": machine(),
         "warnings": list(summary.warnings),
-        "below_floor": below_floor(study, trials),
+        "below_floor": below_floor(experiment, trials),
         "efficiency": [
             {
                 "settings": json.loads(each.settings),
@@ -103,9 +103,9 @@ def described(
     }
 
 
-def below_floor(study: Experiment, trials: Iterable[TrialRecord]) -> dict[str, float]:
+def below_floor(experiment: Experiment, trials: Iterable[TrialRecord]) -> dict[str, float]:
     """By ELF method, the largest share over cells of trials whose model is not accurate enough."""
-    population = make_population(study.population, json.loads(study.combinations[0]))
+    population = make_population(experiment.population, json.loads(experiment.combinations[0]))
     [floor] = [
         float(found[1])
         for text in population.constraints
@@ -117,13 +117,13 @@ def below_floor(study: Experiment, trials: Iterable[TrialRecord]) -> dict[str, f
             below[trial.method, trial.settings, trial.n] += trial.accuracy < floor
     shares: dict[str, float] = {}
     for (method, _, n), count in below.items():
-        shares[method] = max(shares.get(method, 0.0), count / study.seeds[n])
+        shares[method] = max(shares.get(method, 0.0), count / experiment.seeds[n])
     return shares
 
 
-def illustrate(name: str, study: Experiment, summary: Summary) -> None:
+def illustrate(name: str, experiment: Experiment, summary: Summary) -> None:
     """Draw the figures that the page shows. With 256 colours pictures are a third of the size."""
-    for path in draw(study, summary, RESULTS / "figures" / name):
+    for path in draw(experiment, summary, RESULTS / "figures" / name):
         if path.stem == "methods":  # all of it is in the other figures of these experiments
             path.unlink()
         elif path.suffix == ".png":
@@ -148,7 +148,7 @@ def rates() -> str:
     guess = LogisticRegression().fit(log.features, log.group)
     known = guess.score(log.features, log.group)
     return (
-        study_page.table(["share of decisions 1", "T = 0", "T = 1", "accuracy"], rows)
+        paper_page.table(["share of decisions 1", "T = 0", "T = 1", "accuracy"], rows)
         + f"\n\n(One data set of 32,768 rows. From the features, the group can be guessed right in "
         f"{100 * known:.0f} % of cases; without looking, in {100 * (1 - log.group.mean()):.0f} %.)"
     )
@@ -160,11 +160,11 @@ def main() -> None:
     parser.add_argument("--run", action="store_true", help="run what is missing first")
     if parser.parse_args().run:
         STORES.mkdir(exist_ok=True)
-        for name in STUDIES:
+        for name in EXPERIMENTS:
             run(Experiment.load(name), STORES / f"{name}.sqlite", jobs=-1)
-    for name in STUDIES:
+    for name in EXPERIMENTS:
         record(name)
-    study_page.write()
+    paper_page.write()
     write_into("results.md", "rates", rates())
 
 

@@ -1,4 +1,4 @@
-"""The sections of docs/results.md about the study, from the committed results alone."""
+"""The sections of docs/results.md about experiments, from the committed results alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from elfair.experiments.summary import PAPER
 from pages import DOCS, write_into
 
 RESULTS = DOCS / "results"
-STUDIES = ("figures-1-2", "figures-1-2-strict", "appendix", "elfair-against-paper", "lending")
+EXPERIMENTS = ("figures-1-2", "figures-1-2-strict", "appendix", "elfair-against-paper", "lending")
 #: The sizes that tables show; CSV files have all.
 SHOWN = (256, 1_024, 4_096, 32_768)
 #: The figures of each section: what they show, and where they lie in docs/results/figures.
@@ -370,21 +370,21 @@ def time_by_method(all_results: Sequence[Results]) -> str:
 
 def write() -> None:
     """Write every section for which all that it needs is there."""
-    from study_points import in_short, points  # here, as it reads these tables
+    from paper_points import in_short, points  # here, as it reads these tables
 
-    there = {name: Results(name) for name in STUDIES if (RESULTS / f"{name}.csv").exists()}
-    every = [there[name] for name in STUDIES if name in there]
+    there = {name: Results(name) for name in EXPERIMENTS if (RESULTS / f"{name}.csv").exists()}
+    every = [there[name] for name in EXPERIMENTS if name in there]
     sections: list[tuple[str, tuple[str, ...], Callable[[], str]]] = [
-        ("what-was-run", STUDIES, lambda: what_was_run(every)),
-        *((name, (name,), lambda name=name: compact(there[name])) for name in STUDIES[:2]),
+        ("what-was-run", EXPERIMENTS, lambda: what_was_run(every)),
+        *((name, (name,), lambda name=name: compact(there[name])) for name in EXPERIMENTS[:2]),
         ("figure-3", ("appendix",), lambda: by_alpha(there["appendix"])),
         ("appendix", ("appendix",), lambda: appendix_in_words(there["appendix"])),
         ("lending", ("lending",), lambda: compact(there["lending"])),
-        ("efficiency", STUDIES[3:4], lambda: efficiency(there["elfair-against-paper"])),
-        ("modes", STUDIES[3:4], lambda: modes(there["elfair-against-paper"])),
-        ("promise", STUDIES, lambda: promise(every)),
-        ("time", STUDIES, lambda: time_by_method(every)),
-        ("points", STUDIES[:3], lambda: points(*(there[name] for name in STUDIES[:3]))),
+        ("efficiency", EXPERIMENTS[3:4], lambda: efficiency(there["elfair-against-paper"])),
+        ("modes", EXPERIMENTS[3:4], lambda: modes(there["elfair-against-paper"])),
+        ("promise", EXPERIMENTS, lambda: promise(every)),
+        ("time", EXPERIMENTS, lambda: time_by_method(every)),
+        ("points", EXPERIMENTS[:3], lambda: points(*(there[name] for name in EXPERIMENTS[:3]))),
     ]
     for section, needed, made in sections:
         if set(needed) <= set(there):
@@ -395,5 +395,5 @@ def write() -> None:
             write_into("results.md", section, "".join(figures) + made())
         else:
             print(f"results.md, {section}: not written; it needs {', '.join(needed)}.")
-    if set(STUDIES) <= set(there):
-        write_into("../README.md", "study", in_short(there))
+    if set(EXPERIMENTS) <= set(there):
+        write_into("../README.md", "paper", in_short(there))
