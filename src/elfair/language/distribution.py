@@ -51,6 +51,10 @@ class Derived(Node, ABC):
     point: float
 
     @abstractmethod
+    def __str__(self) -> str:
+        """Its text."""
+
+    @abstractmethod
     def of(self, values: Floats) -> Floats:
         """Its values, from those of the impact."""
 
@@ -266,6 +270,10 @@ class Statistic(Expression, ABC):
 
     of: Column
     given: Condition | None = None
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """Its text, which reads back as the same statistic."""
 
     @abstractmethod
     def stand_in(self, rows: Ordered, margin: float, number: float | None, above: bool) -> StandIn:

@@ -254,7 +254,7 @@ class Estimation:
         learns = self.impact_estimator.learns
         if learns == "mean":
             return self.may_center or not self.at_range_end(impact)
-        return learns == "model"
+        return learns != "nothing"
 
     @property
     def may_center(self) -> bool:
