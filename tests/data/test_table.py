@@ -414,6 +414,14 @@ def test_take_takes_every_column(rows: list[int]) -> None:
     assert data.n == N
 
 
+@pytest.mark.parametrize("name", sorted({*BY_ROW} - {"label_index", "decision_index", "position"}))
+def test_the_fingerprint_depends_on_every_column(name: str) -> None:
+    data = make()
+    other = getattr(data, name)[::-1].copy()
+    other[0] = other[1]
+    assert data.changed(**{name: other}).fingerprint() != data.fingerprint()
+
+
 def test_taken_rows_are_a_copy() -> None:
     data = make(X=np.arange(12.0).reshape(6, 2))
     part = data.take(np.arange(6))
