@@ -121,7 +121,7 @@ statements = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(statements)
 def test_text_of_a_tree_reads_back_as_the_tree(statement: Statement) -> None:
     again = parse(str(statement))
@@ -129,7 +129,7 @@ def test_text_of_a_tree_reads_back_as_the_tree(statement: Statement) -> None:
     assert str(again) == str(statement)  # true and 1 are equal, but not the same text
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(expressions)
 def test_negating_twice_changes_nothing(expression: Expression) -> None:
     negated = -expression

@@ -56,7 +56,7 @@ nodes = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(nodes)
 def test_replacing_is_writing_something_else(node):
     assert substitute(node, {}) == node

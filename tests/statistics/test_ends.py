@@ -32,7 +32,7 @@ def extreme(rng, low, high, floor, n_classes, behavior):
     )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.data(),
     st.sampled_from(list(ESTIMATORS)),

@@ -317,9 +317,7 @@ AWKWARD = st.text(
 ).filter(lambda name: "TODO" not in name)
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(names=["a`b", "c\\", "`", 'it\'s "d"', "(e) [f] | g == 'h'", "E\n"])
 @example(names=["label", "decision", "PR", "and", "1", " "])
 @given(names=st.lists(AWKWARD, min_size=6, max_size=6, unique=True))

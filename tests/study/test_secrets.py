@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from elfair.errors import InputError
@@ -14,7 +14,6 @@ PASSWORDS = st.text(st.characters(exclude_characters="\n\r", codec="ascii"), min
 )
 
 
-@settings(deadline=None)
 @given(password=PASSWORDS)
 def test_whatever_the_password_it_is_hidden(password):
     shown = without_secrets(f"cannot reach 'postgresql+psycopg://ann:{password}@host/db' now")

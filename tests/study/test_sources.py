@@ -87,9 +87,7 @@ NAMES = st.lists(
 )
 
 
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(names=NAMES)
 @pytest.mark.parametrize("name", [*WRITERS, "duckdb"])
 def test_awkward_column_names_come_back(names, name, tmp_path):
