@@ -187,14 +187,14 @@ def check(shares, draws, more=0.0):
 
 @pytest.mark.parametrize("name", LADDERS)
 @pytest.mark.parametrize("bound", ["ttest", "betting"])
-def test_what_violates_is_let_out_at_most_delta_of_the_time(bound, name):
+def test_what_violates_is_released_at_most_delta_of_the_time(bound, name):
     draws = {"ttest": 20_000 if FULL else 200, "betting": 5_000 if FULL else 50}[bound]
     # The t bound is asymptotic: at most 0.005 more from 500 rows a group on.
     check(released(in_turn, bound, name, draws), draws, 0.005 * (bound == "ttest"))
 
 
 @pytest.mark.parametrize("bound", FINITE_SAMPLE[:-1])
-def test_by_a_bound_that_is_wider_it_is_let_out_more_rarely_still(bound):
+def test_by_a_wider_bound_it_is_released_more_rarely_still(bound):
     draws = 5_000 if FULL else 60
     check(released(in_turn, bound, "worse by a hair, each by other rows", draws), draws)
 
