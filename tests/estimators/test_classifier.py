@@ -81,7 +81,7 @@ def test_no_solution_is_a_result_and_no_error(unsolved):
     assert "No solution found: " in unsolved.explain()
 
 
-def test_nothing_can_be_asked_of_a_model_that_was_not_let_out(unsolved):
+def test_nothing_can_be_asked_of_a_model_that_was_not_released(unsolved):
     for ask in (
         lambda: unsolved.predict(X),
         lambda: unsolved.predict_proba(X),

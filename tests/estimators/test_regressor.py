@@ -133,7 +133,7 @@ def test_rounds_follow_each_other(fitted):
     assert following.spread_ < fitted.spread_
 
 
-def test_crossfit_lets_out_a_mixture():
+def test_crossfit_releases_a_mixture():
     reg = fit(split="crossfit", folds=3)
     assert len(reg.fitted_.models) == 3
     mean, spread = reg.predict_distribution(X[:1])

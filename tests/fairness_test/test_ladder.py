@@ -125,11 +125,11 @@ def test_the_test_by_hand(name, watched):
     assert (record.place, record.tested) == (place, min(first_failure + 1, 20))
     assert certificate.passed is model.solution_found_ is (first_failure > 0)
     assert certificate.constraints == outcomes[place - 1].results
-    (let_out,) = model.fitted_.models
-    assert np.array_equal(let_out.theta, watched.thetas[place - 1])
+    (released,) = model.fitted_.models
+    assert np.array_equal(released.theta, watched.thetas[place - 1])
     assert model.solution_found_ is (name != "no solution")
 
-    low, high = let_out.policy.box
+    low, high = released.policy.box
     assert all(((low <= theta) & (theta <= high)).all() for theta in watched.thetas)
     if isinstance(model, ELFClassifier) and model.solution_found_:
         rows = outcomes[0].data
@@ -149,7 +149,7 @@ def test_the_test_by_hand(name, watched):
     ],
     ids=str,
 )
-def test_certify_says_the_same_of_the_model_that_was_let_out(parameters, watched):
+def test_certify_says_the_same_of_the_model_that_was_released(parameters, watched):
     clf = foster_care(parameters)
     assert clf.certificate_.search.place > 1
     rows = watched.turns.data
