@@ -37,6 +37,18 @@ def test_it_is_the_bound_from_rows_or_none(name, kind):
         assert found == pytest.approx(float(bound.upper(rows, 0.05, disjoint=disjoint)), rel=1e-12)
 
 
+@pytest.mark.parametrize("n", [7.0, 40.0, 1_000.0])
+@pytest.mark.parametrize("name", BOUNDS)
+def test_the_factors_of_moments_give_the_predicted_bound(name, n):
+    bound, (rows,) = get_bound(name), samples("one")
+    factors = bound.moment_factors(rows.high - rows.low, 0.05, n)
+    assert (factors is None) == (name in ("anderson", "betting"))
+    if factors is not None:
+        predicted, _ = bound.predict([rows], 0.05, [n])
+        expected = float(rows.mean) + factors[0] + factors[1] * float(np.sqrt(rows.variance))
+        assert predicted == pytest.approx(expected, rel=1e-12)
+
+
 def test_rows_that_do_not_vary_say_nothing_unless_all_are_0():
     bound = get_bound("ttest")
     assert bound.upper_of_moments([Moments(9, -1.0, 0.0)], 0.1) == np.inf
