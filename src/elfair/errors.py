@@ -6,9 +6,11 @@ with ``Hint:``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
+
+Choice = TypeVar("Choice")
 
 
 class ElfairError(Exception):
@@ -184,6 +186,23 @@ def did_you_mean(name: object, available: Iterable[object], otherwise: str) -> s
     """
     near = get_close_matches(str(name), [str(item) for item in available], n=1, cutoff=0.6)
     return f"did you mean '{near[0]}'?" if near else otherwise
+
+
+def chosen(table: Mapping[str, Choice], parameter: str, name: str, otherwise: str) -> Choice:
+    """The entry of a table that the value of a parameter names; raise if there is none.
+
+    Examples
+    --------
+    >>> chosen({"ttest": 1, "betting": 2}, "bound", "betting", "use 'ttest'.")
+    2
+    """
+    if name not in table:
+        raise InputError(
+            f"The '{parameter}' parameter must be one of {', '.join(map(repr, table))}. "
+            f"Got {name!r} instead.",
+            hint=did_you_mean(name, table, otherwise),
+        )
+    return table[name]
 
 
 def listed(values: Iterable[Any], most: int = 10) -> str:

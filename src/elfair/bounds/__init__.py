@@ -9,7 +9,7 @@ from elfair.bounds.base import Bound, Moments, Sample
 from elfair.bounds.betting import Betting
 from elfair.bounds.finite_sample import Anderson, EmpiricalBernstein, Hoeffding
 from elfair.bounds.student import StudentT
-from elfair.errors import InputError, did_you_mean
+from elfair.errors import chosen
 
 #: By the names that users write; finite-sample bounds from the most to the least cautious.
 BOUNDS: dict[str, Bound] = {
@@ -38,10 +38,4 @@ def get_bound(name: str) -> Bound:
     >>> get_bound("ttest").kind
     'asymptotic'
     """
-    if name not in BOUNDS:
-        raise InputError(
-            f"The 'bound' parameter must be one of {', '.join(map(repr, BOUNDS))}. "
-            f"Got {name!r} instead.",
-            hint=did_you_mean(name, BOUNDS, "'ttest' needs no declared range."),
-        )
-    return BOUNDS[name]
+    return chosen(BOUNDS, "bound", name, "'ttest' needs no declared range.")

@@ -19,7 +19,7 @@ import numpy as np
 from elfair.bounds import get_bound
 from elfair.data import LoggedData
 from elfair.data.features import Encoding
-from elfair.errors import DataError, InputError, did_you_mean
+from elfair.errors import DataError, chosen
 from elfair.language.conditions import Condition
 from elfair.language.evaluation import holds
 from elfair.statistics.decisions import decisions_of
@@ -196,13 +196,7 @@ def get_impact_estimator(name: str) -> ImpactEstimator:
     >>> get_impact_estimator("paired").learns
     'mean'
     """
-    if name not in ESTIMATORS:
-        raise InputError(
-            f"The 'estimator' parameter must be one of {', '.join(map(repr, ESTIMATORS))}. "
-            f"Got {name!r} instead.",
-            hint=did_you_mean(name, ESTIMATORS, "'paired' is a classifier's default."),
-        )
-    return ESTIMATORS[name]
+    return chosen(ESTIMATORS, "estimator", name, "'paired' is a classifier's default.")
 
 
 @dataclass(frozen=True)
