@@ -35,6 +35,9 @@ class Sample:
         The typical spread (standard deviation) of a row, learnt from *other* rows, for "betting".
     rows : array of shape (n,), optional
         The distinct positions of the rows in the data set, for "ttest" if samples overlap.
+    expected : float, optional
+        About where the mean should be, learnt from *other* rows, for "betting"; by default its bets
+        aim at 0, below which a statement passes.
 
     Examples
     --------
@@ -47,6 +50,7 @@ class Sample:
     high: float = inf
     scale: float | None = None
     rows: Index | None = None
+    expected: float | None = None
 
     def __post_init__(self) -> None:
         values = np.asarray(self.values, dtype=np.float64)

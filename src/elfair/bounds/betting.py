@@ -3,13 +3,19 @@
 A gambler bets, row after row, that the mean of Y = high - Z is above m. If it is not, the wealth K
 is a nonnegative supermartingale that starts at 1, and reaches 1/delta with probability at most
 delta (Ville). The lower bound on E[Y] is the m at which the wealth stops reaching 1/delta.
+
+Any bets that use only earlier rows are valid. These aim at a target, as Voracek and Orabona propose
+(arXiv 2505.22422): the less wealth is missing and the more rows are left, the smaller the bet. The
+target is the m at which the statement passes. The same bets then serve every other m, and wealth
+falls as m grows, so there is exactly one m at which it stops reaching 1/delta.
 """
 
 from __future__ import annotations
 
-from math import inf, isfinite, log, sqrt
+from math import ceil, inf, isfinite, log, sqrt
 
 import numpy as np
+from scipy.special import ndtri
 
 from elfair.bounds.base import Sample, dot
 from elfair.bounds.finite_sample import BlockBound
@@ -19,9 +25,9 @@ from elfair.types import Floats
 # five kinds of rows: it matters at n = 10 (uniform rows, delta = .1: lower bound .62 / .67 / .69 of
 # the mean with .5 / .75 / .95), but not from n = 50 on.
 _STAKE = 0.95
-# Measured: gap of the bound / gap of the typical end = .81 / .85 / .90 at delta = .1 / .05 / .01,
-# for ln(1/delta) = 2.3 / 3.0 / 4.6.
-_ON_THE_WAY = 0.54
+# How often bets are chosen anew. Measured on seven kinds of rows: with 100 of them, power is within
+# .006 of what bets for each single row reach.
+_LOOKS = 100
 # Halvings of [0, largest row]: the bound is exact to 1e-12 of the largest row.
 _HALVINGS = 40
 
@@ -32,7 +38,8 @@ class Betting(BlockBound):
     Each bet depends on the rows before it, so the bound depends on the order of the rows: pass them
     in an order that does not depend on their values (a seeded permutation). The first bets use
     ``scale``; without it, the width ``high - low``; if low is unknown, ``abs(high)``, which is the
-    mean of Y if the constraint holds with equality.
+    mean of Y if the constraint holds with equality. All bets aim at 0 or, if ``expected`` is given,
+    at where the bound is then likely to be.
 
     Examples
     --------
@@ -47,7 +54,7 @@ class Betting(BlockBound):
     def _upper(self, sample: Sample, delta: float) -> Floats:
         unit = _unit(sample)
         y = np.maximum(sample.high - sample.values, 0.0) / unit
-        bets = _bets(y, delta)
+        bets = _bets(y, (sample.high - _target(sample, delta)) / unit, delta)
         below, above = np.zeros(y.shape[:-1]), y.max(axis=-1)  # no bet wins against the largest row
         for _ in range(_HALVINGS):
             middle = (below + above) / 2
@@ -66,10 +73,10 @@ class Betting(BlockBound):
         free = sqrt(2 * level / (n * variance)) if variance > 0 else inf
         end, slope = _typical_end(y, centred, variance, free, level, n)
         gap = mean - end
-        # The bound uses the best moment on the way, the typical end only the last one. That saves
-        # a share of the gap, but less if bets are limited and the wealth grows steadily.
+        # The typical end is that of steady bets, which win too much if they win at all. Bets that
+        # aim come close to a normal quantile, unless the stake limits them.
         limit = min(1.0, _STAKE / (mean * free)) ** 2
-        saved = _ON_THE_WAY / (level + _ON_THE_WAY) * limit
+        saved = (1 - float(ndtri(1 - delta)) / sqrt(2 * level)) * limit
         gradient = (1 - saved) * slope
         gradient += saved * each
         if 0 < limit < 1:
@@ -88,16 +95,29 @@ def _unit(sample: Sample) -> float:
     return 2 * abs(sample.high) or 1.0
 
 
-def _bets(y: Floats, delta: float) -> Floats:
-    """The bet on each row, from the rows before it."""
-    n = y.shape[-1]
-    seen = np.arange(2, n + 2)
-    mean = (0.5 + np.cumsum(y, axis=-1)) / seen
-    variance = (0.25 + np.cumsum((y - mean) ** 2, axis=-1)) / seen
+def _target(sample: Sample, delta: float) -> float:
+    """What the bound should get below."""
+    if sample.expected is None:
+        return 0.0
+    scale = _unit(sample) / 2
+    return sample.expected + float(ndtri(1 - delta)) * scale / sqrt(sample.n)
+
+
+def _bets(y: Floats, m: float, delta: float) -> Floats:
+    """The bet on each row, from the rows before it: what it takes to win against m by the end."""
+    n, level = y.shape[-1], log(1 / delta)
     bets = np.empty_like(y)
-    bets[..., 0] = 0.25
-    bets[..., 1:] = variance[..., :-1]
-    return np.asarray(np.sqrt(2 * log(1 / delta) / n / bets))
+    wealth, squares = np.zeros(y.shape[:-1]), np.full(y.shape[:-1], 0.25)
+    size, most = ceil(n / _LOOKS), _STAKE / m if m > 0 else inf
+    for start in range(0, n, size):
+        away = y[..., start : start + size] - m
+        # Who has won goes on to see how much further the bound can go.
+        missing = np.where(wealth < level, (level - wealth) / (n - start), level / n)
+        bet = np.sqrt(2 * missing * (start + 1) / squares)[..., None]
+        bets[..., start : start + size] = bet
+        wealth += np.log1p(np.minimum(bet, most) * away).sum(axis=-1)
+        squares += np.sum(away**2, axis=-1)
+    return bets
 
 
 def _peak(y: Floats, bets: Floats, m: Floats) -> Floats:
