@@ -139,11 +139,11 @@ def test_shifting_and_scaling_rows_shifts_and_scales_the_bound(
     bound = get_bound(name)
     places = [np.arange(60), np.arange(30, 180)][:count]
     before = [
-        Sample(s.values, s.low, s.high, s.scale, at)
+        Sample(s.values, s.low, s.high, s.scale, at, expected=0.1)
         for s, at in zip([rows(60, 1), rows(150, 2)], places, strict=False)
     ]
     after = [
-        Sample(3 * s.values + 2, 3 * s.low + 2, 3 * s.high + 2, 3 * (s.scale or 1), s.rows)
+        Sample(3 * s.values + 2, 3 * s.low + 2, 3 * s.high + 2, 3 * (s.scale or 1), s.rows, 2.3)
         for s in before
     ]
     expected = 3 * bound.upper(before, 0.1, disjoint=disjoint) + 2 * count

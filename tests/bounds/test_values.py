@@ -46,27 +46,42 @@ def test_anderson_is_an_integral_over_the_band() -> None:
     assert bound == pytest.approx(0.5 - heights.sum() * y[-1] / 200_000, abs=1e-4)
 
 
-def wealth(y: np.ndarray, m: float, delta: float, scale: float) -> float:
-    """The largest wealth, row after row, as the statistics are written down."""
-    y, m = y / (2 * scale), m / (2 * scale)
-    best = capital = 1.0
-    total, squares = 0.5, 0.25
+def aimed(y: np.ndarray, m: float, delta: float, scale: float) -> list[float]:
+    """The bets, row after row, as the statistics are written down (at most 100 rows)."""
+    capital, squares, bets = 1.0, scale**2, []
     for t, row in enumerate(y):
-        bet = min(sqrt(2 * log(1 / delta) / (len(y) * squares / (t + 1))), 0.95 / m)
-        capital *= 1 + bet * (row - m)
-        best = max(best, capital)
-        total += row
-        squares += (row - total / (t + 2)) ** 2
-    return best
+        missing, left = log(1 / delta) - log(capital), len(y) - t
+        if missing <= 0:
+            missing, left = log(1 / delta), len(y)
+        bets.append(sqrt(2 * missing / (left * squares / (t + 1))))
+        capital *= 1 + min(bets[-1], 0.95 / m) * (row - m)
+        squares += (row - m) ** 2
+    return bets
 
 
-def test_betting_ends_where_the_wealth_stops_reaching_one_over_delta() -> None:
-    z = 1 - np.random.default_rng(0).exponential(size=80)
-    sample = Sample(z, high=1.0, scale=0.9)
-    lower = 1.0 - float(get_bound("betting").upper([sample], 0.1))
-    assert 0 < lower < (1 - z).mean()
-    assert wealth(1 - z, lower * (1 - 1e-6), 0.1, 0.9) >= 10
-    assert wealth(1 - z, lower * (1 + 1e-6), 0.1, 0.9) < 10
+def wealth(y: np.ndarray, bets: list[float], m: float) -> float:
+    """The largest wealth on the way."""
+    return float(np.cumprod(1 + np.minimum(bets, 0.95 / m) * (y - m)).max())
+
+
+@pytest.mark.parametrize("shift", [-0.3, 0.0, 0.4])
+def test_betting_ends_where_the_wealth_stops_reaching_one_over_delta(shift: float) -> None:
+    z = 1 - np.random.default_rng(0).exponential(size=80) - shift
+    high = 1.0 - shift
+    lower = high - float(get_bound("betting").upper([Sample(z, high=high, scale=0.9)], 0.1))
+    assert 0 < lower < (high - z).mean()
+    bets = aimed(high - z, high, 0.1, 0.9)  # they aim at a mean of 0
+    assert wealth(high - z, bets, lower * (1 - 1e-6)) >= 10
+    assert wealth(high - z, bets, lower * (1 + 1e-6)) < 10
+
+
+def test_betting_aims_where_the_mean_is_expected() -> None:
+    betting, z = get_bound("betting"), np.random.default_rng(5).normal(size=(2000, 200)) - 2
+    at = [
+        float(np.median(betting.upper([Sample(z, high=6.0, scale=1.0, expected=each)], 0.1)))
+        for each in (-2.0, None, 1.0)
+    ]
+    assert at[0] < min(at[1:]) - 0.02
 
 
 def test_betting_bears_zeros_spikes_and_many_rows() -> None:
@@ -82,9 +97,9 @@ def test_betting_bears_zeros_spikes_and_many_rows() -> None:
 
 def test_a_bet_knows_the_rows_before_it_and_no_other() -> None:
     y = np.random.default_rng(3).exponential(size=30)
-    before = _bets(y, 0.1)
+    before = _bets(y, 1.2, 0.1)
     y[12] += 5
-    after = _bets(y, 0.1)
+    after = _bets(y, 1.2, 0.1)
     np.testing.assert_array_equal(before[:13], after[:13])
     assert (before[13:] != after[13:]).all()
 

@@ -28,6 +28,9 @@ _STAKE = 0.95
 # How often bets are chosen anew. Measured on seven kinds of rows: with 100 of them, power is within
 # .006 of what bets for each single row reach.
 _LOOKS = 100
+# Where bets that aim reach their target half of the time, in normal quantiles. Measured on seven
+# kinds of rows with delta = .1, .05 and .01 and 50, 400 and 3,000 rows: 1.0 to 1.2.
+_AIMED = 1.1
 # Halvings of [0, largest row]: the bound is exact to 1e-12 of the largest row.
 _HALVINGS = 40
 
@@ -45,7 +48,7 @@ class Betting(BlockBound):
     --------
     >>> rows = Sample(np.tile([-0.5, 0.25], 100), high=1, scale=0.4)
     >>> round(float(Betting().upper([rows], 0.1)), 4)
-    -0.0707
+    -0.0665
     """
 
     name = "betting"
@@ -74,9 +77,9 @@ class Betting(BlockBound):
         end, slope = _typical_end(y, centred, variance, free, level, n)
         gap = mean - end
         # The typical end is that of steady bets, which win too much if they win at all. Bets that
-        # aim come close to a normal quantile, unless the stake limits them.
+        # aim save a share of the gap, but less if the stake limits them.
         limit = min(1.0, _STAKE / (mean * free)) ** 2
-        saved = (1 - float(ndtri(1 - delta)) / sqrt(2 * level)) * limit
+        saved = (1 - _AIMED * float(ndtri(1 - delta)) / sqrt(2 * level)) * limit
         gradient = (1 - saved) * slope
         gradient += saved * each
         if 0 < limit < 1:

@@ -120,11 +120,13 @@ def join(samples: Samples, sizes: Sequence[int]) -> Sample:
     ]
     known = [(s.scale, b) for s, b in zip(samples, sizes, strict=True) if s.scale is not None]
     scales = [scale / sqrt(size) for scale, size in known]
+    expected = [sample.expected for sample in samples if sample.expected is not None]
     return Sample(
         np.asarray(sum(parts), dtype=np.float64),
         low=sum(sample.low for sample in samples),
         high=sum(sample.high for sample in samples),
         scale=float(np.hypot.reduce(scales)) if len(scales) == len(samples) else None,
+        expected=sum(expected) if len(expected) == len(samples) else None,
     )
 
 
