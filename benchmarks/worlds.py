@@ -1,313 +1,162 @@
 """Worlds that are unlike foster care: does the promise hold on them, and are models still found?
 
-Each world comes in two versions. In the *edge* version no model improves on the old one: whatever a
-model changes harms some group, or changes nothing, and a released model is a failure. In its twin,
-there is something to gain, and refusing everything is a failure.
+    python benchmarks/worlds.py                                # 500 seeds a cell, on all processors
+    python benchmarks/worlds.py --seeds 60 --only reversal --versions edge --set bound=ttest
+    python benchmarks/worlds.py --print                        # what there is so far
 
-    python benchmarks/worlds.py                    # 500 seeds a cell
-    python benchmarks/worlds.py --seeds 20 --only reversal
-
-Every world knows the mean impact of each decision on each person, so the harm of a model is known
-up to the choice of 200,000 people.
+Outcomes are kept in build/worlds.jsonl, so that you can stop at any time and resume; delete it, or
+name another one (--store), if elfair or the worlds have changed since. A cell is marked if more
+than delta + 3 standard errors of its models break their promise, or if a twin returns less than
+half of what a t test would that knows the true variance (less 3 standard errors).
 """
 
 from __future__ import annotations
 
 import argparse
-import warnings
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from math import exp, sqrt
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import cache
+from math import sqrt
+from pathlib import Path
+from time import process_time
 from typing import Any
 
-import numpy as np
-from joblib import Parallel, delayed
-from scipy.special import expit
+import worlds_issue
+import worlds_own
+from worlds_base import World
+from worlds_people import DELTA, VERSIONS, Version
 
-from elfair import ELFClassifier
-
-DELTA = 0.1
-SIZES = (300, 1_000, 4_000)
-CROWD = 200_000
-
-
-@dataclass
-class People:
-    """Some people: what a model sees of them, their group, and what each decision does to them.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n, d)
-        What a model sees.
-    group : ndarray of shape (n,)
-        The sensitive attribute.
-    behavior : ndarray of shape (n, classes)
-        The old model's probability of each decision.
-    mean : ndarray of shape (n, classes)
-        The mean impact of each decision.
-    label : ndarray of shape (n,)
-        The best decisions.
-    """
-
-    features: np.ndarray
-    group: np.ndarray
-    behavior: np.ndarray
-    mean: np.ndarray
-    label: np.ndarray
-
-
-Noise = Callable[[np.random.Generator, People, np.ndarray], np.ndarray]
-
-
-def gaussian(spread: float) -> Noise:
-    """Impacts that spread alike around their means."""
-
-    def noise(rng: np.random.Generator, people: People, decision: np.ndarray) -> np.ndarray:
-        return rng.normal(0, spread, decision.size)
-
-    return noise
+WORLDS: dict[str, World] = {
+    world.name: world for world in [*worlds_issue.WORLDS, *worlds_own.WORLDS]
+}
+STORE = Path(__file__).parents[1] / "build" / "worlds.jsonl"
+#: Seeds of a piece of work.
+PIECE = 20
 
 
 @dataclass(frozen=True)
-class World:
-    """A population with known truth.
+class Cell:
+    """A world in one version and size, tried with some parameters."""
 
-    Parameters
-    ----------
-    name : str
-        What it is called.
-    people : callable
-        ``people(n, rng, better)``; in the twin, `better`, there is something to gain.
-    noise : callable
-        ``noise(rng, people, decision)``: what is added to the mean impact. Its own mean is 0.
-    origin : str
-        "issue" if its kind was known to break the t bound, "own" if it was invented here.
-    """
+    world: str
+    version: Version
+    n: int
+    given: str = "{}"
 
-    name: str
-    people: Callable[[int, np.random.Generator, bool], People]
-    noise: Noise = field(default_factory=lambda: gaussian(0.5))
-    origin: str = "own"
+    def trial(self, seed: int) -> tuple[bool, bool]:
+        """Whether a model is released, and whether it breaks a promise."""
+        return WORLDS[self.world].trial(self.n, self.version, json.loads(self.given), seed)
 
-    def sample(self, n: int, seed: int, better: bool) -> tuple[People, dict[str, Any]]:
-        """Logged decisions about n people, as `ELFClassifier.fit` takes them."""
-        rng = np.random.default_rng([seed, n, better, *self.name.encode()])
-        people = self.people(n, rng, better)
-        chosen = (rng.random(n)[:, None] > np.cumsum(people.behavior, axis=1)[:, :-1]).sum(axis=1)
-        impact = people.mean[np.arange(n), chosen] + self.noise(rng, people, chosen)
-        return people, {
-            "sensitive_features": {"group": people.group},
-            "decision": chosen,
-            "propensity": people.behavior[np.arange(n), chosen],
-            "impact": impact,
-        }
-
-    def harm(self, model: Any, better: bool) -> float:
-        """By how much the group that fares worst is worse off than under the old model."""
-        crowd = self.people(CROWD, np.random.default_rng([7, *self.name.encode()]), better)
-        change = (crowd.behavior - model.predict_proba(crowd.features)) * crowd.mean
-        each = change.sum(axis=1)
-        return max(float(each[crowd.group == g].mean()) for g in np.unique(crowd.group))
-
-    def constraints(self) -> list[str]:
-        """No group may be worse off."""
-        groups = np.unique(self.people(1_000, np.random.default_rng(0), False).group)
-        return [f"E[impact | group == {g}] >= E_logged[impact | group == {g}]" for g in groups]
+    @cache  # noqa: B019  (there are a few hundred cells)
+    def oracle(self) -> float:
+        """The share of a t test that knows the true variance."""
+        return WORLDS[self.world].oracle(self.n)
 
 
-def two(one: np.ndarray) -> np.ndarray:
-    """The probabilities of both decisions, from that of decision 1."""
-    return np.column_stack([1 - one, one])
-
-
-def _reversal(epsilon: float) -> Callable[[int, np.random.Generator, bool], People]:
-    """An epsilon-greedy log that nearly always takes decision 1. Some people's impact is low whatever
-    is decided, and their labels ask for the decision that they hardly ever got; it harms them.
-    """
-
-    def people(n: int, rng: np.random.Generator, better: bool) -> People:
-        x = rng.normal(size=(n, 2))
-        odd = x[:, 0] > 1.645
-        behavior = two(np.full(n, 1 - epsilon))
-        level = np.where(odd, -1.5, 0.5)
-        effect = np.where(odd & better, 0.8, -0.05)
-        mean = np.column_stack([level + effect, level])
-        group = (rng.random(n) < 0.5).astype(int)
-        return People(x, group, behavior, mean, np.where(odd, 0, 1))
-
-    return people
-
-
-def _plain(epsilon: float) -> Callable[[int, np.random.Generator, bool], People]:
-    """An epsilon-greedy log, and decisions that do nothing; in the twin they help those with x > 0."""
-
-    def people(n: int, rng: np.random.Generator, better: bool) -> People:
-        x = rng.normal(size=(n, 2))
-        usual = (x[:, 1] > 0).astype(int)
-        behavior = two(np.where(usual == 1, 1 - epsilon, epsilon))
-        level = 0.5 * x[:, 0]
-        gain = np.where(x[:, 0] > 0, 0.6, -0.6) if better else np.zeros(n)
-        mean = np.column_stack([level, level + gain])
-        label = (x[:, 0] > 0).astype(int)
-        return People(x, (rng.random(n) < 0.5).astype(int), behavior, mean, label)
-
-    return people
-
-
-def _catastrophe(n: int, rng: np.random.Generator, better: bool) -> People:
-    """Decision 1 pays a little, and raises the risk of a loss of 40 from 0.1 % to 0.8 %."""
-    x = rng.normal(size=(n, 2))
-    behavior = two(expit(0.5 * x[:, 0]))
-    pay = 0.6 if better else 0.26
-    mean = np.column_stack([np.full(n, -0.04), np.full(n, pay - 0.04 if better else pay - 0.32)])
-    label = (rng.random(n) < expit(x[:, 0])).astype(int)
-    return People(x, (rng.random(n) < 0.5).astype(int), behavior, mean, label)
-
-
-def _losses(rng: np.random.Generator, people: People, decision: np.ndarray) -> np.ndarray:
-    risk = np.where(decision == 1, 0.008, 0.001)
-    if people.mean[0, 1] > 0.1:  # the twin: no catastrophes at all
-        return rng.normal(0, 0.5, decision.size)
-    return rng.normal(0, 0.5, decision.size) - 40 * ((rng.random(decision.size) < risk) - risk)
-
-
-def _three(n: int, rng: np.random.Generator, better: bool) -> People:
-    """Three decisions, one of them rare: good for one group and bad for the other."""
-    x = rng.normal(size=(n, 2))
-    group = (rng.random(n) < 0.5).astype(int)
-    behavior = np.tile([0.49, 0.49, 0.02], (n, 1))
-    gain = np.full(n, 0.6) if better else np.where(group == 1, 0.3, -0.3)
-    mean = np.column_stack([np.zeros(n), np.zeros(n), np.where(x[:, 0] > 0.5, gain, -0.1)])
-    label = np.where(x[:, 0] > 0.5, 2, (x[:, 1] > 0).astype(int))
-    return People(x, group, behavior, mean + 0.3 * x[:, [1]], label)
-
-
-def _many_groups(n: int, rng: np.random.Generator, better: bool) -> People:
-    """Ten groups, the smallest with 2 % of the people; a feature tells half of them apart."""
-    sizes = np.array([0.02, 0.03, 0.05, 0.05, 0.1, 0.1, 0.1, 0.15, 0.2, 0.2])
-    group = rng.choice(10, n, p=sizes)
-    x = rng.normal(size=(n, 2))
-    behavior = two(expit(x[:, 0]))
-    gain = np.full(n, 0.7) if better else np.where(group % 2 == 0, 0.15, -0.15)
-    mean = np.column_stack([np.zeros(n), gain])
-    label = (rng.random(n) < expit(x[:, 0] + x[:, 1])).astype(int)
-    return People(x, group, behavior, mean, label)
-
-
-def _opposed(n: int, rng: np.random.Generator, better: bool) -> People:
-    """What helps one group harms the other, and no feature tells them apart."""
-    x = rng.normal(size=(n, 3))
-    group = (rng.random(n) < 0.5).astype(int)
-    behavior = two(expit(0.7 * x[:, 0]))
-    gain = np.where(x[:, 1] > 0, 0.6, -0.6) if better else np.where(group == 1, 0.1, -0.1)
-    mean = np.column_stack([np.zeros(n), gain])
-    label = (rng.random(n) < expit(2 * x[:, 1])).astype(int)
-    return People(x, group, behavior, mean, label)
-
-
-def _minority(n: int, rng: np.random.Generator, better: bool) -> People:
-    """A tenth of the people lose what the others gain; labels say that everybody gains."""
-    x = rng.normal(size=(n, 2))
-    group = (rng.random(n) < 0.1).astype(int)
-    behavior = two(expit(0.5 * x[:, 0] - 0.5))
-    gain = np.full(n, 0.5) if better else np.where(group == 1, -0.2, 0.3)
-    mean = np.column_stack([np.zeros(n), gain])
-    label = (rng.random(n) < expit(1 + x[:, 0])).astype(int)
-    return People(x, group, behavior, mean, label)
-
-
-def _uneven(n: int, rng: np.random.Generator, better: bool) -> People:
-    """Propensities from 1 % to 99 %; those with the extreme ones are worst off."""
-    x = rng.normal(size=(n, 2))
-    one = np.clip(expit(3 * x[:, 0]), 0.01, 0.99)
-    gain = np.where(x[:, 1] > 0, 0.5, -0.5) if better else np.zeros(n)
-    level = -np.abs(x[:, 0])
-    label = (rng.random(n) < expit(2 * x[:, 1] - x[:, 0])).astype(int)
-    mean = np.column_stack([level, level + gain])
-    return People(x, (rng.random(n) < 0.5).astype(int), two(one), mean, label)
-
-
-def skewed(rng: np.random.Generator, people: People, decision: np.ndarray) -> np.ndarray:
-    """Losses that are lognormal."""
-    return 0.6 * (exp(0.5) - rng.lognormal(0, 1, decision.size))
-
-
-def heavier_with_one(rng: np.random.Generator, people: People, decision: np.ndarray) -> np.ndarray:
-    """Impacts of decision 1 have much heavier tails: Student's t with 2.5 degrees of freedom."""
-    heavy = rng.standard_t(2.5, decision.size) / sqrt(5)
-    return np.where(decision == 1, 1.2 * heavy, rng.normal(0, 0.3, decision.size))
-
-
-def mostly_zero(rng: np.random.Generator, people: People, decision: np.ndarray) -> np.ndarray:
-    """A windfall for one person in 50; nothing for the others."""
-    return 5 * ((rng.random(decision.size) < 0.02) - 0.02)
-
-
-def debts(rng: np.random.Generator, people: People, decision: np.ndarray) -> np.ndarray:
-    """A debt for one person in 30, twice as often with decision 1, which its mean allows for."""
-    risk = np.where(decision == 1, 0.05, 0.025)
-    return -6 * ((rng.random(decision.size) < risk) - risk) + rng.normal(0, 0.1, decision.size)
-
-
-WORLDS = [
-    World("reversal .05", _reversal(0.05), origin="issue"),
-    World("reversal .02", _reversal(0.02), origin="issue"),
-    World("epsilon-greedy", _plain(0.05), origin="issue"),
-    World("catastrophe", _catastrophe, _losses, origin="issue"),
-    World("three decisions", _three, origin="issue"),
-    World("ten groups", _many_groups, origin="issue"),
-    World("lognormal losses", _opposed, skewed, origin="issue"),
-    World("opposed groups", _opposed),
-    World("minority", _minority),
-    World("uneven propensities", _uneven),
-    World("heavy tails", _opposed, heavier_with_one),
-    World("windfalls", _opposed, mostly_zero),
-    World("debts", _minority, debts),
-    World("epsilon-greedy debts", _plain(0.1), debts),
-]
-
-
-def trial(world: World, n: int, better: bool, parameters: dict[str, Any], seed: int) -> tuple:
-    """Whether a model is released, and whether it harms."""
-    people, logged = world.sample(n, seed, better)
-    clf = ELFClassifier(world.constraints(), delta=DELTA, random_state=seed, **parameters)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        clf.fit(people.features, people.label, **logged)
-    if not clf.solution_found_:
-        return False, False
-    # Where nothing can be gained, a model that changes anything is a false one.
-    return True, world.harm(clf, better) >= (0 if better else -1e-9)
-
-
-def cells(names: Iterable[str], sizes: Iterable[int]) -> Iterable[tuple[World, int, bool]]:
-    """Every world, size and version."""
-    for world in WORLDS:
+def cells(
+    names: Iterable[str] = (),
+    versions: Iterable[Version] = VERSIONS,
+    sizes: Iterable[int] = (),
+    given: Mapping[str, Any] | None = None,
+) -> Iterator[Cell]:
+    """Every world, version and size, or those that are asked for."""
+    text = json.dumps(given or {}, sort_keys=True)
+    for world in WORLDS.values():
         if not names or any(name in world.name for name in names):
-            for better in (False, True):
-                yield from ((world, n, better) for n in sizes)
+            for version in versions:
+                for n in world.sizes:
+                    if (not sizes or n in sizes) and (version != "twin" or n >= world.least):
+                        yield Cell(world.name, version, n, text)
+
+
+def too_many(violated: int, seeds: int, errors: float = 3.0) -> bool:
+    """Whether more models break their promise than delta explains."""
+    return violated / seeds > DELTA + errors * sqrt(DELTA * (1 - DELTA) / seeds)
+
+
+def too_few(released: int, seeds: int, oracle: float, errors: float = 3.0) -> bool:
+    """Whether fewer models are returned than half of what the oracle returns."""
+    half = oracle / 2
+    return released / seeds < half - errors * sqrt(half * (1 - half) / seeds)
+
+
+def piece(cell: Cell, seeds: range) -> tuple[Cell, list[tuple[int, bool, bool]], float]:
+    """Some trials, and the seconds that one takes."""
+    start = process_time()
+    outcomes = [(seed, *cell.trial(seed)) for seed in seeds]
+    return cell, outcomes, (process_time() - start) / len(seeds)
+
+
+def stored(store: Path) -> dict[Cell, dict[int, tuple[bool, bool]]]:
+    """What was tried so far, by cell and seed."""
+    known: dict[Cell, dict[int, tuple[bool, bool]]] = {}
+    for line in store.read_text().splitlines() if store.exists() else ():
+        *key, outcomes, _ = json.loads(line)
+        known.setdefault(Cell(*key), {}).update({seed: (r, v) for seed, r, v in outcomes})
+    return known
+
+
+def run(asked: list[Cell], seeds: int, jobs: int | None, store: Path) -> None:
+    """Try what has not been tried yet; the hardest worlds come in the order of the table."""
+    known = stored(store)
+    pieces = [
+        (cell, range(start, min(start + PIECE, seeds)))
+        for start in range(0, seeds, PIECE)
+        for cell in asked
+        if start not in known.get(cell, {})
+    ]
+    store.parent.mkdir(exist_ok=True)
+    with ProcessPoolExecutor(jobs) as pool, store.open("a") as kept:
+        for future in as_completed([pool.submit(piece, *each) for each in pieces]):
+            cell, outcomes, seconds = future.result()
+            line = [cell.world, cell.version, cell.n, cell.given, outcomes, round(seconds, 4)]
+            print(json.dumps(line), file=kept, flush=True)
+
+
+def table(asked: list[Cell], seeds: int, store: Path) -> Iterator[str]:
+    """A line for each cell, and one for all that should release nothing."""
+    known = stored(store)
+    yield f"{'world':25} {'version':7} {'n':>6} {'seeds':>5}  released violated oracle"
+    bad = tried = 0
+    for cell in asked:
+        outcomes = [known.get(cell, {}).get(seed) for seed in range(seeds)]
+        got = [each for each in outcomes if each is not None]
+        if not got:
+            continue
+        released, violated = (sum(column) for column in zip(*got, strict=True))
+        line = f"{cell.world:25} {cell.version:7} {cell.n:6,} {len(got):5}"
+        line += f"  {released / len(got):8.3f} {violated / len(got):8.3f}"
+        marks = "  VIOLATED" if too_many(violated, len(got)) else ""
+        if cell.version == "twin":
+            line += f" {cell.oracle():6.3f}"
+            marks += "  TOO FEW" if too_few(released, len(got), cell.oracle()) else ""
+        if cell.version == "edge":
+            bad, tried = bad + violated, tried + len(got)
+        yield line + marks
+    if tried:
+        mark = "  VIOLATED" if too_many(bad, tried, errors=2.0) else ""
+        yield f"at the edge, pooled: {bad / tried:.4f} of {tried:,}{mark}"
 
 
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=500)
-    parser.add_argument("--only", nargs="*", default=())
-    parser.add_argument("--sizes", nargs="*", type=int, default=SIZES)
-    parser.add_argument("--jobs", type=int, default=-1)
+    parser.add_argument("--only", nargs="*", default=(), help="parts of the names of worlds")
+    parser.add_argument("--sizes", nargs="*", type=int, default=())
+    parser.add_argument("--versions", nargs="*", choices=VERSIONS, default=VERSIONS)
+    parser.add_argument("--jobs", type=int)
     parser.add_argument("--set", nargs="*", default=(), help="parameters, such as bound=ttest")
-    given = parser.parse_args()
-    parameters = dict(each.split("=") for each in given.set)
-    for world, n, better in cells(given.only, given.sizes):
-        outcomes = Parallel(given.jobs)(
-            delayed(trial)(world, n, better, parameters, seed) for seed in range(given.seeds)
-        )
-        released, harmful = np.mean(outcomes, axis=0)
-        kind = "twin" if better else "edge"
-        print(
-            f"{world.name:22} {kind} {n:6,}  released {released:.3f}  harm {harmful:.3f}",
-            flush=True,
-        )
+    parser.add_argument("--store", type=Path, default=STORE)
+    parser.add_argument("--print", action="store_true", help="run nothing")
+    asked = parser.parse_args()
+    given = dict(each.split("=") for each in asked.set)
+    chosen = list(cells(asked.only, asked.versions, asked.sizes, given))
+    if not asked.print:
+        run(chosen, asked.seeds, asked.jobs, asked.store)
+    print(*table(chosen, asked.seeds, asked.store), sep="\n")
 
 
 if __name__ == "__main__":
