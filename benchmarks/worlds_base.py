@@ -11,7 +11,6 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from math import exp, prod
 from typing import Any, Literal
 
@@ -103,8 +102,16 @@ class World(ABC):
         pass
 
     @abstractmethod
+    def rows(self, version: Version, n: int) -> list[Floats]:
+        """Very many rows of each promise, under the model that is good for the twin."""
+
+    def tested(self, n: int) -> float:
+        """How many people are tested: 4 in 10 are held out."""
+        return 0.4 * n
+
     def oracle(self, n: int) -> float:
         """How often a t test that knows the variance passes a good model of the twin."""
+        return prod(passes(rows, self.tested(n), MANY) for rows in self.rows("twin", n))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -147,23 +154,10 @@ class Fitted(World):
         new = clf.predict_proba(crowd.features)
         return True, max(each.truth(crowd, new) for each in self.promises) > -ROUNDING
 
-    def oracle(self, n: int) -> float:
-        """As for every world; 4 rows in 10 are held out."""
-        return prod(passes(rows, 0.4 * n, MANY) for rows in _oracle_rows(self))
-
-
-@cache
-def _oracle_rows(world: Any, n: int = 0) -> list[Floats]:
-    given = isinstance(world, Certified)
-    population, good = (
-        (world.population, world.good)
-        if not given
-        else (world.population(n), world.good(n, "twin"))
-    )
-    promises = [world.promise("twin")] if given else world.promises
-    log = population.log(MANY, np.random.default_rng(11), "twin")
-    new = good(log.people.features)
-    return [each.rows(log, new) for each in promises]
+    def rows(self, version: Version, n: int) -> list[Floats]:
+        """As for every world; they do not depend on n."""
+        log = self.population.log(MANY, np.random.default_rng(11), version)
+        return [each.rows(log, self.good(log.people.features)) for each in self.promises]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -202,10 +196,14 @@ class Certified(World):
         passed = certify(new, data, text, delta=DELTA, random_state=seed, **parameters).passed
         return passed, passed and version != "twin"
 
-    def oracle(self, n: int) -> float:
+    def rows(self, version: Version, n: int) -> list[Floats]:
         """As for every world."""
-        tested = self.table(n) * (0.8 if self.learns else 1.0)
-        return prod(passes(rows, tested, MANY) for rows in _oracle_rows(self, n))
+        log = self.population(n).log(MANY, np.random.default_rng(11), version)
+        return [self.promise(version).rows(log, self.good(n, version)(log.people.features))]
+
+    def tested(self, n: int) -> float:
+        """How many people are tested: all, or 8 in 10."""
+        return self.table(n) * (0.8 if self.learns else 1.0)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -238,7 +236,7 @@ class Dosed(World):
 
     def _log(self, n: int, rng: np.random.Generator, version: Version) -> tuple[Floats, ...]:
         x, dose = self.features(n, rng), rng.normal(size=n)
-        noise = exp(0.5) - rng.lognormal(size=n) if self.skewed else rng.normal(0, 0.5, n)
+        noise = exp(0.5) - rng.lognormal(size=n) if self.skewed else rng.uniform(-0.8, 0.8, n)
         return x, dose, self.impact(x, dose, version) + noise
 
     def _tried(
@@ -272,14 +270,8 @@ class Dosed(World):
         new = sum(s * value(*model.policy.moments(model.theta, x)) for s, model in models)
         return value(np.zeros(len(x)), 1.0) - new
 
-    def oracle(self, n: int) -> float:
-        """As for every world; 4 rows in 10 are held out."""
-        return passes(_dosed_rows(self), 0.4 * n, MANY)
-
-
-@cache
-def _dosed_rows(world: Dosed) -> Floats:
-    x, dose, impact = world._log(MANY, np.random.default_rng(11), "twin")
-    weight = normal_density(dose, world.good(x), 0.6) / normal_density(dose, 0.0, 1.0)
-    rows: Floats = (1 - weight) * (impact - impact.mean())
-    return rows
+    def rows(self, version: Version, n: int) -> list[Floats]:
+        """As for every world; they do not depend on n."""
+        x, dose, impact = self._log(MANY, np.random.default_rng(11), version)
+        weight = normal_density(dose, self.good(x), 0.6) / normal_density(dose, 0.0, 1.0)
+        return [(1 - weight) * (impact - impact.mean())]

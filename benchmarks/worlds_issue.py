@@ -82,7 +82,7 @@ def greedy(x: Floats, group: Integers, version: Version) -> tuple[Floats, Floats
     gain = {"edge": 0.0, "beyond": 0.0, "twin": 0.6}[version] * np.sign(x[:, 0])
     # Beyond the edge, those harmed are the ones whom labels would have decided about otherwise.
     harm = 0.03 * (version == "beyond") * np.where(x[:, 0] > 0, -1.0, 1.0)
-    level = 0.8 * x[:, 0]
+    level = 0.8 * np.clip(x[:, 0], -3, 3)
     mean = np.column_stack([level, level + gain + harm])
     return two(one), mean, two(expit(3 * x[:, 0]))
 
@@ -286,6 +286,8 @@ WORLDS: list[World] = [
         summary="nearly certain decisions that do nothing are reversed for half of the people",
         population=Population(greedy),
         good=lambda x: two(np.where(x[:, 0] > 0, 0.95, 0.05)),
+        ends=(-3.6, 3.6),
+        floor=0.05,
     ),
     Fitted(
         name="catastrophe",
@@ -363,10 +365,12 @@ WORLDS: list[World] = [
         origin="issue",
         summary="doses do nothing",
         impact=lambda x, dose, version: (
-            0.5 * x[:, 0] + {"edge": 0.0, "beyond": -0.05, "twin": 0.15}[version] * dose
+            0.5 * np.clip(x[:, 0], -3, 3)
+            + {"edge": 0.0, "beyond": -0.05, "twin": 0.15}[version] * dose
         ),
         wanted=lambda x: 0.7 + 0.5 * x[:, 1],
         good=lambda x: 0.7 + 0 * x[:, 0],
+        ends=(-2.3, 2.3),  # at the edge
     ),
     Dosed(
         name="doses, moved",
