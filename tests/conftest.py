@@ -9,6 +9,7 @@ import fcntl
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import settings
+
+from elfair.data.looks import LooksOfProcess, counted_in, looking_again
 
 sys.path.insert(0, str(Path(__file__).parent))  # for counting.py
 
@@ -72,6 +75,20 @@ class Outreach:
         share = self.share * given
         gains = (self.means[impact] * probabilities).sum(axis=1)
         return float(share @ gains / share.sum())
+
+
+@pytest.fixture(autouse=True, scope="session")
+def every_test_is_the_first():
+    """Most tests compare settings on the same rows: there no look is counted."""
+    with looking_again(1):
+        yield
+
+
+@pytest.fixture
+def counted() -> Iterator[None]:
+    """Looks are counted, as in a process that has just begun."""
+    with counted_in(LooksOfProcess()):
+        yield
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -172,11 +171,10 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if snippets(page)], ids=named)
-def test_snippets_run(page, tmp_path, monkeypatch):
+def test_snippets_run(page, tmp_path, monkeypatch, counted):
     monkeypatch.chdir(tmp_path)  # a page may write files
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")  # starting processes takes longer than its fits
     monkeypatch.setattr(sys, "path", [*sys.path])  # and import modules from there
-    monkeypatch.setattr("elfair.data.split._openings", Counter())  # a reader begins afresh
     run(page)
 
 

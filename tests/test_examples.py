@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import runpy
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -45,7 +44,6 @@ def test_examples_run(name, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
-    monkeypatch.setattr("elfair.data.split._openings", Counter())  # a reader begins afresh
     monkeypatch.syspath_prepend(FOLDER)  # as Python does for a script
     runpy.run_path(str(FOLDER / f"{name}.py"))
     printed = capsys.readouterr().out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import combinations
 from math import sqrt
 from typing import Any
@@ -15,7 +14,7 @@ from scipy.special import chdtri, ndtri
 
 from elfair.data import LoggedData
 from elfair.data.digests import mix
-from elfair.data.split import Fold, SealedHalf, Split, row_keys
+from elfair.data.split import Fold, Split, row_keys
 from elfair.errors import DataError
 
 #: Each check below errs with this probability if the split is what it should be.
@@ -231,37 +230,12 @@ def test_a_missing_group_is_a_stratum() -> None:
 # -- the seal -----------------------------------------------------------------------------------
 
 
-@pytest.fixture(autouse=True)
-def nothing_opened_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Openings are counted for the whole process: other tests may have opened the same rows."""
-    monkeypatch.setattr("elfair.data.split._openings", Counter())
-
-
 def test_only_opening_gives_the_rows() -> None:
     _, sealed = partition(rows(10), seed=71)
-    assert {name for name in dir(sealed) if not name.startswith("_")} == {"n", "open", "openings"}
+    assert {name for name in dir(sealed) if not name.startswith("_")} == {"n", "open"}
     assert sealed.n == 4
-    assert sealed.openings == 0
     assert isinstance(sealed.open(), LoggedData)
-    assert sealed.openings == 1
     assert "place" not in repr(sealed)
-
-
-def test_openings_are_counted_by_content() -> None:
-    def sealed(seed: int = 72, **columns: Any) -> SealedHalf:
-        return partition(rows(30, **columns), seed=seed)[1]
-
-    first, again, other = sealed(), sealed(), sealed(seed=73)
-    first.open()
-    assert (first.openings, again.openings, other.openings) == (1, 1, 0)
-    again.open()
-    assert (first.openings, again.openings, other.openings) == (2, 2, 0)
-    # The same people under another grouping, or in another order, have been looked at before.
-    assert sealed(sensitive_features={"sex": [0, 1] * 15}).openings == 2
-    data = rows(30).take(np.arange(30)[::-1])
-    held_out = first.open()
-    assert SealedHalf(held_out.take(np.arange(held_out.n)[::-1])).openings == 3
-    assert SealedHalf(data).openings == 0
 
 
 def test_the_halves_share_no_memory() -> None:

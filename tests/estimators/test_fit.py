@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import sys
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -408,6 +407,5 @@ def test_under_cross_fitting_the_deltas_add_up():
 
 
 def test_another_division_of_the_same_rows_opens_the_same_rows(monkeypatch):
-    monkeypatch.setattr("elfair.data.split._openings", Counter())
     tries = [{"folds": 5}, {"folds": 5, "random_state": 1}, {"folds": 2}]
     assert [fit(crossfit(**how)).certificate_.openings for how in tries] == [1, 2, 3]

@@ -8,7 +8,7 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from elfair.bounds import FINITE_SAMPLE
-from elfair.certificate.codes import WarningCode
+from elfair.certificate.codes import Assumption, AssumptionCode, WarningCode
 from elfair.certificate.parts import ConstraintResult
 from elfair.records.text import number, plural, raised
 
@@ -36,6 +36,53 @@ class Advice:
     seen: str
     cause: str
     steps: str
+
+
+#: What causes a violated assumption, and what to do about it.
+VIOLATED: dict[AssumptionCode, tuple[str, str]] = {
+    "opened_once": (
+        "a further look at the same rows, which was not declared before the first",
+        "test new rows; if there may be several looks at them, declare looks= before the first",
+    ),
+    "halves_independent": (
+        "a split that ties candidate rows and held-out rows together",
+        'use split="random"',
+    ),
+    "tau_known": (
+        "an average of the data in the place of the old model's true impact",
+        'use estimator="paired"',
+    ),
+    "mean_weight": (
+        "wrong propensities, or decisions almost absent from the log: no bound computed with such "
+        "weights means anything",
+        "correct the propensities",
+    ),
+    "normal_average": (
+        "the new model takes decisions almost absent from the log",
+        f"use a finite-sample bound, such as bound='{FINITE_SAMPLE[-1]}'; log more exploration",
+    ),
+}
+
+
+def object_to(assumption: Assumption) -> Advice:
+    """Why no model is released if an assumption is violated, and what to do about it.
+
+    Parameters
+    ----------
+    assumption : Assumption
+        It does not hold, and was not accepted.
+
+    Examples
+    --------
+    >>> object_to(Assumption.of("halves_independent", "violated")).steps
+    'use split="random"; or accept it, in writing: accept_violated=["halves_independent"]'
+    """
+    cause, steps = VIOLATED[assumption.code]
+    return Advice(
+        f"'{assumption.name}' does not hold: {assumption.evidence}",
+        cause,
+        f'{steps}; or accept it, in writing: accept_violated=["{assumption.code}"]',
+    )
 
 
 def advise(result: ConstraintResult, certificate: Certificate) -> tuple[Advice, ...]:
@@ -136,17 +183,9 @@ def advise_on_all(certificate: Certificate) -> tuple[Advice, ...]:
     certificate : Certificate
         A result of "no solution found".
     """
-    found = []
-    if {"mean_weight", "propensities_fit"} & {each.code for each in certificate.violated}:
-        found.append(
-            Advice(
-                "the importance weights do not average 1",
-                "wrong propensities",
-                "correct the propensities: no bound computed with them means anything",
-            )
-        )
+    found = [object_to(each) for each in certificate.objections]
     passed = sum(result.passed for result in certificate.constraints)
-    if passed and len(certificate.constraints) >= 10:
+    if certificate.failed and passed and len(certificate.constraints) >= 10:
         found.append(
             Advice(
                 f"{passed} of {len(certificate.constraints)} statements passed, but all must pass "
@@ -179,6 +218,7 @@ def more_from_the_same_rows(certificate: Certificate) -> tuple[str, ...]:
 
 WHAT_NOT_TO_DO = (
     "What not to do: try other seeds or models on these rows until one passes. That is peeking, "
-    "and voids the stated confidence. If you change constraints or settings after you have seen "
-    "this result, test the next model on new rows."
+    "and voids the stated confidence: no model is released. If you change constraints or settings "
+    "after you have seen this result, test the next model on new rows. If you know in advance that "
+    "there will be several looks at them, declare how many with looks=."
 )

@@ -44,6 +44,16 @@ AssumptionCode = Literal[
 ]
 
 
+#: The assumptions that data or settings can show to be violated.
+REFUTABLE: tuple[AssumptionCode, ...] = (
+    "opened_once",
+    "halves_independent",
+    "tau_known",
+    "mean_weight",
+    "normal_average",
+)
+
+
 class Words(NamedTuple):
     """How an assumption is put: in short, as a certificate states it, and in plain words."""
 
@@ -57,9 +67,11 @@ class Words(NamedTuple):
 ASSUMPTIONS: dict[AssumptionCode, Words] = {
     "opened_once": Words(
         "held-out rows opened once",
-        "These held-out rows were not tested before. Trying again until a model passes voids the "
-        "stated confidence.",
-        "Nobody tried again on the same rows until a model passed.",
+        "These held-out rows were not tested before, or every look was declared before the first "
+        "and has its share of delta. Trying again until a model passes voids the stated "
+        "confidence.",
+        "Nobody tried again on the same rows until a model passed. Further looks are fine only if "
+        "they were declared before the first.",
     ),
     "halves_independent": Words(
         "halves independent",
@@ -212,6 +224,7 @@ class Assumption:
     @classmethod
     def of(cls, code: AssumptionCode, status: Status, evidence: str = "") -> Assumption:
         """The assumption of a code, in the words that belong to it."""
+        assert status != "violated" or code in REFUTABLE
         return cls(code, ASSUMPTIONS[code].statement, status, evidence)
 
     @property
@@ -268,13 +281,32 @@ def violation(assumption: Assumption) -> WarningRecord:
     )
 
 
-def opened_once(openings: int) -> Assumption:
-    """That held-out rows were opened once, given how often they were."""
-    return Assumption.of(
-        "opened_once",
-        "checked" if openings == 1 else "violated",
-        f"opened {plural(openings, 'time')}",
-    )
+def opened_once(openings: int, looks: int = 1) -> Assumption:
+    """That held-out rows were opened as often as was declared before the first look.
+
+    Parameters
+    ----------
+    openings : int
+        Which look at these rows it was, from 1.
+    looks : int
+        How many were declared.
+
+    Examples
+    --------
+    >>> opened_once(2, looks=3).evidence
+    'look 2 of 3, as declared before the first'
+    >>> opened_once(2).status
+    'violated'
+    """
+    evidence = f"opened {plural(openings, 'time')}"
+    if openings > looks:
+        evidence += (
+            f", and {plural(looks, 'look')} declared before the first; on new rows, "
+            f"looks={openings} declares {openings} in advance, each at its share of delta"
+        )
+    elif looks > 1:
+        evidence = f"look {openings} of {looks}, as declared before the first"
+    return Assumption.of("opened_once", "checked" if openings <= looks else "violated", evidence)
 
 
 def left_out_alike(provenance: Provenance) -> Assumption:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from elfair.certificate.advice import advise
+from elfair.certificate.advice import advise, object_to
+from elfair.certificate.codes import Assumption
 from elfair.certificate.parts import ConstraintResult, GroupRecord
 from elfair.language.conditions import EVERYONE
 from elfair.records.text import confidence, number, plural, visible
@@ -84,10 +85,19 @@ def _in_detail(certificate: Certificate, after_table: bool) -> list[list[str]]:
 
 
 def _violated(certificate: Certificate) -> list[list[str]]:
-    if not certificate.violated:
-        return []
-    title = "The stated confidence is NOT justified, because these assumptions do not hold:"
-    return [[title, *(f"  - {each.name}: {each.evidence}." for each in certificate.violated)]]
+    said = []
+    if against := certificate.objections:
+        title = "No model is released, because of what does not hold:"
+        said.append([title, *(line for each in against for line in _objection(each))])
+    if accepted := certificate.accepted:
+        title = "The stated confidence is NOT justified. What does not hold was accepted:"
+        said.append([title, *(f"  - {each.name}: {each.evidence}." for each in accepted)])
+    return said
+
+
+def _objection(assumption: Assumption) -> list[str]:
+    advice = object_to(assumption)
+    return [f"  - {assumption.name}: {assumption.evidence}.", f"    what to do: {advice.steps}"]
 
 
 def _brief(result: ConstraintResult, certificate: Certificate) -> list[str]:
@@ -135,16 +145,34 @@ def verdict(certificate: Certificate) -> str:
     """The result in a sentence."""
     if not certificate.constraints:
         return "No constraint was given, so nothing was tested."
-    total = len(certificate.constraints)
+    total, failed = len(certificate.constraints), len(certificate.failed)
     rows = f"the test on {certificate.n_held_out:,} held-out rows"
-    names = "; ".join(each.name for each in certificate.violated)
-    if not certificate.passed:
-        moreover = f" Besides, not every assumption holds ({names})." if names else ""
-        some = f"{len(certificate.failed)} of {total} statements" if total > 1 else "the statement"
-        return f"No solution found: {some} did not pass {rows}.{moreover}"
-    doubt = f", but not every assumption holds ({names})" if names else ""
     what = {1: "the statement", 2: "both statements"}.get(total, f"all {total} statements")
+    some = f"{failed} of {total} statements" if total > 1 else "the statement"
+    if certificate.objections:
+        wrong = f"No solution found: {are_violated(certificate.objections)}"
+        if failed:
+            return f"{wrong}. Besides, {some} did not pass {rows}."
+        return f"{wrong}, although {what} passed {rows}."
+    accepted = certificate.accepted and f"{are_violated(certificate.accepted)}, which was accepted"
+    if failed:
+        moreover = f" Besides, {accepted}." if accepted else ""
+        return f"No solution found: {some} did not pass {rows}.{moreover}"
+    doubt = f", although {accepted}" if accepted else ""
     return f"Solution found{doubt}: {what} passed {rows}."
+
+
+def are_violated(assumptions: Sequence[Assumption]) -> str:
+    """That some assumptions do not hold, and which.
+
+    Examples
+    --------
+    >>> are_violated([Assumption.of("tau_known", "violated")])
+    'an assumption is violated (tau is known)'
+    """
+    names = "; ".join(each.name for each in assumptions)
+    count = len(assumptions)
+    return f"{'an assumption is' if count == 1 else f'{count} assumptions are'} violated ({names})"
 
 
 def promise(certificate: Certificate) -> str:
@@ -153,6 +181,8 @@ def promise(certificate: Certificate) -> str:
         return "Nothing is promised about this model."
     asymptotic = any(result.kind == "asymptotic" for result in certificate.constraints)
     limit = " in the limit of many rows" if asymptotic else ""
+    looks = certificate.terms.looks
+    limit += f", over all {looks} looks that were declared" if looks > 1 else ""
     assumed = sum(each.status == "assumed" for each in certificate.assumptions)
     return (
         "Promise: the probability that a model is released and violates some constraint is at most "

@@ -14,6 +14,7 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from elfair.certificate.codes import SHOWN_STATUS
+from elfair.certificate.explanation import verdict
 from elfair.certificate.parts import ConstraintResult
 from elfair.certificate.pictures import GroupPicture
 from elfair.certificate.record import Certificate
@@ -109,6 +110,7 @@ def _component(of: Certificate, statement: str) -> dict[str, Any]:
         },
         "properties": [
             {"name": "elfair:verdict", "value": "passed" if of.passed else "no solution found"},
+            {"name": "elfair:headline", "value": verdict(of)},
             {"name": "elfair:joint_delta", "value": f"{of.joint_delta:g}"},
             {"name": "elfair:joint_statement", "value": of.joint_statement},
             {"name": "elfair:certificate:sha256", "value": statement},

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Literal
 
-from elfair.certificate.codes import WarningRecord
+from elfair.certificate.codes import AssumptionCode, WarningRecord
 
 #: Stands where nobody said who chose something, or why.
 NOT_STATED = "not stated"
@@ -26,7 +26,7 @@ class ClaimRecord:
     statement : str
         The one-sided statement that is part of it.
     delta : float
-        The probability with which its test may err.
+        The probability with which its test may err; with several looks, the share of each.
     chosen_by, why : str
         Who chose tolerance and delta, and why; "not stated" unless someone said so.
     """
@@ -77,6 +77,10 @@ class TermsRecord:
         The number of folds; 1 without cross-fitting.
     thresholds : tuple of float
         The values t of ``P[decision >= t]`` in constraints, where decisions are numbers.
+    looks : int
+        How many looks at these rows were declared before the first.
+    accept_violated : tuple of str
+        The assumptions that may be violated: the model was wanted all the same.
     """
 
     claims: tuple[ClaimRecord, ...]
@@ -87,6 +91,8 @@ class TermsRecord:
     candidate_share: float
     folds: int
     thresholds: tuple[float, ...]
+    looks: int
+    accept_violated: tuple[AssumptionCode, ...]
 
 
 @dataclass(frozen=True)

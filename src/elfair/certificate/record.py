@@ -11,8 +11,6 @@ from elfair.certificate.codes import (
     Assumption,
     WarningRecord,
     left_out_alike,
-    opened_once,
-    violation,
 )
 from elfair.certificate.explanation import paragraphs
 from elfair.certificate.parts import (
@@ -83,11 +81,12 @@ class Certificate:
     Parameters
     ----------
     passed : bool
-        Whether every statement passed, and so the model was released.
+        Whether the model was released: every statement passed, and no assumption is violated that
+        was not accepted.
     constraints : tuple of ConstraintResult
         One for each one-sided statement, the worst first.
     joint_delta : float
-        The largest delta; under ``split="crossfit"``, the sum of all.
+        The largest delta; under ``split="crossfit"``, the sum of all. For all declared looks.
     joint_statement : str
         The promise about all constraints together.
     assumptions : tuple of Assumption
@@ -105,8 +104,8 @@ class Certificate:
     seed : int
         The seed of the split.
     openings : int
-        How often these held-out rows were opened in this process (with a study file, also before
-        it), including this time; 0 if nothing was tested.
+        Which look at these rows it was, from 1, in this process (with a study file, also before
+        it). The same test again is the same look. 0 if nothing was tested.
     terms : TermsRecord
         What was asked for.
     roles : RolesRecord
@@ -163,6 +162,16 @@ class Certificate:
     def violated(self) -> tuple[Assumption, ...]:
         """The assumptions that do not hold."""
         return tuple(each for each in self.assumptions if each.status == "violated")
+
+    @property
+    def accepted(self) -> tuple[Assumption, ...]:
+        """The assumptions that do not hold, and that whoever wanted the model accepted."""
+        return tuple(each for each in self.violated if each.code in self.terms.accept_violated)
+
+    @property
+    def objections(self) -> tuple[Assumption, ...]:
+        """The assumptions that do not hold and were not accepted: no model is released."""
+        return tuple(each for each in self.violated if each.code not in self.terms.accept_violated)
 
     @property
     def failed(self) -> tuple[ConstraintResult, ...]:
@@ -247,7 +256,6 @@ class Certificate:
         chosen_by: Mapping[str, str] | str | None = None,
         why: Mapping[str, str] | str | None = None,
         provenance: Provenance | None = None,
-        earlier_tests: int = 0,
     ) -> Certificate:
         """Add what only people can say.
 
@@ -259,8 +267,6 @@ class Certificate:
         provenance : Provenance, optional
             Where the rows come from. If some were left out, the certificate assumes that they are
             like the others.
-        earlier_tests : int, default 0
-            How many other tests of the same held-out rows other processes made.
 
         Returns
         -------
@@ -297,21 +303,12 @@ class Certificate:
             for claim in self.terms.claims
         )
         provenance = provenance or self.provenance
-        openings = self.openings + earlier_tests
-        assumptions = [
-            opened_once(openings) if each.code == "opened_once" else each
-            for each in self.assumptions
-            if each.code != "left_out_alike"
-        ]
+        assumptions = [each for each in self.assumptions if each.code != "left_out_alike"]
         if provenance.left_out and self.constraints:
             assumptions.append(left_out_alike(provenance))
-        warnings = [each for each in self.warnings if each.code != "assumption_violated"]
-        warnings += [violation(each) for each in assumptions if each.status == "violated"]
         return replace(
             self,
             terms=replace(self.terms, claims=claims),
             provenance=provenance,
-            openings=openings,
             assumptions=tuple(assumptions),
-            warnings=tuple(warnings),
         )

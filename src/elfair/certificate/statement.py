@@ -17,7 +17,7 @@ from elfair.records.json import from_plain, parse
 
 STATEMENT = "https://in-toto.io/Statement/v1"
 #: The type of the predicate; its last part is the version of the record.
-PREDICATE = "urn:elfair:certificate:3"
+PREDICATE = "urn:elfair:certificate:4"
 HOW_TO_VERIFY = "elfair verify CERTIFICATE --data TABLE --model MODEL"
 
 Record = TypeVar("Record")

@@ -250,7 +250,11 @@ def decide(model: Path, people: str, query: str | None, log: Path, seed: int | N
 
 
 def _read(model: Path, people: str, query: str | None) -> tuple[Any, Any]:
+    from elfair.certificate.explanation import verdict
     from elfair.estimators import load
     from elfair.study import read_table
 
-    return load(model), read_table(people, query=query).table
+    loaded = load(model)
+    if loaded.certificate_.accepted:
+        click.echo(visible(f"Warning: {verdict(loaded.certificate_)}"), err=True)
+    return loaded, read_table(people, query=query).table

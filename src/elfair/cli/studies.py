@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from elfair.estimators.classifier import ELFClassifier
     from elfair.populations import FosterCare
 
-#: The exit code of `fit` if there is no solution.
-NO_SOLUTION = 3
+#: The exit codes of `fit` if there is no solution, and if that is because of a violated assumption.
+NO_SOLUTION, VIOLATED = 3, 4
 
 _study = click.argument("study", type=click.Path(path_type=Path))
 
@@ -124,12 +124,22 @@ def plan(study: Path, share: float, improvement: float | None, output: Path | No
     "--output", "The folder of the results.  [default: results, next to STUDY]", folder=True
 )
 @click.option("--overwrite", is_flag=True, help="Replace the results of an earlier run.")
+@click.option(
+    "--accept-violated",
+    "accepted",
+    multiple=True,
+    metavar="CODE",
+    help="Release the model although this assumption is violated; the certificate says so. May be "
+    "given several times, beside what the study accepts.",
+)
 @details_option
-def fit(study: Path, output: Path | None, overwrite: bool, details: bool) -> None:
+def fit(
+    study: Path, output: Path | None, overwrite: bool, accepted: tuple[str, ...], details: bool
+) -> None:
     """Search for a model, test it on held-out rows, and write the results.
 
     Writes model.elfair, certificate.json and report.html. Exit code 0: a model was released; 3: no
-    solution found; 2: the input is wrong.
+    solution found; 4: no solution found, because an assumption is violated; 2: the input is wrong.
     """
     import warnings
 
@@ -145,7 +155,8 @@ def fit(study: Path, output: Path | None, overwrite: bool, details: bool) -> Non
     check_free(folder, overwrite=overwrite)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", CertificateWarning)
-        outcome = fit_study(loaded, ledger=Ledger(study.parent / OPENINGS))
+        ledger = Ledger(study.parent / OPENINGS)
+        outcome = fit_study(loaded, ledger=ledger, accept_violated=accepted)
     written = outcome.write(folder, overwrite=overwrite)
     certificate = outcome.certificate
     tested = bool(certificate.constraints)
@@ -158,7 +169,7 @@ def fit(study: Path, output: Path | None, overwrite: bool, details: bool) -> Non
         click.echo(visible(f"\nWarning: {warning.message}"), err=True)
     click.echo("\nWritten: " + ", ".join(visible(str(path)) for path in written))
     if not certificate.passed:
-        click.get_current_context().exit(NO_SOLUTION)
+        click.get_current_context().exit(VIOLATED if certificate.objections else NO_SOLUTION)
 
 
 @click.command(short_help="Fit a built-in population.")

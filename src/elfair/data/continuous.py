@@ -68,7 +68,8 @@ class ContinuousData(LoggedData):
         return super().measured | {name: of for name, of in known.items() if of is not None}
 
     @property
-    def _as_numbers(self) -> tuple[Array | None, Array | None]:
+    def as_numbers(self) -> tuple[Array | None, Array | None]:
+        """Label and decision, as numbers."""
         return self.label, self.decision
 
     def _floats(self, values: Any, what: str) -> Floats:

@@ -59,6 +59,9 @@ def text_keys(values: Iterable[object]) -> Keys:
 def rows_digest(columns: Iterable[NDArray[Any] | None], n: int) -> bytes:
     """A fingerprint of n rows that does not depend on their order; an absent column counts.
 
+    If most rows are alike, their order counts: otherwise two tables with as many rows of each kind
+    would be taken for one.
+
     Examples
     --------
     >>> rows_digest([np.array([1.0, 2.0])], 2) == rows_digest([np.array([2.0, 1.0])], 2)
@@ -69,7 +72,10 @@ def rows_digest(columns: Iterable[NDArray[Any] | None], n: int) -> bytes:
         if column is not None:
             keys ^= np.ascontiguousarray(column, dtype=np.float64).view(np.uint64)
         keys = mix(keys)
-    return hashlib.blake2b(np.sort(keys).tobytes(), digest_size=16).digest()
+    ordered = np.sort(keys)
+    kinds = int((ordered[1:] != ordered[:-1]).sum()) + 1
+    known = ordered if 2 * kinds > n else keys
+    return hashlib.blake2b(known.tobytes(), digest_size=16).digest()
 
 
 def file_digest(path: str | os.PathLike[str]) -> str:

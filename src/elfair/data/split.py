@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,72 +13,32 @@ from elfair.data.table import LoggedData
 from elfair.errors import DataError
 from elfair.types import Array, Booleans, Index
 
-#: How often each held-out half was opened in this process, by the digest of its rows.
-_openings: Counter[bytes] = Counter()
-_looks_again: ContextVar[bool] = ContextVar("looks_again", default=False)
-
 
 class SealedHalf:
-    """Held-out rows that nothing can look at, except by opening them, which is counted.
+    """Held-out rows that nothing can look at, except by opening them.
 
-    Only the fairness test opens the half. Openings are counted by the content of the rows: a second
-    ``fit`` on the same rows and seed is a second opening.
+    Only the fairness test opens the half, after it has entered its look; see `elfair.data.looks`.
 
     Parameters
     ----------
     data : LoggedData
         The held-out rows, in the (seeded, random) order in which they will be tested.
-    of : LoggedData, optional
-        What is counted as opened, where it is more than these rows: all folds together.
 
     Examples
     --------
     >>> data = LoggedData([[0.0], [1.0], [2.0]], [0, 1, 1])
     >>> sealed = SealedHalf(data)
-    >>> sealed.n, sealed.openings
-    (3, 0)
-    >>> sealed.open() is data
-    True
-    >>> sealed.openings
-    1
+    >>> sealed.n, sealed.open() is data
+    (3, True)
     """
 
-    def __init__(self, data: LoggedData, of: LoggedData | None = None) -> None:
+    def __init__(self, data: LoggedData) -> None:
         self.__data = data
-        self.__digest = (data if of is None else of).digest()
         self.n = data.n
-
-    @property
-    def openings(self) -> int:
-        """How often these rows have been opened in this process."""
-        return _openings[self.__digest]
 
     def open(self) -> LoggedData:
         """Break the seal: the rows, for the fairness test."""
-        if not _looks_again.get():
-            _openings[self.__digest] += 1
         return self.__data
-
-
-@contextmanager
-def looking_again() -> Iterator[None]:
-    """Open halves without counting: for a test that was made before, and is only checked.
-
-    Nothing new is learnt of the rows by making the same test of the same models again.
-
-    Examples
-    --------
-    >>> sealed = SealedHalf(LoggedData([[0.0], [1.0], [4.0]], [0, 1, 1]))
-    >>> with looking_again():
-    ...     rows = sealed.open()
-    >>> sealed.openings
-    0
-    """
-    token = _looks_again.set(True)
-    try:
-        yield
-    finally:
-        _looks_again.reset(token)
 
 
 class Fold(NamedTuple):
@@ -156,11 +112,8 @@ class Split:
         else:
             stratified = {"random": False, "stratified": True}[kind]
             divided = [split_rows(data, share, seed, stratified=stratified)]
-        # Cross-fitting tests all rows: opening the first fold counts for all of them.
-        whole = data if kind == "crossfit" else None
         made = [
-            Fold(data.take(chosen), SealedHalf(data.take(held_out), None if k else whole))
-            for k, (chosen, held_out) in enumerate(divided)
+            Fold(data.take(chosen), SealedHalf(data.take(held_out))) for chosen, held_out in divided
         ]
         return cls(kind, share, seed, data, tuple(made))
 
@@ -178,11 +131,6 @@ class Split:
     def n_tested(self) -> int:
         """How many rows are tested."""
         return int(sum(fold.sealed.n for fold in self.folds))
-
-    @property
-    def openings(self) -> int:
-        """How often the held-out rows have been opened in this process."""
-        return self.folds[0].sealed.openings if self.folds else 0
 
 
 def split_rows(

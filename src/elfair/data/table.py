@@ -233,12 +233,12 @@ class LoggedData:
         It ignores groups and row ids: the same people under another grouping are the same held-out
         rows.
         """
-        columns = [*self.features.T, *self._as_numbers, self.propensity, *self.impacts.values()]
+        columns = [*self.features.T, *self.as_numbers, self.propensity, *self.impacts.values()]
         return rows_digest(columns, self.n)
 
     @property
-    def _as_numbers(self) -> tuple[Array | None, Array | None]:
-        """Label and decision."""
+    def as_numbers(self) -> tuple[Array | None, Array | None]:
+        """Label and decision, as numbers."""
         return self.label_index, self.decision_index
 
     def fingerprint(self) -> str:

@@ -75,7 +75,7 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         parameters, seed = self.get_params(deep=False), self._seed()
         task = self._task(parameters, seed)
         task.check(data)
-        claims = read_constraints(self.constraints, self.delta, data)
+        claims = read_constraints(self.constraints, self.delta, data, looks=self.looks)
         thresholds = self._thresholds(claims, task, data)
         request = Request(claims, parameters, seed, self._task, thresholds)
         request.check_crossfit()
@@ -189,19 +189,16 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         chosen_by: Mapping[str, str] | str | None = None,
         why: Mapping[str, str] | str | None = None,
         provenance: Provenance | None = None,
-        earlier_tests: int = 0,
     ) -> Self:
         """Put into the certificate what only people can say.
 
         Parameters
         ----------
-        chosen_by, why, provenance, earlier_tests
+        chosen_by, why, provenance
             See `elfair.certificate.Certificate.stating`.
         """
         check_is_fitted(self)
-        certificate = self.certificate_.stating(
-            chosen_by=chosen_by, why=why, provenance=provenance, earlier_tests=earlier_tests
-        )
+        certificate = self.certificate_.stating(chosen_by=chosen_by, why=why, provenance=provenance)
         self.fitted_ = replace(self.fitted_, certificate=certificate)
         self.certificate_ = certificate
         return self
@@ -267,10 +264,13 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
     def _require_solution(self) -> None:
         check_is_fitted(self)
         if not self.solution_found_:
+            against = "; ".join(each.name for each in self.certificate_.objections)
+            why = (
+                f"an assumption is violated ({against})" if against else "no model passed the test"
+            )
             raise NoSolutionFoundError(
-                "no solution found: no model passed the fairness test, so there is nothing to "
-                "predict with.",
-                hint="explain() says which constraint failed and how many rows it may take.",
+                f"no solution found: {why}, so there is nothing to predict with.",
+                hint="explain() says what was wrong and what to do about it.",
             )
 
     def _seed(self) -> int:

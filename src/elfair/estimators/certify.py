@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from elfair.bounds import Bound, get_bound
 from elfair.certificate import Certificate
+from elfair.certificate.codes import AssumptionCode
 from elfair.data import LoggedData
 from elfair.data.behavior import distributions, probability_columns
 from elfair.data.split import Split
@@ -43,6 +44,8 @@ def certify(
     outcome_model: Any = None,
     classes: Sequence[Any] | None = None,
     nuisance_fraction: float = 0.2,
+    looks: int = 1,
+    accept_violated: Sequence[AssumptionCode] = (),
     random_state: int = 0,
 ) -> Certificate:
     """Run only the fairness test, for a model from anywhere, on rows it was not trained on.
@@ -66,6 +69,11 @@ def certify(
     nuisance_fraction : float, default 0.2
         The share of rows that is set aside, and not tested, if constants, the points of a quantile
         or an outcome model must be learnt (not if the declared range gives the constant).
+    looks : int, default 1
+        How many looks at these rows there will be. You declare it before the first: one for each
+        model that is tested on them. Each has its share of delta.
+    accept_violated : sequence of str, default ()
+        As for `ELFClassifier`.
     random_state : int, default 0
         Seed of the order of rows and of the choice of those set aside.
 
@@ -88,7 +96,7 @@ def certify(
     """
     parameters = locals()
     check_parameters("certify", parameters)
-    claims = read_constraints(constraints, delta, data)
+    claims = read_constraints(constraints, delta, data, looks=looks)
     if not claims:
         raise InputError(
             "there is nothing to certify: no constraint was given.",
@@ -103,7 +111,8 @@ def certify(
         if (impact := impact_of(mean, data)) is not None
     ) or any(claim.statistics for claim in claims)
     split = Split.of(data, "none", share=nuisance_fraction if learns else 0.0, seed=random_state)
-    certificate = fairness_test_of(model, split, claims, get_bound(bound), estimation).run()
+    test = fairness_test_of(model, split, claims, get_bound(bound), estimation)
+    certificate = replace(test, looks=looks, accept_violated=tuple(accept_violated)).run()
     warn_reader(certificate)
     return certificate
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from elfair.certificate.codes import AssumptionCode
 from elfair.data.behavior import behavior_probabilities
 from elfair.data.columns import check_length, one_column, positions
 from elfair.estimators.base import ELFEstimator, weighted_average
@@ -25,8 +26,8 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
 
     ``fit`` splits the rows into candidate rows and sealed rows. On candidate rows it searches for a
     ladder of models, ordered from most to least cautious. On sealed rows it tests them in turn
-    until one fails, and releases the last one that passed. If even the first one fails,
-    ``solution_found_`` is False and ``explain()`` says why.
+    until one fails, and releases the last one that passed. If even the first one fails, or an
+    assumption is violated, ``solution_found_`` is False and ``explain()`` says why.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         How to divide the rows. "crossfit" finds one model for each of ``folds`` folds on all the
         other folds, tests every row with the model that never saw it, and releases their mixture.
         It needs fewer rows to find a model, but has no ladder, and its bounds are asymptotic only.
-        The paper stratifies; the certificate marks that as a violated assumption.
+        The paper stratifies, which violates an assumption: see ``accept_violated``.
     folds : int, default 5
         The number of folds of ``split="crossfit"``.
     impact_range : (low, high) or mapping of name to (low, high), optional
@@ -103,6 +104,14 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
     candidate_tuning : mapping of str to sequence, optional
         Parameters to choose by cross-validation *inside the candidate rows*. A grid search around
         ``fit`` would use the held-out rows.
+    looks : int, default 1
+        How many looks at these rows there will be: tests that differ in anything. You declare it
+        before the first. Each look has its share of ``delta``; one beyond the declared number
+        releases no model. The same test again is the same look.
+    accept_violated : sequence of str, default ()
+        The codes of assumptions that may be violated, such as ``("tau_known",)``: you want the
+        model all the same. The certificate says so. Without it, a violated assumption means "no
+        solution found".
     random_state : int, RandomState or None, default 0
         The seed of split and search. ``predict`` draws fresh entropy in any case.
 
@@ -160,6 +169,8 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         positive: Any = None,
         cost: Any = None,
         candidate_tuning: Mapping[str, Sequence[Any]] | None = None,
+        looks: int = 1,
+        accept_violated: Sequence[AssumptionCode] = (),
         random_state: Any = 0,
     ) -> None:
         self._set(locals())
@@ -175,6 +186,9 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         """The settings of the paper: plain importance sampling, tau, Student's t, lambda = 2,
         CMA-ES, a stratified split. Its slips are corrected as the documentation says.
 
+        These settings violate two assumptions, "tau is known" and "halves independent". They
+        accept that, and every certificate of theirs says so.
+
         Examples
         --------
         >>> ELFClassifier.paper("E[impact] >= E_logged[impact]").search
@@ -187,6 +201,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
             "inflation": 2.0,
             "candidates": 1,
             "split": "stratified",
+            "accept_violated": ("tau_known", "halves_independent"),
         }
         return cls(constraints, delta=delta, **{**paper, **parameters})
 

@@ -59,6 +59,8 @@ def fit_model(data: LoggedData, request: Request) -> Fitted:
         search=_search_record(selection, searches),
         losses=searches[0].losses if len(split.folds) == 1 else (),
         declared=selection.task.assumptions(),
+        looks=request.parameters["looks"],
+        accept_violated=tuple(request.parameters["accept_violated"]),
     )
     certificate = test.run()
     return _fitted(test, certificate, tuned)

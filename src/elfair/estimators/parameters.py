@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from elfair.bounds import BOUNDS
+from elfair.certificate.codes import REFUTABLE
 from elfair.errors import InputError, did_you_mean
 from elfair.language.expressions import Expression, Statement
 from elfair.language.recipes import Recipe
@@ -275,6 +276,14 @@ def _scorer_advice(value: Any) -> str:
     return "scorer=HistGradientBoostingClassifier() is a good first choice."
 
 
+def _code_advice(value: Any) -> str:
+    """Which assumption was meant, or how to write a list of one."""
+    if isinstance(value, str) and value in REFUTABLE:
+        return f"write accept_violated=[{value!r}]."
+    unknown = [each for each in value if each not in REFUTABLE] if _each(value, _is_value) else []
+    return did_you_mean(str(unknown[0]), REFUTABLE, "") if unknown else ""
+
+
 _SEED = whole(0)
 _STATE = Allowed(
     f"{_SEED.words}, a numpy RandomState or None",
@@ -320,6 +329,11 @@ _SCORER = Allowed(
 _REGRESSOR = Allowed(
     "a scikit-learn regressor",
     lambda value: hasattr(value, "predict") and not isinstance(value, type),
+)
+_ACCEPTED = Allowed(
+    f"a list with any of {', '.join(map(repr, REFUTABLE))}",
+    lambda value: _each(value, lambda code: code in REFUTABLE),
+    _code_advice,
 )
 _GRID = Allowed("a mapping of names to lists of values", _is_grid)
 #: What a choice is, in a few words.
@@ -409,6 +423,13 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter("candidate_tuning", _GRID, _same(None), optional=True,
               example={"power": [0.8, 0.95]},
               about="values to choose from by cross-validation inside the candidate rows"),
+    Parameter("looks", whole(1), _same(1, _EVERYWHERE), table="test",
+              about="how many looks at these rows there will be, declared before the first; each "
+              "has its share of delta"),
+    Parameter("accept_violated", _ACCEPTED, _same((), _EVERYWHERE), table="test",
+              example=("tau_known",), read=lambda value, given: tuple(value),
+              about="the assumptions that may be violated; without it, a violated assumption means "
+              "'no solution found'"),
     Parameter("nuisance_fraction", _SHARE, {"certify": 0.2},
               "the share of rows to set aside, if something must be learnt before the test"),
     Parameter("random_state", _STATE, _same(0), table="test", key="seed", written=_SEED,

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from elfair.bounds import get_bound
+from elfair.certificate.codes import AssumptionCode
 from elfair.data import ContinuousData, LoggedData
 from elfair.data.columns import as_floats, check_length, one_column
 from elfair.errors import BoundError
@@ -64,7 +65,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         model.
     power, inflation, xi, candidates, candidate_fraction, split, folds, impact_range, center
         As for `ELFClassifier`.
-    candidate_tuning, random_state
+    candidate_tuning, looks, accept_violated, random_state
         As for `ELFClassifier`.
 
     Attributes
@@ -118,6 +119,8 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         impact_range: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
         center: str = "auto",
         candidate_tuning: Mapping[str, Sequence[Any]] | None = None,
+        looks: int = 1,
+        accept_violated: Sequence[AssumptionCode] = (),
         random_state: Any = 0,
     ) -> None:
         self._set(locals())

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from elfair.data.looks import LooksOfProcess, counted_in
 from elfair.errors import InputError
 from elfair.experiments.baselines import get_method
 from elfair.experiments.baselines.methods import Method
@@ -154,7 +155,8 @@ def _fit_and_score(
     began = process_time()
     model, crash = None, None
     try:
-        model = method.fit(draw, constraints, delta=batch.delta, seed=batch.seed)
+        with counted_in(LooksOfProcess()):  # each method is a study of its own
+            model = method.fit(draw, constraints, delta=batch.delta, seed=batch.seed)
     except CRASHES as error:
         crash = _told(error)
     # Divided, so the times of all trials add up to the time spent.

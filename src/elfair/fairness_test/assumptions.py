@@ -35,8 +35,8 @@ class Facts:
         The kind of bound; None if nothing was tested.
     split : {"random", "stratified", "crossfit", "none"}
         How the rows were divided.
-    openings : int
-        How often the held-out rows were opened.
+    openings, looks : int
+        Which look at these rows it was, and how many were declared before the first.
     groups : sequence of GroupRecord
         The held-out rows that each statement is about.
     behavior_known : bool
@@ -58,6 +58,7 @@ class Facts:
     kind: Kind | None
     split: SplitKind
     openings: int
+    looks: int
     groups: Sequence[GroupRecord]
     behavior_known: bool
     logged_averages: bool
@@ -80,7 +81,7 @@ def list_assumptions(facts: Facts) -> tuple[Assumption, ...]:
 
 
 def _listed(facts: Facts) -> Iterator[Assumption]:
-    yield opened_once(facts.openings)
+    yield opened_once(facts.openings, facts.looks)
     yield _halves(facts.split)
     if facts.split == "crossfit":
         evidence = "the width of each bound allows for twice the variance"
@@ -194,6 +195,7 @@ def facts_of_test(
     *,
     split: SplitKind,
     openings: int,
+    looks: int,
     of_models: Sequence[Assumption] = (),
 ) -> Facts:
     """The facts of a test that was just made, or is about to be.
@@ -206,7 +208,7 @@ def facts_of_test(
         The held-out rows that each statement is about.
     data : LoggedData
         The rows.
-    split, openings
+    split, openings, looks
         See `Facts`.
     of_models : sequence of Assumption
         What the models rest on, beside what every test rests on.
@@ -226,6 +228,7 @@ def facts_of_test(
         kind=plan.bound.kind if plan.claims else None,
         split=split,
         openings=openings,
+        looks=looks,
         groups=groups,
         behavior_known=data.behavior is not None,
         logged_averages=bool(plan.logged_averages),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from functools import cache
 from importlib.metadata import version
 from platform import python_version
@@ -18,8 +19,7 @@ from elfair.certificate.parts import NOT_STATED, ConstraintResult, Kind, Version
 from elfair.certificate.record import Certificate, SearchRecord, SplitKind
 from elfair.data import LoggedData
 from elfair.data.columns import is_missing
-from elfair.data.digests import columns_digest
-from elfair.data.split import Split
+from elfair.data.digests import columns_digest, content_digest
 from elfair.errors import CertificateWarning
 from elfair.fairness_test.assumptions import facts_of_test, list_assumptions
 from elfair.fairness_test.drawing import group_pictures
@@ -48,29 +48,36 @@ def issue_certificate(test: FairnessTest, outcome: Outcome, openings: int) -> Ce
     outcome : Outcome
         What was seen.
     openings : int
-        How often the held-out rows were opened.
+        Which look at these rows it was; 0 if nothing was tested.
     """
     plan, data, results = outcome.plan, outcome.data, outcome.results
     split, everyone = test.split, test.split.everyone
     groups = [group for result in results for group in result.groups]
     facts = facts_of_test(
-        plan, groups, data, split=split.kind, openings=openings, of_models=test.declared
+        plan,
+        groups,
+        data,
+        split=split.kind,
+        openings=openings,
+        looks=test.looks,
+        of_models=test.declared,
     )
-    search, trade_off = test.searched(outcome)
-    chosen = [ladder.digests[outcome.place - 1] for ladder in test.ladders]
-    every = zip(*(ladder.digests for ladder in test.ladders), strict=True)
     assumptions, kind = list_assumptions(facts), facts.kind
-    joint = joint_delta([result.delta for result in results], split.kind)
+    violated = [each for each in assumptions if each.status == "violated"]
+    released = outcome.passed and all(each.code in test.accept_violated for each in violated)
+    search, trade_off = test.searched(outcome, released=released)
+    chosen = [ladder.digests[outcome.place - 1] for ladder in test.ladders]
+    joint = joint_delta([result.delta for result in results], split.kind, test.looks)
     notes = [warning for result in results for warning in result.warnings]
     notes += _left_out(plan, data)
-    if outcome.passed and is_behavior_model(results):
+    if released and is_behavior_model(results):
         notes.append(BEHAVIOR_MODEL)
-    notes += [violation(each) for each in assumptions if each.status == "violated"]
+    notes += map(violation, violated)
     return Certificate(
-        passed=outcome.passed,
+        passed=released,
         constraints=results,
         joint_delta=joint,
-        joint_statement=joint_statement(kind, joint, split.kind, search),
+        joint_statement=joint_statement(kind, joint, split.kind, search, test.looks),
         assumptions=assumptions,
         warnings=tuple(dict.fromkeys(notes)),
         estimator=plan.baselines.estimation.estimator,
@@ -82,7 +89,7 @@ def issue_certificate(test: FairnessTest, outcome: Outcome, openings: int) -> Ce
         split=split.kind,
         seed=split.seed,
         openings=openings,
-        terms=_terms(test.plans[0], split),
+        terms=_terms(test),
         roles=records.RolesRecord(
             tuple(everyone.feature_names),
             tuple(everyone.sensitive),
@@ -97,7 +104,7 @@ def issue_certificate(test: FairnessTest, outcome: Outcome, openings: int) -> Ce
             held_out=data.fingerprint(),
             split=columns_digest([("position", data.position)]),
             model=mixture_digest(chosen),
-            ladder=ladder_digest([digest for of_folds in every for digest in of_folds]),
+            ladder=_of_ladders(test),
         ),
         search=search,
         groups=group_pictures(plan, data, outcome.free),
@@ -107,8 +114,25 @@ def issue_certificate(test: FairnessTest, outcome: Outcome, openings: int) -> Ce
     )
 
 
-def _terms(asked: Plan, split: Split) -> records.TermsRecord:
+def _of_ladders(test: FairnessTest) -> str:
+    every = zip(*(ladder.digests for ladder in test.ladders), strict=True)
+    return ladder_digest([digest for of_folds in every for digest in of_folds])
+
+
+def identity_of_test(test: FairnessTest) -> str:
+    """The digest of a test before it is made: two tests with the same one have the same result.
+
+    What is accepted of the result has no part in it.
+    """
+    split, estimation = test.split, test.plans[0].baselines.estimation
+    terms = replace(_terms(test), accept_violated=())
+    how = (estimation.estimator, test.plans[0].bound.name, split.kind, split.seed)
+    return content_digest((asdict(terms), *how, split.everyone.fingerprint(), _of_ladders(test)))
+
+
+def _terms(test: FairnessTest) -> records.TermsRecord:
     """What was to be tested, before points and constants were chosen for the tested model."""
+    asked, split = test.plans[0], test.split
     estimation = asked.baselines.estimation
     model = estimation.outcome_model
     shown = "ridge regression" if model is None else repr(model)
@@ -124,18 +148,22 @@ def _terms(asked: Plan, split: Split) -> records.TermsRecord:
         candidate_share=split.share,
         folds=max(1, len(split.folds)),
         thresholds=getattr(split.everyone, "thresholds", ()),
+        looks=test.looks,
+        accept_violated=test.accept_violated,
     )
 
 
-def joint_delta(deltas: Sequence[float], split: SplitKind) -> float:
-    """The probability of a mistake about any of some statements; see `joint_statement`.
+def joint_delta(deltas: Sequence[float], split: SplitKind, looks: int = 1) -> float:
+    """The probability of a mistake about any of some statements, in any of the declared looks; see
+    `joint_statement`.
 
     Examples
     --------
-    >>> joint_delta([0.1, 0.05], "random")
-    0.1
+    >>> joint_delta([0.1, 0.05], "random"), joint_delta([0.05], "random", looks=2)
+    (0.1, 0.1)
     """
-    return min(1.0, sum(deltas)) if split == "crossfit" else max(deltas, default=0.0)
+    of_one = sum(deltas) if split == "crossfit" else max(deltas, default=0.0)
+    return min(1.0, looks * of_one)
 
 
 @cache
@@ -172,35 +200,46 @@ def is_behavior_model(results: Sequence[ConstraintResult]) -> bool:
 
 
 def warn_reader(certificate: Certificate, *, level: int = 2) -> None:
-    """Warn about what makes a whole certificate worthless, at the caller this many calls above."""
-    wrong = [
-        a
-        for a in certificate.assumptions
-        if a.code in ("mean_weight", "propensities_fit") and a.status == "violated"
-    ]
-    if wrong:
-        warnings.warn(
-            f"'{wrong[0].name}' does not hold ({wrong[0].evidence}): the propensities are wrong, "
-            "or the new model takes decisions almost absent from the log. Then no bound computed "
-            "with them means anything. See certificate.assumptions.",
-            CertificateWarning,
-            stacklevel=level + 1,
+    """Warn that no model is released because of violated assumptions, at the caller this many calls
+    above.
+    """
+    against = certificate.objections
+    if not against:
+        return
+    codes = tuple(each.code for each in against)
+    told = "; ".join(f"'{each.name}' does not hold ({each.evidence})" for each in against)
+    if {"mean_weight", "propensities_fit"} & set(codes):
+        told += (
+            ". The propensities are wrong, or the new model takes decisions almost absent from the "
+            "log; then no bound computed with them means anything"
         )
+    warnings.warn(
+        f"no solution found: {told}. Who wants the model all the same says so, and the certificate "
+        f"says it, too: accept_violated={codes!r}.",
+        CertificateWarning,
+        stacklevel=level + 1,
+    )
 
 
 def joint_statement(
-    kind: Kind | None, delta: float, split: SplitKind, search: SearchRecord | None
+    kind: Kind | None,
+    delta: float,
+    split: SplitKind,
+    search: SearchRecord | None,
+    looks: int = 1,
 ) -> str:
     """What the certificate promises.
 
     If the model is independent of the tested rows and violates some statement, that statement's
     test passes it with probability at most its delta, so the largest delta bounds the risk.
     Cross-fitted models have seen each other's rows, and which statement is violated may depend on
-    them: there the deltas add up.
+    them: there the deltas add up. Over several looks, the probabilities of a mistake add up.
     """
     if kind is None:
         return "Nothing was tested, and nothing is promised."
     which = "the sum of all deltas" if split == "crossfit" else "the largest delta"
+    if looks > 1:
+        which = f"{looks} times {which}: {looks} looks were declared before the first"
     promise = (
         "The probability that a model is returned and violates some constraint is at most "
         f"{delta:g} ({which}). This is not conditional on a model being returned, and "

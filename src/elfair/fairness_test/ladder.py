@@ -162,7 +162,7 @@ class Ladder:
         return TradeOff(tuple(series), tuple(models))
 
 
-def fate_of(place: int, tested: int, last: int, *, passed: bool) -> Fate:
+def fate_of(place: int, tested: int, last: int, *, passed: bool, released: bool) -> Fate:
     """What the test made of the model at a place on the ladder.
 
     Parameters
@@ -175,14 +175,16 @@ def fate_of(place: int, tested: int, last: int, *, passed: bool) -> Fate:
         The place of the last that passed, or of the first if that one failed.
     passed : bool
         Whether any passed.
+    released : bool
+        Whether the last that passed was released: no violated assumption stood against it.
 
     Examples
     --------
-    >>> [fate_of(place, 3, 2, passed=True) for place in (1, 2, 3, 4)]
+    >>> [fate_of(place, 3, 2, passed=True, released=True) for place in (1, 2, 3, 4)]
     ['passed', 'released', 'failed', 'not tested']
     """
     if place > tested:
         return "not tested"
     if place == last and passed:
-        return "released"
+        return "released" if released else "passed"
     return "passed" if place < last else "failed"

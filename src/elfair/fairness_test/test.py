@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
 from elfair.certificate import Assumption, Certificate, SearchRecord
+from elfair.certificate.codes import AssumptionCode
 from elfair.certificate.pictures import TradeOff
 from elfair.data import LoggedData
-from elfair.data.split import SealedHalf, Split, looking_again
+from elfair.data.looks import Look, enter, rows_of
+from elfair.data.split import SealedHalf, Split
 from elfair.fairness_test.evidence import SHARED_ROWS, Outcome, badness, bounded
-from elfair.fairness_test.issue import issue_certificate
+from elfair.fairness_test.issue import identity_of_test, issue_certificate
 from elfair.fairness_test.ladder import Ladder, Learnt, Rung, fate_of
 from elfair.statistics import Rows
 from elfair.statistics.plan import CompiledClaim, Plan, Tail
@@ -40,6 +43,11 @@ class FairnessTest:
         The loss of each model on the ladder; without them the certificate shows no trade-off.
     declared : tuple of Assumption
         What the models rest on, beside what every test rests on.
+    looks : int, default 1
+        How many looks at these rows were declared before the first; each claim has its share of
+        delta already.
+    accept_violated : tuple of str
+        The assumptions that may be violated: the model is wanted all the same.
     """
 
     split: Split
@@ -48,25 +56,27 @@ class FairnessTest:
     search: SearchRecord | None = None
     losses: Sequence[float] = ()
     declared: tuple[Assumption, ...] = ()
+    looks: int = 1
+    accept_violated: tuple[AssumptionCode, ...] = ()
 
-    def run(self, *, openings: int | None = None) -> Certificate:
-        """Open the sealed rows, test the models in turn, and write the certificate.
-
-        Parameters
-        ----------
-        openings : int, optional
-            How often the rows had been opened, if the count of this process does not show it.
-        """
-        outcome = run_in_turn(self.rungs()) if self.split.folds else self.nothing()
-        opened = self.split.openings if openings is None else openings
-        return issue_certificate(self, outcome, opened)
+    def run(self) -> Certificate:
+        """Open the sealed rows, test the models in turn, and write the certificate."""
+        if not self.split.folds:
+            return issue_certificate(self, self.nothing(), 0)
+        rungs = self.rungs()
+        first = next(rungs)  # what cannot be tested is said before a look is counted
+        everyone = self.split.everyone
+        number = enter(Look(rows_of(everyone), identity_of_test(self), self.looks))
+        return issue_certificate(self, run_in_turn(chain([first], rungs)), number)
 
     def rungs(self) -> Iterator[Sequence[Rung]]:
         """The tests of each model, one for each fold, from most to least cautious."""
         folds = zip(self.plans, self.ladders, self.split.folds, strict=True)
         return zip(*(ladder.rungs(plan, fold.sealed) for plan, ladder, fold in folds), strict=True)
 
-    def searched(self, outcome: Outcome) -> tuple[SearchRecord | None, TradeOff | None]:
+    def searched(
+        self, outcome: Outcome, *, released: bool
+    ) -> tuple[SearchRecord | None, TradeOff | None]:
         """What is known about the models after the test, and the trade-off between them."""
         if self.search is None:
             return None, None
@@ -75,7 +85,10 @@ class FairnessTest:
         search = replace(self.search, on_ladder=count, tested=tested, place=place)
         if not self.losses:
             return search, None
-        fates = [fate_of(k + 1, tested, place, passed=outcome.passed) for k in range(count)]
+        fates = [
+            fate_of(k + 1, tested, place, passed=outcome.passed, released=released)
+            for k in range(count)
+        ]
         trade_off = ladder.trade_off(outcome.plan, fates, self.losses)
         return replace(search, loss=self.losses[place - 1]), trade_off
 
@@ -130,8 +143,7 @@ def opened_before(split: Split) -> LoggedData:
     """The rows of a test that was made before and is only checked, in the order of the test."""
     if not split.folds:
         return split.everyone.take(np.arange(0))
-    with looking_again():
-        return _Opened([fold.sealed for fold in split.folds]).data
+    return _Opened([fold.sealed for fold in split.folds]).data
 
 
 class _Opened:

@@ -64,7 +64,9 @@ def check(
         raise  # the constraints make no sense, whatever the data are
     except DataError as error:
         refused = [findings.refusal(error)]
-        claims = read_constraints(estimator.constraints, estimator.delta, data)
+        claims = read_constraints(
+            estimator.constraints, estimator.delta, data, looks=estimator.looks
+        )
         parameters, seed = estimator.get_params(deep=False), int(estimator.random_state)
         request = Request(claims, parameters, seed, _no_search)
     return _Check(request, VisibleRows.of(data, request), left_out).report(refused)
@@ -182,6 +184,7 @@ class _Check:
                 self.visible.everyone,
                 split=self.request.parameters["split"],
                 openings=1,
+                looks=self.request.parameters["looks"],
                 of_models=self.request.selection().task.assumptions(),
             )
         )

@@ -90,7 +90,8 @@ TEXTS: dict[Severity, dict[str, tuple[str, str]]] = {
         ),
         "assumption_violated": (
             "assumption violated: {about}",
-            "the stated confidence does not hold without it.",
+            "no model is released, unless accept_violated names it; the stated confidence does "
+            "not hold without it.",
         ),
         "no_constraints": (
             "nothing will be tested",

@@ -183,8 +183,10 @@ def _settings(certificate: Certificate) -> list[tuple[Line, Line]]:
         ("candidate share", rate(terms.candidate_share)),
         ("folds", count(terms.folds)),
         ("center of the paired form", terms.center),
-        ("openings of these held-out rows", count(certificate.openings)),
+        ("look at these rows", f"{certificate.openings} of {terms.looks} declared"),
     ]
+    if terms.accept_violated:
+        settings.append(("assumptions that may be violated", ", ".join(terms.accept_violated)))
     settings += [
         (("range of ", Code(each.impact)), f"{exact(each.low)} to {exact(each.high)}")
         for each in terms.impact_ranges

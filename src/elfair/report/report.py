@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from elfair.certificate import NOT_STATED, Certificate
-from elfair.certificate.explanation import verdict
+from elfair.certificate import NOT_STATED, Assumption, Certificate
+from elfair.certificate.explanation import are_violated, verdict
 from elfair.records.files import write_whole
 from elfair.records.text import confidence, count, plural, rate, visible
 from elfair.report import background, by_group, rendering, tested
@@ -41,6 +41,10 @@ NONE_FOUND = (
 NOT_SHOWN = (
     "This model is not released: it was not shown to meet all statements. This is a valid result, "
     "not an error. It does not mean that the model violates them."
+)
+OBJECTED = (
+    "No model is released: with a violated assumption the test does not show what it should, "
+    "whatever the bounds are. This is a valid result, not an error."
 )
 
 
@@ -132,12 +136,12 @@ class Report:
 
 def _alarms(certificate: Certificate) -> Iterator[Block]:
     """What calls the promise into question."""
-    if violated := certificate.violated:
-        verb = "does" if len(violated) == 1 else "do"
+    if against := certificate.objections:
+        yield Alarm(f"No model is released: {are_violated(against)}", (_evidence(against),))
+    if accepted := certificate.accepted:
         yield Alarm(
-            f"{plural(len(violated), 'assumption')} {verb} NOT hold: the stated confidence is not "
-            "justified",
-            (Bullets(tuple(f"{each.name}: {each.evidence}." for each in violated)),),
+            f"The stated confidence is NOT justified: {are_violated(accepted)}, which was accepted",
+            (_evidence(accepted),),
         )
     of_statements = {said for result in certificate.constraints for said in result.warnings}
     warnings = [said for said in certificate.warnings if said.code != "assumption_violated"]
@@ -149,21 +153,30 @@ def _alarms(certificate: Certificate) -> Iterator[Block]:
         yield Alarm("Do not overlook", (Bullets(tuple(shown)),))
 
 
+def _evidence(violated: Sequence[Assumption]) -> Bullets:
+    return Bullets(tuple(f"{each.name}: {each.evidence}." for each in violated))
+
+
 def _promise(certificate: Certificate) -> Iterator[Block]:
     """The promise in plain words."""
     if not certificate.constraints:
         yield Paragraph("Nothing was tested, and nothing is promised about this model.")
         return
-    if not certificate.passed:
+    if certificate.objections:
+        yield Paragraph(OBJECTED)
+    elif not certificate.passed:
         yield Paragraph(NONE_FOUND if certificate.search else NOT_SHOWN)
     sure, often = confidence(certificate.joint_delta), rate(certificate.joint_delta)
+    looks = certificate.terms.looks
+    in_looks = f", in any of their {looks} looks," if looks > 1 else ""
     stable = ", a stable search among them" if certificate.split == "crossfit" else ""
     yield Paragraph(
         f"What {sure} confidence means: if the whole study were repeated many times, each time "
-        f"with other people from the same population, then at most {often} of the repetitions "
-        "would release a model that violates one of the statements below. This requires that all "
-        f'assumptions hold{stable} (see "{RESTS_ON}"). Repetitions that release no model count, '
-        f"too. It does not mean that this model meets the statements with probability {sure}: if "
+        f"with other people from the same population, then at most {often} of the repetitions"
+        f"{in_looks} would release a model that violates one of the statements below. This "
+        f'requires that all assumptions hold{stable} (see "{RESTS_ON}"). Repetitions that release '
+        "no model count, too. It does not mean that this model meets the statements with "
+        f"probability {sure}: if "
         "no model can meet them, every released model violates them."
     )
     asymptotic = any(result.kind == "asymptotic" for result in certificate.constraints)

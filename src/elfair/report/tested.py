@@ -25,7 +25,7 @@ def at_a_glance(certificate: Certificate) -> Iterator[Block]:
 def what_next(certificate: Certificate) -> Iterator[Block]:
     """After "no solution found"."""
     failed = certificate.failed
-    if certificate.passed or not failed:
+    if certificate.passed:
         return
     yield from _advice(advice.advise_on_all(certificate))
     for result in failed[:MOST_ADVISED]:
@@ -36,6 +36,8 @@ def what_next(certificate: Certificate) -> Iterator[Block]:
     if more := failed[MOST_ADVISED:]:
         told = f"And {plural(len(more), 'more statement')} failed, by less: see the table below."
         yield Paragraph(told)
+    if not failed:
+        return
     same_rows = (
         Paragraph("Choose these before you look at the next rows:"),
         Bullets(advice.more_from_the_same_rows(certificate)),

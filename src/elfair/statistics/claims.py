@@ -80,6 +80,8 @@ def read_constraints(
     constraints: Constraint | Sequence[Constraint],
     delta: float | Sequence[float],
     data: LoggedData | None = None,
+    *,
+    looks: int = 1,
 ) -> tuple[Claim, ...]:
     """All one-sided statements of one or more constraints, each with its delta.
 
@@ -91,6 +93,8 @@ def read_constraints(
         One for all, or one for each constraint.
     data : LoggedData, optional
         The source of groups and classes for recipes.
+    looks : int, default 1
+        How many looks share each delta.
 
     Returns
     -------
@@ -114,7 +118,7 @@ def read_constraints(
             hint="each statement inside a constraint inherits the delta of its constraint.",
         )
     claims = tuple(
-        Claim(conjunct, float(value))
+        Claim(conjunct, float(value) / looks)
         for text, value in zip(texts, deltas, strict=True)
         for plain in (text.expand(data) if isinstance(text, Recipe) else [text])
         for conjunct in conjuncts(plain)

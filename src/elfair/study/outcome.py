@@ -1,7 +1,6 @@
-"""From a study file to a model, its certificate and its report; and the ledger of earlier tests.
+"""From a study file to a model, its certificate and its report; and the ledger of looks.
 
-A test that fails and is tried again with other settings is no longer a test of 1 - delta. One
-process counts its own openings of held-out rows; between processes the ledger does, a file beside
+A process counts its own looks at held-out rows. Between processes the ledger does, a file beside
 the studies that only grows. It helps honest people: nothing notices if you delete it.
 """
 
@@ -9,17 +8,15 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from elfair.certificate import NOT_STATED, Certificate, Provenance
-from elfair.data import LoggedData
-from elfair.data.digests import content_digest, rows_digest
+from elfair.certificate import Certificate, Provenance
+from elfair.data.looks import Look, counted_in
 from elfair.errors import InputError
 from elfair.estimators.classifier import ELFClassifier
 from elfair.estimators.regressor import ELFRegressor
@@ -88,7 +85,9 @@ class StudyOutcome:
         return [folder / name for name in names]
 
 
-def fit_study(study: StudyFile, *, ledger: Ledger | None = None) -> StudyOutcome:
+def fit_study(
+    study: StudyFile, *, ledger: Ledger | None = None, accept_violated: Sequence[str] = ()
+) -> StudyOutcome:
     """Read the rows of a study, search for a model, and test it.
 
     Parameters
@@ -96,15 +95,16 @@ def fit_study(study: StudyFile, *, ledger: Ledger | None = None) -> StudyOutcome
     study : StudyFile
         The study.
     ledger : Ledger, optional
-        Earlier tests. Those of the same rows count as openings of the held-out rows, and this test
-        is added.
+        The looks that were made before; this one is entered. Without it, the process counts.
+    accept_violated : sequence of str
+        Assumptions that may be violated, beside those that the study accepts.
     """
-    rows = study.read()
-    estimator = study.estimator().fit(rows.data)
+    rows, estimator = study.read(), study.estimator()
+    accepted = dict.fromkeys([*estimator.accept_violated, *accept_violated])
+    estimator.set_params(accept_violated=tuple(accepted))
+    with nullcontext() if ledger is None else counted_in(ledger):
+        estimator.fit(rows.data)
     stated = study.stated(rows.data)
-    before = 0
-    if ledger is not None and estimator.certificate_.constraints:
-        before = ledger.enter(estimator.certificate_, rows.data)
     estimator.state(
         chosen_by={each.text: each.chosen_by for each in stated},
         why={each.text: each.why for each in stated},
@@ -117,7 +117,6 @@ def fit_study(study: StudyFile, *, ledger: Ledger | None = None) -> StudyOutcome
             left_out=rows.left_out,
             study=study.text,
         ),
-        earlier_tests=before,
     )
     return StudyOutcome(study, rows, estimator)
 
@@ -191,23 +190,19 @@ OPENINGS = "elfair.openings"
 
 @dataclass(frozen=True)
 class Opening:
-    """One test.
+    """A look, and when it was made.
 
     Parameters
     ----------
-    rows : tuple of str
-        For each impact, a digest of the outcomes of all people, whatever their order and features.
-    test : str
-        A digest of what was tested, and with which models.
-    passed : bool
-        Whether a model was released.
+    rows, test, declared
+        See `elfair.data.looks.Look`.
     time : str
         When, in UTC.
     """
 
     rows: tuple[str, ...]
     test: str
-    passed: bool
+    declared: int
     time: str
 
 
@@ -222,48 +217,42 @@ class Ledger:
     Examples
     --------
     >>> import tempfile
-    >>> from elfair import certify
-    >>> data = LoggedData([[0.0]] * 400, [0, 1] * 200)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ledger = Ledger(Path(folder) / OPENINGS)
-    ...     for wanted in (0.7, 0.6, 0.6):
-    ...         certificate = certify([0.2, 0.7] * 200, data, f"accuracy >= {wanted}")
-    ...         ledger.enter(certificate, data)
-    0
-    1
-    1
+    ...     [ledger.enter(Look(("rows",), test, declared=1)) for test in ("a", "b", "a")]
+    [1, 2, 1]
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def enter(self, certificate: Certificate, data: LoggedData) -> int:
-        """Write down a test, and return how many others of these rows there were before.
+    def enter(self, look: Look) -> int:
+        """Write down a test that is about to be made, and return which look at its rows it is.
 
-        The same test again is not another one.
-        If two tests run at the same time, one comes first, and the other counts it.
+        The same test again is the same look.
+        If two tests begin at the same time, one comes first, and the other counts it.
         """
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        entry = Opening(_of_rows(data), _of_test(certificate), certificate.passed, now)
+        entry = Opening(look.rows, look.test, look.declared, now)
         line = (to_json(entry, indent=None) + "\n").encode()
-        what = f"no result is shown, since it was not counted: the list of tests '{self._path}'"
+        what = f"no test is made, since it was not counted: the list of tests '{self._path}'"
         with writing(what), appending(self._path) as file:
             file.seek(0)
             content = file.read()
-            # Half a line at the end is of a result that was not shown: the disk was full.
+            # Half a line at the end is of a test that was not made: the disk was full.
             end, missing = content.rfind(b"\n") + 1, b""
             if _is_whole(content[end:]):
                 end, missing = len(content), b"\n"  # an editor took the line break away
-            entries = self._entries(content[:end])
+            number = look.number(self._entries(content[:end]))
             append_whole(file, end, missing + line)
-        earlier = {each.test for each in entries if set(each.rows) & set(entry.rows)}
-        return len(earlier - {entry.test})
+        return number
 
-    def _entries(self, content: bytes) -> list[Opening]:
+    def _entries(self, content: bytes) -> list[Look]:
         entries = []
         for number, line in enumerate(content.splitlines(), 1):
             try:
-                entries.append(from_json(line.decode(), Opening))
+                entry = from_json(line.decode(), Opening)
+                entries.append(Look(entry.rows, entry.test, entry.declared))
             except ValueError as error:
                 raise InputError(
                     f"line {number} of the list of tests '{self._path.name}' is not as elfair "
@@ -279,27 +268,3 @@ def _is_whole(line: bytes) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _of_rows(data: LoggedData) -> tuple[str, ...]:
-    """A digest of decisions and outcomes in any order, for each impact: features, groups, other
-    impacts and splits may change between tests of the same rows. Without impacts, of features and
-    labels.
-    """
-    continuous = data.decision_index is None
-    label = data.label if continuous else data.label_index
-    decision = data.decision if continuous else data.decision_index
-    outcomes = [[decision, impact] for impact in data.impacts.values()]
-    return tuple(
-        rows_digest([None if c is None else np.asarray(c) for c in columns], data.n).hex()
-        for columns in outcomes or [[label, *data.features.T]]
-    )
-
-
-def _of_test(certificate: Certificate) -> str:
-    claims = [
-        replace(claim, chosen_by=NOT_STATED, why=NOT_STATED) for claim in certificate.terms.claims
-    ]
-    terms = asdict(replace(certificate.terms, claims=tuple(claims)))
-    how = (certificate.estimator, certificate.bound, certificate.split, certificate.seed)
-    return content_digest((terms, *how, certificate.digests.split, certificate.digests.ladder))

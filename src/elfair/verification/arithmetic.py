@@ -16,6 +16,7 @@ from elfair.certificate import (
     PartRecord,
     TailRecord,
 )
+from elfair.certificate.explanation import verdict
 from elfair.errors import ElfairError
 from elfair.fairness_test.diagnostics import hidden_variances, unseen_groups
 from elfair.fairness_test.evidence import SHARED_ROWS, claim_estimate, claim_upper, widened
@@ -328,12 +329,19 @@ def _form_of(result: ConstraintResult, claims: tuple[Claim, ...]) -> tuple[Linea
 
 
 def check_verdicts(context: Context) -> str:
-    """A statement passes if its bound is at most 0, and a model if all its statements do."""
+    """A statement passes if its bound is at most 0, and a model if all its statements do and no
+    assumption is violated that was not accepted.
+    """
     record = context.record
     for result in record.constraints:
         agree(f"'{result.statement}': passed", result.passed, result.upper <= 0)
-    agree("passed", record.passed, all(result.passed for result in record.constraints))
-    return "a statement passed if its bound is at most 0, and the model if all statements passed"
+    against = ", ".join(each.code for each in record.objections)
+    require(
+        not (record.passed and against),
+        f"the model was released, although an assumption is violated and not accepted: {against}",
+    )
+    agree("passed", record.passed, not (record.failed or record.objections))
+    return verdict(record)
 
 
 # -- the study file ------------------------------------------------------------------------------
@@ -362,7 +370,11 @@ def _check_settings(context: Context, title: str, asked: Mapping[str, Any]) -> N
         "estimator": record.estimator,
         "bound": record.bound,
         "center": terms.center,
+        "looks": terms.looks,
     }
+    # The command line may accept more than the study does.
+    unsaid = set(asked["accept_violated"]) - set(terms.accept_violated)
+    require(not unsaid, f"the study accepts {sorted(unsaid)}, and the terms do not say so")
     if terms.claims:
         said["split"] = record.split
     if record.split == "crossfit":
@@ -377,9 +389,14 @@ def _check_settings(context: Context, title: str, asked: Mapping[str, Any]) -> N
 
 
 def _check_claims(context: Context, study: StudyFile) -> None:
+    looks = context.record.terms.looks
     meant = tuple(
         ClaimRecord(
-            each.text, part.text, each.delta, each.chosen_by or NOT_STATED, each.why or NOT_STATED
+            each.text,
+            part.text,
+            each.delta / looks,
+            each.chosen_by or NOT_STATED,
+            each.why or NOT_STATED,
         )
         for each in study.stated(context.data)
         for part in conjuncts(each.text)

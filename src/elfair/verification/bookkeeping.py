@@ -6,7 +6,7 @@ from itertools import zip_longest
 from math import isfinite
 
 from elfair.bounds import get_bound
-from elfair.certificate import Assumption, SearchRecord
+from elfair.certificate import Assumption, Certificate, SearchRecord
 from elfair.certificate.codes import BEHAVIOR_MODEL, left_out_alike, violation
 from elfair.certificate.pictures import GroupPicture, TradeOff
 from elfair.data.costs import COST
@@ -31,10 +31,11 @@ def check_promise(context: Context) -> str:
     record = context.record
     worst = [badness(result) for result in record.constraints]
     require(worst == sorted(worst, reverse=True), "the worst statement does not come first")
-    delta = joint_delta([result.delta for result in record.constraints], record.split)
+    looks = record.terms.looks
+    delta = joint_delta([result.delta for result in record.constraints], record.split, looks)
     agree("the joint delta", record.joint_delta, delta)
     kind = get_bound(record.bound).kind if record.constraints else None
-    promise = joint_statement(kind, record.joint_delta, record.split, record.search)
+    promise = joint_statement(kind, record.joint_delta, record.split, record.search, looks)
     require(record.joint_statement == promise, f"the promise should read: {promise}")
     return f"delta {delta:g}"
 
@@ -61,6 +62,9 @@ def check_sizes(context: Context) -> str:
         require(0 <= share <= 1, f"a share of {share}")
     if not record.terms.claims:
         require(tested == 0 and record.openings == 0, f"{said}, and nothing to test")
+    else:
+        require(record.openings >= 1, f"{record.openings} looks at rows that were tested")
+    require(record.terms.looks >= 1, f"{record.terms.looks} looks were declared")
     read, left_out = record.provenance.rows_read, record.provenance.left_out
     if read:  # not every table was read by elfair
         missing = sum(each.n for each in left_out)
@@ -81,7 +85,7 @@ def check_ladder(context: Context) -> str:
     require(0 <= chance <= 1, f"a predicted probability of {chance} to pass")
     require(of.evaluations >= 0, f"{of.evaluations} policies were tried")
     require(isfinite(of.loss), f"the loss is {of.loss}")
-    if record.passed:
+    if not record.failed:
         last = of.place == of.tested == of.on_ladder
         require(last or of.tested == of.place + 1, f"{said}: the test went on or stopped early")
     else:
@@ -90,14 +94,16 @@ def check_ladder(context: Context) -> str:
     halves = record.split in ("random", "stratified")
     agree("whether there is a trade-off", record.trade_off is not None, halves)
     if record.trade_off is not None:
-        _check_trade_off(record.trade_off, of, record.passed)
+        _check_trade_off(record.trade_off, of, record)
     return said
 
 
-def _check_trade_off(trade_off: TradeOff, of: SearchRecord, passed: bool) -> None:
-    models = trade_off.models
+def _check_trade_off(trade_off: TradeOff, of: SearchRecord, record: Certificate) -> None:
+    models, passed, released = trade_off.models, not record.failed, record.passed
     agree("the places on the ladder", [m.place for m in models], [*range(1, of.on_ladder + 1)])
-    fates = [fate_of(m.place, of.tested, of.place, passed=passed) for m in models]
+    fates = [
+        fate_of(m.place, of.tested, of.place, passed=passed, released=released) for m in models
+    ]
     agree("the fates on the ladder", [m.fate for m in models], fates)
     losses = [model.loss for model in models]
     require(all(map(isfinite, losses)), f"the losses on the ladder are {losses}")
@@ -180,6 +186,7 @@ def _facts_of_record(context: Context) -> Facts:
         kind=get_bound(record.bound).kind if terms.claims else None,
         split=record.split,
         openings=record.openings,
+        looks=terms.looks,
         groups=context.groups,
         behavior_known=context.behavior_known,
         logged_averages=estimator.replaces_logged and any(mean.logged for mean in means),

@@ -12,7 +12,7 @@ import numpy as np
 from elfair.bounds import get_bound
 from elfair.certificate import Certificate
 from elfair.data import LoggedData
-from elfair.data.split import looking_again
+from elfair.data.looks import looking_again
 from elfair.estimators.certify import GivenModel, fairness_test_of
 from elfair.estimators.fit import fit_model
 from elfair.estimators.parameters import check_parameters
@@ -119,7 +119,7 @@ def check_search(context: Context) -> str | None:
         raise SkippedError(f"{', '.join(lost)} of the estimator was not saved with it")
     everyone = context.split.everyone
     request = replace(model.request(everyone), claims=context.claims, seed=record.seed)
-    with looking_again():
+    with looking_again(record.openings):
         again = fit_model(everyone, request).certificate
     require(again.digests.ladder == record.digests.ladder, "the search found other models")
     # The search is the estimator's, by its own parameters: what it says must be what the record
@@ -156,8 +156,10 @@ def recomputed(context: Context) -> Certificate:
             losses=_losses(context),
             declared=_family(ladders[0].policy, context).assumptions(),
         )
-    with looking_again():
-        again = test.run(openings=record.openings)
+    terms = record.terms
+    test = replace(test, looks=terms.looks, accept_violated=terms.accept_violated)
+    with looking_again(record.openings):
+        again = test.run()
     return again.stating(provenance=record.provenance)
 
 
