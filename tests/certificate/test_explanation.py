@@ -9,6 +9,7 @@ import pytest
 
 from elfair import LoggedData, certify
 from elfair.certificate import Assumption
+from elfair.certificate.explanation import verdict
 
 
 def draw(n=200, seed=0):
@@ -35,7 +36,8 @@ TEXTS = [
 @pytest.fixture(scope="module")
 def failed():
     p = np.random.default_rng(1).uniform(0.7, 0.95, 200)
-    record = certify(p, draw(), TEXTS, delta=[0.1, 0.05], estimator="is")
+    accepted = {"estimator": "is", "accept_violated": ["tau_known"]}
+    record = certify(p, draw(), TEXTS, delta=[0.1, 0.05], **accepted)
     assert [result.passed for result in record.constraints] == [False, True, True]
     return record
 
@@ -47,8 +49,8 @@ def passed():
 
 def test_a_failure_in_short_says_what_to_do(failed):
     worst = failed.constraints[0]
-    verdict, statement, violated, promise, more = failed.explain().split("\n\n")
-    assert verdict.startswith(
+    headline, statement, violated, promise, more = failed.explain().split("\n\n")
+    assert headline.startswith(
         "No solution found: 1 of 3 statements did not pass the test on 200 held-out rows"
     )
     assert statement.startswith(f"FAILED: {TEXTS[0]}\n")
@@ -115,6 +117,18 @@ def test_the_rows_needed_are_named(failed):
     assert "more rows would not help" in replace(failed, constraints=(wrong,)).explain()
 
 
+def test_a_failure_beside_a_violated_assumption_has_both_in_its_headline(failed):
+    assert verdict(failed) == (
+        "No solution found: 1 of 3 statements did not pass the test on 200 held-out rows. Besides, "
+        "an assumption is violated (tau is known), which was accepted."
+    )
+    objected = replace(failed, terms=replace(failed.terms, accept_violated=()))
+    assert verdict(objected) == (
+        "No solution found: an assumption is violated (tau is known). Besides, 1 of 3 statements "
+        "did not pass the test on 200 held-out rows."
+    )
+
+
 def test_violated_and_assumed_assumptions_are_told_apart(failed, passed):
     text = failed.explain(details=True)
     assert "The stated confidence is NOT justified" in text
@@ -158,16 +172,20 @@ def test_where_nothing_was_tested_nothing_is_promised(passed):
 
 
 def test_a_verdict_names_the_assumptions_that_do_not_hold(passed):
-    shaken = replace(passed, assumptions=(Assumption.of("tau_known", "violated", "it is not"),))
-    assert shaken.explain().startswith(
-        "Solution found, but not every assumption holds (tau is known): both statements passed"
+    wrong = (Assumption.of("tau_known", "violated", "it is not"),)
+    shaken = replace(passed, passed=False, assumptions=wrong)
+    assert verdict(shaken) == (
+        "No solution found: an assumption is violated (tau is known), although both statements "
+        "passed the test on 200 held-out rows."
     )
-    # "But" would comfort: that no solution was found is no better for it.
-    wrong = replace(shaken, passed=False)
-    assert (
-        wrong.explain()
-        .splitlines()[0]
-        .endswith("held-out rows. Besides, not every assumption holds (tau is known).")
+    assert "No model is released, because of what does not hold:\n  - tau is known: it is not." in (
+        shaken.explain()
+    )
+    assert 'accept_violated=["tau_known"]' in shaken.explain()
+    accepting = replace(passed.terms, accept_violated=("tau_known",))
+    assert verdict(replace(shaken, passed=True, terms=accepting)) == (
+        "Solution found, although an assumption is violated (tau is known), which was accepted: "
+        "both statements passed the test on 200 held-out rows."
     )
     sound = replace(passed, assumptions=())
     assert sound.explain().splitlines()[0].endswith("200 held-out rows.")

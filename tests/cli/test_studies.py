@@ -86,15 +86,16 @@ def test_a_newcomer_comes_from_a_table_to_a_verified_model(elfair, loans, tmp_pa
 
 def test_the_exit_code_says_what_came_of_it(elfair, folder):
     assert "Solution found" in elfair("fit", "study.toml", code=0).output
+    Path("other").mkdir()  # in the same folder it would be a second look
     write_study(
-        folder / "strict.toml",
-        "loans.csv",
+        folder / "other" / "strict.toml",
+        "../loans.csv",
         constraints='[[constraints]]\ntext = "accuracy >= 0.99"',
     )
-    told = elfair("fit", "strict.toml", "--output", "strict", code=3).output
+    told = elfair("fit", "other/strict.toml", code=3).output
     assert "No solution found" in told
-    assert Path("strict/rejected.elfair").exists()
-    assert not Path("strict/model.elfair").exists()
+    assert Path("other/results/rejected.elfair").exists()
+    assert not Path("other/results/model.elfair").exists()
     write_study(folder / "wrong.toml", "loans.csv", extra="[tests]\ndelta = 0.1")
     told = elfair("fit", "wrong.toml", "--output", "wrong", code=2).output
     assert "'tests'" in told
@@ -108,14 +109,102 @@ def test_another_test_of_the_same_rows_is_counted_between_processes(elfair, fold
     assert Certificate.load("results/certificate.json").openings == 1  # the very same test
     text = Path("study.toml").read_text(encoding="utf-8")
     Path("study.toml").write_text(text.replace("accuracy >= 0.7", "accuracy >= 0.71"))
-    told = elfair("fit", "study.toml", "--overwrite").output
+    told = elfair("fit", "study.toml", "--overwrite", code=4).output
     assert Certificate.load("results/certificate.json").openings == 2
-    assert "held-out rows opened once" in told
+    assert "No solution found: an assumption is violated (held-out rows opened once)" in told
+    assert "looks=2 declares 2 in advance" in told
+    assert not Path("results/model.elfair").exists()
     # A copy of the study is another try on the same rows, and so is another seed.
-    text = Path("study.toml").read_text(encoding="utf-8")
-    Path("copy.toml").write_text(text + "\n[test]\nseed = 9\n", encoding="utf-8")
-    elfair("fit", "copy.toml", "--overwrite")
+    other = Path("study.toml").read_text(encoding="utf-8")
+    Path("copy.toml").write_text(other + "\n[test]\nseed = 9\n", encoding="utf-8")
+    elfair("fit", "copy.toml", "--overwrite", code=4)
     assert Certificate.load("results/certificate.json").openings == 3
+    # The first test is the first look still.
+    Path("study.toml").write_text(text, encoding="utf-8")
+    elfair("fit", "study.toml", "--overwrite")
+    assert Certificate.load("results/certificate.json").openings == 1
+
+
+def test_looks_that_a_study_declares_share_delta(elfair, folder):
+    studies = [f"look-{seed}.toml" for seed in range(3)]
+    for seed, study in enumerate(studies):
+        extra = f"[test]\nlooks = 2\nseed = {seed}"
+        write_study(
+            folder / study, "loans.csv", extra=extra,
+            constraints='[[constraints]]\ntext = "accuracy >= 0.6"',
+        )  # fmt: skip
+    for seed, code in enumerate((0, 0, 4)):
+        elfair("fit", studies[seed], "--output", f"look-{seed}", code=code)
+        record = Certificate.load(f"look-{seed}/certificate.json")
+        assert (record.openings, record.terms.looks) == (seed + 1, 2)
+        assert {result.delta for result in record.constraints} == {0.05}
+        assert record.joint_delta == 0.1
+        model = "model" if code == 0 else "rejected"
+        told = elfair(
+            "verify", f"look-{seed}/certificate.json", "--data", "loans.csv",
+            "--model", f"look-{seed}/{model}.elfair", "--refit",
+        ).output  # fmt: skip
+        assert "no problems found" in told
+    # The number cannot be raised after the first look.
+    more = (folder / "look-2.toml").read_text(encoding="utf-8").replace("looks = 2", "looks = 3")
+    Path("more.toml").write_text(more, encoding="utf-8")
+    told = elfair("fit", "more.toml", "--output", "more", code=2).output
+    assert "looks=2 was declared before the first look at these rows" in told
+    assert not Path("more").exists()
+
+
+PAPERS = "[test]\nestimator = 'is'\n"
+
+
+@pytest.mark.parametrize("where", ["study", "command"])
+def test_a_violated_assumption_has_an_exit_code_and_is_accepted_in_writing(elfair, folder, where):
+    constraints = '[[constraints]]\nno_worse = "T-group"\nslack = 0.2'
+    write_study(folder / "is.toml", "loans.csv", extra=PAPERS, constraints=constraints)
+    told = elfair("fit", "is.toml", code=4).output
+    headline = "No solution found: an assumption is violated (tau is known), although both"
+    assert headline in told
+    assert 'accept_violated=["tau_known"]' in told
+    assert headline in elfair("explain", "results/certificate.json").output
+    assert headline in elfair("verify", "results/certificate.json").output
+    assert headline in Path("results/report.html").read_text(encoding="utf-8")
+    told = elfair("decide", "results/rejected.elfair", "loans.csv", "--log", "log.csv", code=1)
+    assert "an assumption is violated (tau is known)" in told.output
+
+    given = ["--accept-violated", "tau_known"] if where == "command" else []
+    if where == "study":
+        accepting = PAPERS + "accept_violated = ['tau_known']"
+        write_study(folder / "is.toml", "loans.csv", extra=accepting, constraints=constraints)
+    told = elfair("fit", "is.toml", "--overwrite", *given, code=0).output
+    headline = "Solution found, although an assumption is violated (tau is known), which was"
+    assert headline in told
+    record = Certificate.load("results/certificate.json")
+    assert record.openings == 1  # to accept a result is not to look again
+    assert record.terms.accept_violated == ("tau_known",)
+    for form in ("text", "markdown", "html", "cyclonedx"):
+        shown = elfair("explain", "results/certificate.json", "--format", form).output
+        assert headline in shown
+    told = elfair(
+        "verify", "results/certificate.json", "--data", "loans.csv",
+        "--model", "results/model.elfair",
+    ).output  # fmt: skip
+    assert headline in told
+    people = read_table("loans.csv").table.drop_columns(["Approved?", "p(decision)"])
+    from elfair.study.writing import write_table
+
+    write_table(people.slice(0, 50), Path("people.csv"))
+    for command in ("predict", "decide"):
+        where = ("--output", "new.csv") if command == "predict" else ("--log", "log.csv")
+        told = elfair(command, "results/model.elfair", "people.csv", *where)
+        assert f"Warning: {headline}" in told.stderr
+
+
+def test_an_assumption_that_cannot_be_accepted_is_an_error(elfair, folder):
+    told = elfair("fit", "study.toml", "--accept-violated", "tau", code=2).output
+    assert "accept_violated must be a list with any of 'opened_once', " in told
+    assert told.count("Hint:") == 1
+    write_study(folder / "wrong.toml", "loans.csv", extra="[test]\naccept_violated = ['tau']")
+    assert "'opened_once', " in elfair("fit", "wrong.toml", code=2).output
+    assert not Path("elfair.openings").exists()
 
 
 def test_one_line_that_is_open_is_called_it(elfair, tmp_path, monkeypatch):

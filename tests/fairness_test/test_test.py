@@ -176,7 +176,7 @@ def test_a_rare_decision_that_is_to_become_common_leaves_no_normal_average():
         )  # fmt: skip
         return {a.name: a for a in record.assumptions}.get("normal average")
 
-    rare = normal(0.9)
+    rare = normal(0.9, accept_violated=["normal_average"])
     assert rare.status == "violated"
     assert "almost absent from the log" in rare.evidence
     assert normal(0.002).status == "assumed"

@@ -213,9 +213,13 @@ def warn_reader(certificate: Certificate, *, level: int = 2) -> None:
             ". The propensities are wrong, or the new model takes decisions almost absent from the "
             "log; then no bound computed with them means anything"
         )
+    if not certificate.failed:
+        told += (
+            ". Who wants the model all the same says so, and the certificate says it, too: "
+            f"accept_violated={codes!r}"
+        )
     warnings.warn(
-        f"no solution found: {told}. Who wants the model all the same says so, and the certificate "
-        f"says it, too: accept_violated={codes!r}.",
+        f"no solution found: {told}.",
         CertificateWarning,
         stacklevel=level + 1,
     )
