@@ -339,7 +339,6 @@ def test_row_ids_decide_the_split_and_not_the_order_of_rows():
     second = ELFClassifier(NO_WORSE).fit(X[turned], Y[turned], row_id=ids[turned], **given)
     a, b = first.certificate_.constraints[0], second.certificate_.constraints[0]
     assert a.mean_weight == pytest.approx(b.mean_weight, rel=1e-3)
-    assert second.certificate_.openings == first.certificate_.openings + 1
     with pytest.raises(DataError, match="row_id must be unique"):
         fit(ELFClassifier(NO_WORSE), row_id=np.zeros(1500, int))
 

@@ -63,7 +63,12 @@ def test_what_is_maximised_is_weighed(outreach):
         {"split": "crossfit", "folds": 3},
         {"search": "cmaes", "power": None, "inflation": 2.0},
         {"estimator": "dr"},
-        {"estimator": "is", "power": None, "inflation": 2.0},
+        {
+            "estimator": "is",
+            "power": None,
+            "inflation": 2.0,
+            "accept_violated": ["tau_known"],
+        },
         {"candidate_tuning": {"power": [0.8, 0.95]}},
         {"impact_range": (-6.0, 6.0), "propensity_floor": 0.2, "bound": "bernstein"},
     ],

@@ -53,6 +53,8 @@ WRONG = {
     "center": ["median", None, 0],
     "outcome_model": ["ridge", 3, LogisticRegression],
     "candidate_tuning": [3, "power", {"power": 0.9}, {"power": "0.9"}, {"power": []}, ["power"]],
+    "looks": [0, -1, 2.0, "2", None, True],
+    "accept_violated": [None, True, "tau_known", ["tau"], ["support"], [3], {"tau_known": 1}],
     "nuisance_fraction": [0, 1, "a", NAN, None, True],
     "random_state": [-1, 0.5, "0", True, np.random.default_rng(0)],
 }  # fmt: skip
@@ -75,6 +77,8 @@ RIGHT = {
     "xi": [0, 0.5],
     "candidates": [1, np.int64(1000)],
     "folds": [2],
+    "looks": [np.int64(2)],
+    "accept_violated": [["tau_known"], ("opened_once", "mean_weight"), np.array(["tau_known"])],
     "random_state": [0, np.int64(7), 2**40],
 }  # fmt: skip
 N = 60

@@ -9,7 +9,7 @@ import pytest
 
 from elfair import CheckReport, ELFClassifier, ELFRegressor, LoggedData, check
 from elfair.data import ContinuousData
-from elfair.data.split import Split, row_keys
+from elfair.data.split import row_keys
 from elfair.errors import ConstraintError, InputError
 from elfair.populations import Dosage, FosterCare, Lending
 
@@ -59,10 +59,10 @@ def test_candidate_impacts_are_looked_at(log):
     assert check(ELFClassifier(CONSTRAINTS), LoggedData(**table)) != first
 
 
-def test_nothing_is_spent(log):
+def test_nothing_is_spent(log, counted):
     data = LoggedData(**log(300, seed=77))
     check(ELFClassifier(CONSTRAINTS), data)
-    assert Split.of(data, "random", share=0.6).openings == 0
+    assert ELFClassifier(CONSTRAINTS).fit(data).certificate_.openings == 1
 
 
 def test_groups_are_those_of_the_constraints_and_of_the_split(log):

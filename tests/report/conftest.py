@@ -12,11 +12,16 @@ import numpy as np
 import pytest
 
 from elfair import Certificate, ELFClassifier, ELFRegressor, LoggedData, certify
-from elfair.certificate import GroupCount, LeftOut, Provenance, WarningRecord
+from elfair.certificate import Assumption, GroupCount, LeftOut, Provenance, WarningRecord
 from elfair.populations import Dosage, FosterCare
 
 #: What a user may write anywhere, and no reader's browser may run.
 HOSTILE = """<script>alert("1")</script> & 'so' | `x` <b>*_"""
+
+OBJECTED = {
+    "passed": False,
+    "assumptions": (Assumption.of("tau_known", "violated", "it is an estimate"),),
+}
 
 
 def _foster_care(alpha=0.9, n=2_000, seed=0, constraints=None, **parameters) -> Certificate:
@@ -182,7 +187,13 @@ MAKERS: dict[str, Callable[[], Certificate]] = {
         _rows(seed=8),
     ),
     "many": _many,
-    "violated": lambda: _foster_care(n=600, estimator="is", split="stratified"),
+    "violated": lambda: _foster_care(
+        n=600,
+        estimator="is",
+        split="stratified",
+        accept_violated=["tau_known", "halves_independent"],
+    ),
+    "objected": lambda: replace(_foster_care(n=2_000), **OBJECTED),
     "hostile": _hostile,
     "unbounded": _unbounded,
 }

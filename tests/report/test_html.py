@@ -265,12 +265,24 @@ def test_weights_that_leave_few_rows_are_a_reason(of_kind, parsed):
 def test_violated_assumptions_are_loud(of_kind, parsed):
     page = parsed(Report(of_kind("violated")).html())
     shown = flat(page.text)
-    loud = shown.index("2 assumptions do NOT hold: the stated confidence is not justified")
+    loud = shown.index(
+        "The stated confidence is NOT justified: 2 assumptions are violated (halves independent; "
+        "tau is known), which was accepted"
+    )
     assert loud < shown.index("confidence means")
     assert "tau is known: it is an estimate" in shown[loud:]
     assert ("div", {"class": "alarm", "role": "note"}) in page.tags
     assert any(words == "VIOLATED" for table in page.tables for _, _, words in table.cells)
-    assert "do NOT hold" not in flat(parsed(Report(of_kind("solution")).html()).text)
+    assert "NOT justified" not in flat(parsed(Report(of_kind("solution")).html()).text)
+
+
+def test_an_objection_is_loud_and_says_what_to_do(of_kind, parsed):
+    shown = flat(parsed(Report(of_kind("objected")).html()).text)
+    assert shown.index("No solution found: an assumption is violated (tau is known), although") < (
+        shown.index("No model is released: an assumption is violated (tau is known)")
+    )
+    assert "whatever the bounds are" in shown
+    assert 'accept_violated=["tau_known"]' in shown.split("What to do next")[1]
 
 
 def test_pass_and_fail_are_words_and_symbols(of_kind):

@@ -87,7 +87,12 @@ def test_words_and_names_are_apart(of_kind):
 
 
 def test_violated_assumptions_are_loud(of_kind):
-    assert "> **2 assumptions do NOT hold" in Report(of_kind("violated")).markdown()
+    assert "> **The stated confidence is NOT justified: 2 assumptions are violated" in (
+        Report(of_kind("violated")).markdown()
+    )
+    assert "> **No model is released: an assumption is violated (tau is known)" in (
+        Report(of_kind("objected")).markdown()
+    )
 
 
 def document(*blocks):
