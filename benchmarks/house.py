@@ -18,11 +18,11 @@ from statistics import median, quantiles
 SOURCE = Path(__file__).parents[1] / "src" / "elfair"
 #: Experiments with methods and simulated populations do not count towards the lines of code.
 APART = ("experiments", "populations")
-MOST_FILES = 160
+MOST_FILES = 165  # looks at rows have a module
 MOST_TOP_LEVEL = 5
 LONGEST_MODULE = 500
-MEDIAN_MODULE = (120, 220)
-MOST_CODE = 17_500
+MEDIAN_MODULE = (120, 230)
+MOST_CODE = 18_000  # with declared looks, and objections that can be accepted
 #: The longest body of nine functions in ten.
 USUAL_BODY = 20
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)

@@ -256,6 +256,10 @@ FORGERIES = {
         lambda c: result(c, groups=nth(c.constraints[0].groups, 0, mean_weight=1.0)),
         "2, 3",
     ),
+    "release in spite of a violated assumption": (
+        "paper", lambda c: terms(c, accept_violated=("tau_known",)), "2, 3",
+    ),
+    "looks that were declared": ("default", lambda c: terms(c, looks=2), "2, 3"),
     "violated assumption left out": ("paper", without_assumption, "2, 3"),
     "violated assumption shown as assumed": ("stratified", excused, "2, 3"),
     "warning left out": ("paper", lambda c: replace(c, warnings=()), "2, 3"),
