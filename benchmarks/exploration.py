@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from elfair.data.looks import LooksOfProcess, counted_in
 from elfair import ELFClassifier
 from elfair.populations import FosterCare
 from pages import stamp, write_into
@@ -29,7 +30,8 @@ def main() -> None:
         for seed in range(SEEDS):
             draw = population.sample(ROWS, seed)
             clf = ELFClassifier(population.constraints, exploration=share, random_state=seed)
-            clf.fit(draw.features, draw.label, **draw.logged)
+            with counted_in(LooksOfProcess()):  # each share is a study of its own
+                clf.fit(draw.features, draw.label, **draw.logged)
             if clf.solution_found_:
                 accuracies.append(population.truth(clf).accuracy)
         lines.append(

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from elfair.data.looks import LooksOfProcess, counted_in
 from elfair import ELFClassifier
 from pages import stamp, write_into
 
@@ -99,7 +100,8 @@ def main() -> None:
             for seed in range(draws):
                 given, began = sample(n, seed), perf_counter()
                 # One model each: how well is its chance to pass predicted?
-                clf = ELFClassifier(CONSTRAINTS, scorer=make(seed), candidates=1).fit(**given)
+                with counted_in(LooksOfProcess()):  # each model is a study of its own
+                    clf = ELFClassifier(CONSTRAINTS, scorer=make(seed), candidates=1).fit(**given)
                 seconds = perf_counter() - began
                 lost, accuracy = truth(clf.fitted_.probabilities(TRUTH.features, None)[:, 1])
                 passed = clf.solution_found_

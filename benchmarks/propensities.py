@@ -19,6 +19,7 @@ from scipy import special
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
+from elfair.data.looks import LooksOfProcess, counted_in
 from elfair import CertificateWarning, DataError, ELFClassifier
 from pages import stamp, write_into
 
@@ -87,7 +88,7 @@ def trial(case: str, seed: int) -> tuple[bool, float, bool]:
         delta=DELTA,
         random_state=seed,
     )
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), counted_in(LooksOfProcess()):
         warnings.simplefilter("ignore", CertificateWarning)
         try:
             clf.fit(
