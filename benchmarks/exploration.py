@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from elfair.data.looks import LooksOfProcess, counted_in
 from elfair import ELFClassifier
+from elfair.data.looks import LooksOfProcess, counted_in
 from elfair.populations import FosterCare
 from pages import stamp, write_into
 

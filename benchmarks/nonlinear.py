@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elfair.data.looks import LooksOfProcess, counted_in
 from elfair import ELFClassifier
+from elfair.data.looks import LooksOfProcess, counted_in
 from pages import stamp, write_into
 
 Floats = NDArray[np.float64]

@@ -19,8 +19,8 @@ from scipy import special
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
-from elfair.data.looks import LooksOfProcess, counted_in
 from elfair import CertificateWarning, DataError, ELFClassifier
+from elfair.data.looks import LooksOfProcess, counted_in
 from pages import stamp, write_into
 
 TRIALS, ROWS, TRUTH = 100, 4000, 100_000

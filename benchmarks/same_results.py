@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 import elfair
-from elfair.data.looks import LooksOfProcess, counted_in
 from elfair import ELFClassifier, ELFRegressor, LoggedData, certify
 from elfair.bounds import BOUNDS, FINITE_SAMPLE
 from elfair.statistics.impact_estimators import ESTIMATORS
@@ -104,8 +103,7 @@ def of_classifier(data: dict[str, Any], **parameters: Any) -> Fit:
 
     def fit() -> dict[str, Any]:
         make = ELFClassifier.paper if parameters.pop("paper", False) else ELFClassifier
-        with counted_in(LooksOfProcess()):
-            model = make(**parameters).fit(**data)
+        model = make(**parameters).fit(**data)
         found = {**of_certificate(model.certificate_), "tuned": str(model.tuned_)}
         if model.solution_found_:
             found["probabilities"] = digest(model.predict_proba(data["X"]))
@@ -118,8 +116,7 @@ def of_regressor(data: dict[str, Any], **parameters: Any) -> Fit:
     """A regressor, fitted."""
 
     def fit() -> dict[str, Any]:
-        with counted_in(LooksOfProcess()):
-            model = ELFRegressor(**parameters).fit(**data)
+        model = ELFRegressor(**parameters).fit(**data)
         found = of_certificate(model.certificate_)
         if model.solution_found_:
             found["decisions"] = digest(model.predict_distribution(data["X"]))
@@ -136,8 +133,7 @@ def of_certify(data: dict[str, Any], constraints: Any, **parameters: Any) -> Fit
         score = np.clip(0.5 + 0.2 * data["X"][:, 0], 0.02, 0.98)
         if rows.classes.size > 2:
             score = np.column_stack([(1 - score) / 2, (1 - score) / 2, score])
-        with counted_in(LooksOfProcess()):
-            return of_certificate(certify(score, rows, constraints, **parameters))
+        return of_certificate(certify(score, rows, constraints, **parameters))
 
     return fit
 
