@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from elfair.data import ContinuousData, LoggedData
+from elfair.data.continuous import normal_density
 from elfair.errors import DataError
 
 N = 30
@@ -85,13 +86,70 @@ def test_a_density_needs_its_decision():
     refused("propensity was given without the decision", decision=None)
 
 
+MEANS = RNG.normal(size=N)
+DENSITY = normal_density(GIVEN["decision"], MEANS, 0.5)
+
+
+def test_densities_follow_from_means():
+    data = make(propensity=None, behavior_mean=MEANS)
+    np.testing.assert_allclose(data.propensity, DENSITY)
+    np.testing.assert_array_equal(data.usual, MEANS)
+    both = make(propensity=DENSITY * 1.005, behavior_mean=MEANS)  # logs round
+    np.testing.assert_array_equal(both.propensity, data.propensity)
+    assert set(make(propensity=None, behavior_mean=2).behavior_mean) == {2.0}
+    assert make(decision=None, propensity=None, behavior_mean=MEANS).propensity is None
+
+
+def test_means_that_make_no_sense():
+    known = {"propensity": None, "behavior_mean": MEANS}
+    refused("behavior_mean was given without behavior_spread", **known, behavior_spread=None)
+    refused("behavior_mean must hold numbers. Got 'a'", **{**known, "behavior_mean": ["a"] * N})
+    refused("Input behavior_mean contains NaN", **{**known, "behavior_mean": MEANS * np.nan})
+    refused("behavior_mean has 2 rows, but X has 30", **{**known, "behavior_mean": [1.0, 2.0]})
+    refused("decision holds only 2 different values", **known, decision=np.arange(N) % 2)
+    words = "propensity and behavior_mean disagree in 1 of 30 rows: in row 4, propensity is"
+    wrong = DENSITY * np.where(np.arange(N) == 4, 1.02, 1.0)
+    refused(words, propensity=wrong, behavior_mean=MEANS)
+
+
+@pytest.mark.parametrize("spread", [0.5, np.linspace(0.5, 2, 400)], ids=["same", "different"])
+def test_densities_and_spreads_tell_the_means(spread):
+    """Wherever the means are linear in the features: nothing is left open but the side."""
+    rng = np.random.default_rng(1)
+    features = rng.normal(size=(400, 3))
+    mean = 7 + features @ [1.0, -2.0, 0.0]
+    decision = mean + spread * rng.normal(size=400)
+    given = {"decision": decision, "behavior_spread": spread}
+    density = normal_density(decision, mean, spread)
+    data = ContinuousData(features, **given, propensity=density)
+    assert np.mean(np.abs(data.usual - mean) < 1e-6) > 0.98
+    part = np.arange(200)  # what is usual is learnt from the rows at hand
+    assert np.mean(np.abs(data.take(part).usual - mean[part]) < 1e-6) > 0.98
+
+
+@pytest.mark.parametrize("draw", ["laplace", "uniform"])
+def test_without_a_normal_distribution_the_usual_decision_is_linear(draw):
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=900)
+    away = rng.laplace(0, 1, 900) if draw == "laplace" else rng.uniform(-1, 1, 900)
+    density = np.exp(-np.abs(away)) / 2 if draw == "laplace" else np.full(900, 0.5)
+    spread = np.sqrt(2) if draw == "laplace" else np.sqrt(1 / 3)
+    data = ContinuousData(x[:, None], decision=x + away, propensity=density, behavior_spread=spread)
+    assert np.abs(data.usual - x).max() < 0.3
+    assert np.linalg.matrix_rank(np.column_stack([np.ones(900), x, data.usual]), tol=1e-6) == 2
+
+
 def test_parts_and_joined_parts():
-    data = make(behavior_spread=np.linspace(0.5, 1.5, N)).changed(thresholds=(1.0,))
+    spread = np.linspace(0.5, 1.5, N)
+    data = make(propensity=None, behavior_mean=MEANS, behavior_spread=spread)
+    data = data.changed(thresholds=(1.0,))
     parts = data.take(np.arange(10)), data.take(np.arange(10, N))
     assert parts[0].n == 10
     assert parts[0].thresholds == (1.0,)
     whole = LoggedData.joined(parts)
-    for name in ("features", "label", "decision", "propensity", "behavior_spread"):
+    known = ("behavior_mean", "behavior_spread")
+    assert make(propensity=DENSITY).fingerprint() != data.fingerprint()
+    for name in ("features", "label", "decision", "propensity", *known):
         np.testing.assert_array_equal(getattr(whole, name), getattr(data, name))
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from elfair import ELFClassifier, LoggedData, certify
+from elfair.data import ContinuousData
 from elfair.data.propensities import misfit, require_taken
 from elfair.errors import DataError
 
@@ -68,6 +69,38 @@ def test_a_group_that_decided_and_is_not_in_the_propensities_is_noticed():
     largest, limit, where = misfit(data)
     assert largest > limit
     assert where in ("how often 0 was decided, by T == 1", "how often 1 was decided, by T == 1")
+
+
+def doses(n=600, seed=0, mean=0.0, spread=1.0, tilt=0.0, jump=0.0):
+    """Doses that the log says were drawn from N(x, 1)."""
+    rng = np.random.default_rng(seed)
+    x, group = rng.normal(size=n), rng.integers(0, 2, n)
+    dose = x + mean + tilt * x + jump * group + spread * rng.normal(size=n)
+    given = {"decision": dose, "behavior_mean": x, "behavior_spread": 1.0}
+    return ContinuousData(x[:, None], sensitive_features={"T": group}, **given)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "where"),
+    [
+        ({"mean": 0.5}, "the mean decision"),
+        ({"tilt": 0.3}, "the mean decision, by x0"),
+        ({"jump": 0.7}, "the mean decision, by T"),
+        ({"spread": 1.5}, "how far decisions spread"),
+        ({"spread": 0.6}, "how far decisions spread"),
+    ],
+    ids=str,
+)
+def test_numbers_that_were_not_drawn_as_the_log_says(wrong, where):
+    found = misfit(doses(**wrong))
+    assert not found.is_chance
+    assert found.where.startswith(where)
+
+
+def test_numbers_drawn_as_the_log_says_are_no_misfit():
+    found = np.array([misfit(doses(200, seed))[:2] for seed in range(300)])
+    assert (found[:, 0] / found[:, 1]).max() < 0.9
+    assert misfit(doses().changed(behavior_mean=None)) is None
 
 
 def test_where_not_all_probabilities_are_known_nothing_is_said():

@@ -58,7 +58,7 @@ def test_minus_mse_is_mse():
 
 
 def test_the_error_of_one_group_is_least_squares_in_that_group():
-    reg = fit("-mse[T == 1]", y=DRAW.label)
+    reg = fit("-mse[T == 1]", y=DRAW.label, reach=100.0)
     inside = DRAW.group == 1
     design = np.column_stack([np.ones(inside.sum()), DRAW.features[inside]])
     fitted = design @ np.linalg.lstsq(design, DRAW.label[inside], rcond=None)[0]
@@ -152,7 +152,7 @@ def lowest_fifth(impact):
     ],
 )
 def test_statistics_beyond_the_mean(objective, truth):
-    reg = ELFRegressor(objective=objective).fit(**risky())
+    reg = ELFRegressor(objective=objective, reach=2.0).fit(**risky())
     mean, spread = reg.predict_distribution(np.zeros((1, 1)))
     every = [truth(outcomes(dose, 0.2)) for dose in np.linspace(-2, 2, 17)]
     reached = truth(outcomes(mean[0], spread[0]))
@@ -163,7 +163,9 @@ def test_statistics_beyond_the_mean(objective, truth):
 
 def test_the_bold_and_the_careful_differ():
     bold, careful = (
-        ELFRegressor(objective=o).fit(**risky()).predict_distribution(np.zeros((1, 1)))[0][0]
+        ELFRegressor(objective=o, reach=2.0)
+        .fit(**risky())
+        .predict_distribution(np.zeros((1, 1)))[0][0]
         for o in ("E[impact]", "CVaR[impact, 0.2]")
     )
     assert bold > careful + 0.7

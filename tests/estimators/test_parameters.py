@@ -35,6 +35,7 @@ WRONG = {
         (0.5, 0.2), (0.0, 0.5), (-0.1, 0.5), (0.1, 1.0), (0.1, 1.5), (0.1,), 0.5, None, "ab",
         ("a", "b"), (0.1, NAN), (0.1, 0.2, 0.3),
     ],
+    "reach": [0, -1.0, NAN, INF, None, "far", True, (1, 2)],
     "estimator": ["ips", None, 1, ["paired"], True],
     "bound": ["beting", None, 0, ["ttest"]],
     "impact_range": [
@@ -70,6 +71,7 @@ RIGHT = {
     "cost": [[[0, 1], [5, 0]], np.eye(2), {0: {0: 0, 1: 1}, 1: {0: 1, 1: 0}}],
     "scorer": [LogisticRegression()],
     "spread": [(0.5, 0.5), [0.1, 0.9], np.array([0.1, 0.2])],
+    "reach": [1, 0.5, np.float32(2)],
     "impact_range": [(0, 1), [0, 1], np.array([-1.5, 2]), {"impact": (0, 1)}, {}],
     "propensity_floor": [1, 0.05],
     "power": [0.5],

@@ -84,7 +84,7 @@ def second_round() -> Any:
     return with_behavior(ELFClassifier().fit(*care()[:2]))
 
 
-def regressor(**parameters: Any) -> Any:
+def regressor(impact: bool = True, **parameters: Any) -> Any:
     population = Dosage()
     draw = population.sample(ROWS, seed=1)
     return fitted(
@@ -95,7 +95,7 @@ def regressor(**parameters: Any) -> Any:
         decision=draw.decision,
         propensity=draw.propensity,
         behavior_spread=population.spread,
-        impact=draw.impact,
+        impact=draw.impact if impact else None,
     )
 
 
@@ -134,6 +134,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "crossfit": lambda: on_care(split="crossfit", folds=3),
     "tuned": lambda: on_care(candidate_tuning={"power": [0.8, 0.95]}),
     "regressor": regressor,
+    "regressor without a reach": lambda: regressor(impact=False),
     "regressor folds": lambda: regressor(split="crossfit", folds=3),
     "torch": lambda: on_care(scorer=network(), exploration=0.1),
     "no solution": lambda: on_care(constraints="accuracy >= 0.999"),

@@ -19,7 +19,7 @@ from elfair.statistics.claims import read_constraints
 from elfair.statistics.decisions import thresholds_of
 from elfair.statistics.plan import Plan
 
-TASK = Regression("mse", (0.1, 0.9))
+TASK = Regression("mse", (0.1, 0.9), 1.5)
 CONSTRAINTS = (
     "E[impact | T == 1] >= E_logged[impact | T == 1]",
     "P[decision >= 5 | T == 0] >= 0.2",
@@ -81,8 +81,22 @@ def test_the_worst_that_counts_is_twice_as_bad_as_the_log_or_the_mean():
 
 
 def test_the_spread_is_within_its_shares_of_the_smallest_known():
-    policy = Regression("mse", (0.2, 0.5)).policy(rows(behavior_spread=np.linspace(2, 4, 400)))
+    policy = Regression("mse", (0.2, 0.5), 1.5).policy(rows(behavior_spread=np.linspace(2, 4, 400)))
     assert (policy.smallest, policy.largest) == pytest.approx((0.4, 1.0))
+
+
+def test_no_mean_is_out_of_reach_of_the_usual_decision():
+    """However far labels are from logged decisions; and what no impact is estimated for is free."""
+    task = Regression("mse", (0.2, 0.5), 1.5)
+    spread = np.linspace(2, 4, 400)
+    data = rows(behavior_spread=spread, behavior_mean=5.0, propensity=None)
+    data = data.changed(label=data.label + 1_000)
+    policy = task.policy(data)
+    assert policy.reach == pytest.approx(1.5 * spread.mean())
+    best = task.best(policy, policy.logged(data), data)
+    mean, _ = policy.moments(best, data.features)
+    np.testing.assert_allclose(mean, 5 + policy.reach)
+    assert task.policy(rows(impact=None)).reach == np.inf
 
 
 def test_without_a_behaviour_model_the_unit_is_what_labels_have_beyond_a_line():
@@ -100,7 +114,7 @@ def test_labels_on_a_line_leave_some_spread():
 
 
 def test_the_best_policy_is_least_squares_with_little_spread():
-    data = rows()
+    data = rows(impact=None)
     policy = TASK.policy(data)
     inputs = policy.logged(data)
     best = TASK.best(policy, inputs, data)
@@ -111,7 +125,7 @@ def test_the_best_policy_is_least_squares_with_little_spread():
     first, middle, familiar = TASK.starts(policy, inputs, data, best)
     assert first is best
     np.testing.assert_allclose(2 * middle, best + familiar)
-    imitated = LinearRegression().fit(data.features, data.decision).predict(data.features)
+    imitated = LinearRegression().fit(data.features, data.usual).predict(data.features)
     mean, spread = policy.moments(familiar, data.features)
     np.testing.assert_allclose(mean, imitated)
     assert spread == pytest.approx(0.9)

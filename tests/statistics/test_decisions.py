@@ -8,6 +8,7 @@ from scipy.special import ndtr
 
 from elfair import LoggedData
 from elfair.data import ContinuousData
+from elfair.data.continuous import normal_density
 from elfair.errors import ConstraintError, InputError
 from elfair.language.conjunction import conjuncts
 from elfair.statistics import Baselines, Estimation, compile_form, logged_average
@@ -148,6 +149,38 @@ def test_weights_and_their_variance():
     np.testing.assert_allclose(decisions.weights(free), W)
     index = np.arange(7)
     assert decisions.weight_variance(free, index) == pytest.approx(W[:7].var(ddof=1))
+
+
+@pytest.mark.parametrize("shape", [(0.0, 0.9), (1.5, 0.9), (1.5, 0.4), (-2.0, 0.6)])
+def test_the_variance_of_a_weight_is_known_before_its_decision_is_drawn(shape):
+    """By integrals over the decision, for people whose mean and spread differ."""
+    away, share = shape
+    usual, spread = np.array([0.0, 1.0, -3.0]), np.array([1.0, 0.5, 2.0])
+    data = ContinuousData(np.eye(3), decision=usual, behavior_mean=usual, behavior_spread=spread)
+    mean, own = usual + away * spread, share * spread
+    free = np.array([np.zeros(3), mean, mean**2 + own**2])
+    grid = np.linspace(-15, 15, 400_001)
+    expected = [
+        np.trapezoid(normal_density(grid, m, s) ** 2 / normal_density(grid, u, b), grid) - 1
+        for m, s, u, b in zip(mean, own, usual, spread, strict=True)
+    ]
+    found = decisions_of(data).weight_variances(free, np.arange(3))
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    np.testing.assert_allclose(decisions_of(data).weight_variances(free, [1]), expected[1:2])
+
+
+def test_a_known_mean_removes_the_luck_of_the_logged_draw():
+    data = make("E[impact] - E_logged[impact] <= 0")
+    usual = D - 0.3
+    data = data.changed(behavior_mean=usual, behavior_spread=np.full(D.size, 0.7))
+    baselines = Baselines(Estimation("dr"), data)
+    (conjunct,) = conjuncts("E[impact] - E_logged[impact] <= 0")
+    (part,) = compile_form(conjunct.form, data, baselines, {})
+    a, b, c = baselines.model(Impact("impact")).of(data)
+    taken = a + b * D + c * D**2
+    change = b * (MU - usual) + c * (MU**2 + SIGMA**2 - usual**2 - 0.7**2)
+    expected = change + (W - 1) * (IMPACT - taken)
+    np.testing.assert_allclose(part.rows.values(free_of(data)), expected, atol=1e-12)
 
 
 def test_thresholds_are_collected_once_and_sorted():

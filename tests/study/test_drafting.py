@@ -134,7 +134,7 @@ def test_every_setting_is_shown_and_can_be_switched_on(tmp_path):
     assert set(keys_of(ColumnKeys)) - {"categories"} <= shown
     for line in re.findall(r"(?m)^# ([a-z_]+ = .*)$", text.split("[model]")[1]):
         key = line.split(" = ")[0]
-        if key in ("spread", "text"):
+        if key in ("spread", "reach", "text"):
             continue  # a regressor's
         study = StudyFile.loads(text.replace(f"# {line}", line, 1))
         assert {**study.model, **study.test, **study.constraints[0]}[key] == tomllib.loads(line)[

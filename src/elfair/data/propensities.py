@@ -10,7 +10,7 @@ import numpy as np
 from elfair.data.features import Encoding
 from elfair.data.table import LoggedData
 from elfair.errors import DataError, PropensityError, listed
-from elfair.types import Booleans
+from elfair.types import Booleans, Floats
 
 #: A decision that was expected more often than this, but never taken, is not a matter of chance.
 EXPECTED = 10.0
@@ -115,7 +115,7 @@ def misfit(data: LoggedData) -> Misfit | None:
 
     It compares the share of each decision, overall and by group, and its covariance with each
     feature. The limit holds for any number of rows. None unless all behaviour probabilities are
-    known.
+    known; of decisions that are numbers, see `misfit_of_numbers`.
 
     Examples
     --------
@@ -127,12 +127,8 @@ def misfit(data: LoggedData) -> Misfit | None:
     (True, False, 'how often 0 was decided')
     """
     if data.behavior is None or data.decision_index is None:
-        return None
-    largest = np.abs(data.features).max(axis=0)  # squares must not overflow
-    rows = data.changed(features=data.features / np.where(largest > 0, largest, 1.0))
-    encoding = Encoding.learn(rows)
-    known_before = np.clip(encoding.of(rows), -FARTHEST, FARTHEST)
-    directions = np.column_stack([np.ones(data.n), known_before])
+        return misfit_of_numbers(data)
+    encoding, directions = _directions(data)
     taken = np.arange(data.classes.size) == data.decision_index[:, None]
     surprise = np.abs(directions.T @ (taken - data.behavior))
     variance = (directions**2).T @ (data.behavior * (1 - data.behavior))
@@ -149,3 +145,48 @@ def misfit(data: LoggedData) -> Misfit | None:
     if direction:
         where += f", by {encoding.names(data)[direction - 1]}"
     return Misfit(float(off[worst]), float(limits[worst]), where)
+
+
+def misfit_of_numbers(data: LoggedData) -> Misfit | None:
+    """The same for numbers that were drawn from normal distributions; None unless their means and
+    spreads are known.
+
+    It compares their mean, overall, by group and with each feature, and how far they spread.
+
+    Examples
+    --------
+    >>> from elfair.data import ContinuousData
+    >>> x, decision = np.random.default_rng(0).normal(size=(2, 500))
+    >>> drawn = {"decision": decision, "behavior_mean": 0.0}
+    >>> right, wrong = (ContinuousData(x[:, None], **drawn, behavior_spread=s) for s in (1, 2))
+    >>> misfit(right).is_chance, misfit(wrong).is_chance, misfit(wrong).where
+    (True, False, 'how far decisions spread')
+    """
+    decision, mean, spread = data.decision, data.behavior_mean, data.behavior_spread
+    if decision is None or mean is None or spread is None:
+        return None
+    encoding, directions = _directions(data)
+    away = (decision - mean) / spread
+    error = np.sqrt((directions**2).sum(axis=0))
+    known = error > 0
+    off = np.append(np.abs(directions.T @ away)[known] / error[known], 0.0)
+    off[-1] = abs(float(np.sum(away**2 - 1))) / sqrt(2 * data.n)
+    level = log(2 * off.size / FALSE_ALARM)
+    limits = np.full(off.size, sqrt(2 * level))
+    limits[-1] += level * sqrt(2 / data.n)  # a sum of squares has a longer tail on one side
+    worst = int(np.argmax(off / limits))
+    where = "how far decisions spread"
+    if worst < off.size - 1:
+        direction = int(np.flatnonzero(known)[worst])
+        where = "the mean decision"
+        where += f", by {encoding.names(data)[direction - 1]}" if direction else ""
+    return Misfit(float(off[worst]), float(limits[worst]), where)
+
+
+def _directions(data: LoggedData) -> tuple[Encoding, Floats]:
+    """What is known before the decision, of shape (n, 1 + columns), and how it was encoded."""
+    largest = np.abs(data.features).max(axis=0)  # squares must not overflow
+    rows = data.changed(features=data.features / np.where(largest > 0, largest, 1.0))
+    encoding = Encoding.learn(rows)
+    known_before = np.clip(encoding.of(rows), -FARTHEST, FARTHEST)
+    return encoding, np.column_stack([np.ones(data.n), known_before])

@@ -86,8 +86,9 @@ class LoggedData:
 
     #: What a decision is; `ContinuousData` is for numbers.
     decision_kind: ClassVar[Literal["classes", "numbers"]] = "classes"
-    #: Where decisions are numbers: the standard deviation of the behaviour model's decisions, and
-    #: the t of each P[decision >= t] that statistics ask for.
+    #: Where decisions are numbers: mean and standard deviation of the behaviour model's decisions,
+    #: as they were given, and the t of each P[decision >= t] that statistics ask for.
+    behavior_mean: Floats | None = None
     behavior_spread: Floats | None = None
     thresholds: tuple[float, ...] = ()
 
@@ -206,6 +207,13 @@ class LoggedData:
         return self.propensity
 
     @property
+    def usual(self) -> Floats | None:
+        """What the behaviour model usually decided about each person, where that is a number; as
+        far as these rows tell, if its mean was not given.
+        """
+        return None
+
+    @property
     def measured(self) -> dict[str, Floats]:
         """Columns of numbers that are known only after the decision, by names for people."""
         return {f"impact '{name}'": values for name, values in self.impacts.items()}
@@ -243,7 +251,8 @@ class LoggedData:
 
     def fingerprint(self) -> str:
         """SHA-256 of everything known about these rows, in their order."""
-        known = {"label", "decision", "propensity", "behavior", "row_id", "behavior_spread"}
+        known = {"label", "decision", "propensity", "row_id"}
+        known |= {"behavior", "behavior_mean", "behavior_spread"}
         return columns_digest(
             [
                 *(
@@ -416,7 +425,7 @@ class LoggedData:
 #: The attributes of LoggedData that have one entry for each row.
 _BY_ROW = (
     "features", "label", "label_index", "decision", "decision_index", "propensity", "behavior",
-    "row_id", "scores", "behavior_spread", "position",
+    "row_id", "scores", "behavior_mean", "behavior_spread", "position",
 )  # fmt: skip
 
 

@@ -25,6 +25,7 @@ from elfair.policies.softmax import EXPLORATION
 from elfair.records.allowed import Allowed, is_number, number, one_of, whole
 from elfair.records.reading import REQUIRED, Key
 from elfair.search.classification import FAMILIES
+from elfair.search.regression import REACH
 from elfair.search.selection import ASKED, DEFAULT, SEARCHES
 from elfair.statistics.impact_estimators import ESTIMATORS
 
@@ -383,6 +384,9 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter("spread", _SHARES, {"regressor": (0.2, 0.9)}, table="model",
               about="the smallest and the largest spread of new decisions, as shares of the "
               "behaviour model's; from 1 on, importance weights would have no bound"),
+    Parameter("reach", number("(0, inf)"), {"regressor": REACH}, table="model", tunable=True,
+              about="how far the mean of a new decision may be from the usual one, in spreads of "
+              "the behaviour model"),
     Parameter("estimator", one_of(*ESTIMATORS, about=_NOTES),
               {"classifier": "paired", "certify": "paired", "regressor": "dr"},
               "how the impact of a new model is estimated", table="test", tunable=True),

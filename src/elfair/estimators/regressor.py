@@ -12,13 +12,13 @@ from elfair.bounds import get_bound
 from elfair.certificate.codes import AssumptionCode
 from elfair.data import ContinuousData, LoggedData
 from elfair.data.columns import as_floats, check_length, one_column
+from elfair.data.continuous import normal_density
 from elfair.errors import BoundError
 from elfair.estimators.base import ELFEstimator, weighted_average
 from elfair.language.conditions import Decision, SquaredError
 from elfair.language.expressions import Expression
-from elfair.policies.gaussian import normal_density
 from elfair.policies.models import Decisions, Fitted, seeded
-from elfair.search.regression import Regression, task_of
+from elfair.search.regression import REACH, Regression, task_of
 from elfair.statistics.claims import Claim, Constraint
 from elfair.statistics.decisions import thresholds_of
 from elfair.types import Array, Floats
@@ -27,10 +27,11 @@ from elfair.types import Array, Floats
 class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
     """A stochastic linear regression whose delayed impact is bounded with stated confidence.
 
-    It draws the decision about a person from a normal distribution around a linear mean. The search
-    chooses the spread too: a small spread costs little squared error, and a large one makes it
-    easier to estimate the impact of new decisions from logged ones. See `ELFClassifier` for how
-    ``fit`` searches and tests.
+    It draws the decision about a person from a normal distribution around a linear mean, which
+    stays within reach of the usual decision about such a person. The search chooses the spread too:
+    a small spread costs little squared error, and a large one makes it easier to estimate the
+    impact of new decisions from logged ones. See `ELFClassifier` for how ``fit`` searches and
+    tests.
 
     Parameters
     ----------
@@ -43,9 +44,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
     objective : "mse", str or Expression, default "mse"
         What the search optimises: the mean squared error of the drawn decision, which it minimises,
         or an expression that it maximises, such as ``"E[impact]"`` or
-        ``"E[profit] - 0.1 * E[decision]"``. It maximises an impact only within the reach of logged
-        decisions: no mean is further from what was usual for such a person than one decision in
-        forty was on that side (and 20 rows).
+        ``"E[profit] - 0.1 * E[decision]"``.
     estimator : {"dr", "paired", "is"}, default "dr"
         How to estimate the impact of a new model. "dr" fits a ridge regression of the impact that
         is quadratic in the decision, and needs ``bound="ttest"``. It keeps the level of that bound
@@ -63,6 +62,11 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         ``behavior_spread``. Both are below 1, or importance weights would have no bound. Without a
         ``behavior_spread``, they are shares of how far labels (or decisions) are from a linear
         model.
+    reach : float, default 1.5
+        Where impacts are given: how far the mean of a new decision may be from the usual one about
+        such a person, in units of the smallest ``behavior_spread``. Nothing is known about
+        decisions that nobody was given. The usual decision is a linear function of the features,
+        learnt from candidate rows.
     power, inflation, xi, candidates, candidate_fraction, split, folds, impact_range, center
         As for `ELFClassifier`.
     candidate_tuning, looks, accept_violated, random_state
@@ -88,8 +92,9 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
     >>> draw = population.sample(2000, seed=1)
     >>> reg = ELFRegressor(population.constraints, delta=0.1)
     >>> reg = reg.fit(draw.features, draw.label, sensitive_features={"T": draw.group},
-    ...               decision=draw.decision, propensity=draw.propensity,
-    ...               behavior_spread=population.spread, impact=draw.impact)
+    ...               decision=draw.decision, impact=draw.impact,
+    ...               behavior_mean=population.behavior.mean(draw.features),
+    ...               behavior_spread=population.spread)
     >>> reg.solution_found_
     True
     >>> mean, spread = reg.predict_distribution(draw.features[:3])
@@ -109,6 +114,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         bound: str = "ttest",
         search: str = "gradient",
         spread: tuple[float, float] = (0.2, 0.9),
+        reach: float = REACH,
         power: float | None = 0.95,
         inflation: float | None = None,
         xi: float | None = None,
@@ -133,6 +139,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         sensitive_features: Any = None,
         decision: Any = None,
         propensity: Any = None,
+        behavior_mean: Any = None,
         behavior_spread: Any = None,
         impact: Any = None,
         row_id: Any = None,
@@ -152,6 +159,9 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
             The decision that was taken.
         propensity : array of shape (n,), optional
             The *density* of the behaviour model at that decision.
+        behavior_mean : float or array of shape (n,), optional
+            Instead of it: the mean of the behaviour model's decision about each person, if that was
+            drawn from a normal distribution.
         behavior_spread : float or array of shape (n,), optional
             The standard deviation of the behaviour model's decision about each person.
 
@@ -166,7 +176,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
 
     @staticmethod
     def _task(parameters: Mapping[str, Any], seed: int) -> Regression:
-        return task_of(parameters["objective"], parameters["spread"])
+        return task_of(*(parameters[name] for name in ("objective", "spread", "reach")))
 
     def _thresholds(
         self, claims: tuple[Claim, ...], task: Any, data: LoggedData
@@ -235,7 +245,8 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         -------
         Decisions
             Its ``propensity`` is a density; the ``behavior_spread`` that goes with it is
-            ``spread_``.
+            ``spread_``, and the ``behavior_mean`` is the first of `predict_distribution` (but not
+            after ``split="crossfit"``: a mixture is not normal).
         """
         means, spreads = self._components(X)
         shares = np.array(self.fitted_.shares)

@@ -91,7 +91,7 @@ def _listed(facts: Facts) -> Iterator[Assumption]:
         yield Assumption.of("tau_known", "violated", evidence)
     if facts.weighted:
         yield _mean_weight(facts)
-        if facts.behavior_known:
+        if facts.behavior_known or "propensities_fit" in facts.shown:
             yield Assumption.of(
                 "propensities_fit", "checked", facts.shown.get("propensities_fit", "")
             )

@@ -73,12 +73,12 @@ def read_policy(
     scale = read_floats(members, f"{folder}/scale.npy", (width,))
     if len(record.numbers) != len(form.numbers):
         raise _does_not_fit(f"{len(record.numbers)} numbers", str(len(form.numbers)))
+    more = form.read(record, members, folder, reading)
     if form.estimator == "regressor":
-        return form.policy(center, scale, *record.numbers)
+        return form.policy(center, scale, *record.numbers, **more)
     (blind,) = record.numbers
     if not 0 < blind < 1:
         raise _does_not_fit(f"{blind:g} of the decisions taken blindly", "a number in (0, 1)")
-    more = form.read(record, members, folder, reading)
     return form.policy(n, center, scale, record.mixed, blind, **more)
 
 
@@ -111,6 +111,23 @@ def _read_module(
     record: PolicyRecord, members: Mapping[str, bytes], folder: str, reading: Reading
 ) -> dict[str, Any]:
     return {"module": _rebuilt(record.tensors, members, folder, reading.module)}
+
+
+def _write_usual(policy: GaussianPolicy, folder: str, members: Members) -> dict[str, bool]:
+    members[f"{folder}/usual.npy"] = to_npy(policy.usual)
+    return {}
+
+
+def _read_usual(
+    record: PolicyRecord, members: Mapping[str, bytes], folder: str, reading: Reading
+) -> dict[str, Any]:
+    limited = np.isfinite(record.numbers[-1])  # without a reach, nothing is usual
+    shape = (reading.n_features + 1,) if limited else (0,)
+    return {"usual": read_floats(members, f"{folder}/usual.npy", shape)}
+
+
+#: The attributes of a policy over numbers that are numbers.
+GAUSSIAN = ("level", "unit", "smallest", "largest", "reach")
 
 
 @dataclass(frozen=True)
@@ -148,7 +165,7 @@ FORMATS: dict[str, Format] = {
         Format(SoftmaxPolicy),
         Format(ScoredPolicy, write=_write_scorer, read=_read_scorer, scores=True),
         Format(TorchPolicy, write=_write_module, read=_read_module),
-        Format(GaussianPolicy, "regressor", ("level", "unit", "smallest", "largest")),
+        Format(GaussianPolicy, "regressor", GAUSSIAN, _write_usual, _read_usual),
     )
 }
 

@@ -190,12 +190,12 @@ def of_sizes(
 
 def of_propensities(data: LoggedData, groups: Sequence[GroupCheck]) -> Iterator[Finding]:
     """Propensities that do not fit the decisions, or leave too few rows to compare with."""
-    if data.probability is None:
-        return
     fit = misfit(data)
     if fit is not None and not fit.is_chance:
         off = f"is {fit.off:.1f} standard errors off (by chance at most {fit.limit:.1f})"
         yield Finding.of("propensities_misfit", f"{fit.where}, {off}")
+    if data.probability is None:
+        return
     certain = data.probability >= 1
     if certain.any():
         yield Finding.of(

@@ -1,15 +1,18 @@
-"""Stochastic linear regression: a decision is a number, drawn around a linear mean."""
+"""Stochastic linear regression: a decision is a number, drawn around a mean that is linear in the
+features as long as it stays within reach of the usual decision.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import log, pi, sqrt
+from dataclasses import dataclass, field
+from math import inf, log
 from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtr
 
 from elfair.data import LoggedData
+from elfair.data.continuous import normal_density
 from elfair.policies.models import standardisation
 from elfair.types import Floats
 
@@ -29,6 +32,10 @@ LARGEST_PARAMETER = 50 * FINENESS
 class GaussianPolicy:
     """The decision is drawn from N(mu(x), sigma^2), with mu linear in the standardised features.
 
+    If it has a reach, a mean that is far from the usual decision bends towards it: z reaches away,
+    it becomes z / (1 + z^4)^(1/4) reaches. So no mean is further away than the reach, and nothing
+    need be known about a new person but the features.
+
     The last parameter, in [0, 10], moves the spread from its smallest to its largest value in equal
     ratios. The largest must stay below the spread of the behaviour model: otherwise importance
     weights of decisions far from the mean have no bound.
@@ -41,6 +48,10 @@ class GaussianPolicy:
         The mean is level + unit * (theta_0 + theta . x).
     smallest, largest : float
         The smallest and largest spread.
+    reach : float, default inf
+        How far a mean may be from the usual decision.
+    usual : ndarray of shape (d + 1,)
+        The parameters of the usual decision, which is linear, too; empty without a reach.
 
     Examples
     --------
@@ -60,6 +71,8 @@ class GaussianPolicy:
     unit: float
     smallest: float
     largest: float
+    reach: float = inf
+    usual: Floats = field(default_factory=lambda: np.zeros(0))
 
     @classmethod
     def standardised(
@@ -140,6 +153,7 @@ class GaussianPolicy:
         for k, threshold in enumerate(inputs.thresholds, FIRST_THRESHOLD):
             by_mean[k] = normal_density(threshold, mean, spread)
             by_spread[k] = by_mean[k] * (threshold - mean) / spread
+        by_mean *= self._bend(mean, inputs.design)
         result = np.empty((len(gradients), self.n_parameters))
         result[:, :-1] = np.einsum("jkn,kn->jn", gradients, by_mean) @ inputs.design.T * self.unit
         rate = spread * log(self.largest / self.smallest) / FINENESS
@@ -147,7 +161,21 @@ class GaussianPolicy:
         return result
 
     def _mean(self, theta: Floats, design: Floats) -> Floats:
-        return np.asarray(self.level + self.unit * (theta[..., :-1] @ design))
+        mean = self.level + self.unit * (theta[..., :-1] @ design)
+        if not self.usual.size:
+            return np.asarray(mean)
+        usual = self._usual(design)
+        away = (mean - usual) / self.reach
+        return np.asarray(usual + self.reach * away / (1 + away**4) ** 0.25)
+
+    def _usual(self, design: Floats) -> Floats:
+        return np.asarray(self.level + self.unit * (self.usual @ design))
+
+    def _bend(self, mean: Floats, design: Floats) -> Floats | float:
+        """The derivative of the mean by what it would be without a reach."""
+        if not self.usual.size:
+            return 1.0
+        return np.asarray((1 - ((mean - self._usual(design)) / self.reach) ** 4) ** 1.25)
 
     def _spread(self, theta: Floats) -> Floats:
         way = theta[..., -1] / FINENESS
@@ -171,14 +199,3 @@ class GaussianInputs:
     design: Floats
     decision: Floats | None
     thresholds: tuple[float, ...]
-
-
-def normal_density(value: Floats | float, mean: Floats, spread: Floats | float) -> Floats:
-    """The density of a normal distribution.
-
-    Examples
-    --------
-    >>> normal_density(0.0, np.array([0.0, 2.0]), 2.0).round(4)
-    array([0.1995, 0.121 ])
-    """
-    return np.asarray(np.exp(-0.5 * ((value - mean) / spread) ** 2) / (spread * sqrt(2 * pi)))

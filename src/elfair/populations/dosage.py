@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from elfair.policies.gaussian import normal_density
+from elfair.data.continuous import normal_density
 from elfair.populations.base import check_seed, check_size, no_worse_than_logged
 from elfair.types import Floats
 
@@ -143,11 +143,17 @@ class Dosage:
 
     def impact(self, policy: LinearPolicy, group: int) -> float:
         """E[impact | T == group] when the policy decides."""
-        dose, variance = self.mean_decision(policy, group) - TYPICAL_DOSE, self.variance(policy)
-        benefit = EFFECT[group] * dose
+        mean, spread = self.mean_decision(policy, group), sqrt(self.variance(policy))
+        return float(self.expected(mean, spread, group))
+
+    def expected(
+        self, mean: Floats | float, spread: Floats | float, group: NDArray[np.int64] | int
+    ) -> Floats:
+        """The expected impact of doses that are drawn around some means, by group."""
+        dose, effect = np.asarray(mean) - TYPICAL_DOSE, EFFECT[group]
         if self.binary:  # the probability that benefit and noise, both normal, are positive
-            return float(ndtr(benefit / sqrt(IMPACT_NOISE**2 + EFFECT[group] ** 2 * variance)))
-        return float(benefit - COST * (dose**2 + variance))
+            return np.asarray(ndtr(effect * dose / np.hypot(IMPACT_NOISE, effect * spread)))
+        return np.asarray(effect * dose - COST * (dose**2 + np.square(spread)))
 
     def violation(self, policy: LinearPolicy, group: int) -> float:
         """E_logged[impact | T == group] - E[impact | T == group]; above 0: violated."""

@@ -153,7 +153,7 @@ class Numbers:
 
     needed: ClassVar[dict[str, str]] = {
         "decision": "the decision that was taken",
-        "propensity": "the density of the behaviour model at that decision",
+        "propensity": "the density of the behaviour model at that decision (or behavior_mean=)",
         "behavior_spread": "the standard deviation of the behaviour model's decisions; the weights "
         "of a new model with a larger spread are unbounded",
     }
@@ -213,8 +213,11 @@ class Numbers:
         return np.asarray(table[0] + table[1] * d + table[2] * d**2)
 
     def under_behavior(self, table: Floats) -> Floats | None:
-        """None: only one density of the behaviour model is known."""
-        return None
+        """By the mean and the spread of the behaviour model, if they were given."""
+        mean, spread = self._data.behavior_mean, self._data.behavior_spread
+        if mean is None or spread is None:
+            return None
+        return np.asarray(table[0] + table[1] * mean + table[2] * (mean**2 + spread**2))
 
     def free(self, offset: Floats, by_slot: Floats) -> tuple[Floats, Floats]:
         """Every slot is free."""
@@ -225,8 +228,24 @@ class Numbers:
         return np.asarray(free[DENSITY] / _known(self._data.propensity))
 
     def weight_variance(self, free: Floats, index: Index) -> float:
-        """The variance among the rows: nothing more is known about the behaviour model."""
+        """The variance among the rows, even where `weight_variances` knows more: weights that are
+        all too small must look too small.
+        """
         return float(self.weights(free)[index].var(ddof=1))
+
+    def weight_variances(self, free: Floats, index: Index) -> Floats | None:
+        """The variance of some rows' weights if both models draw from normal distributions.
+
+        For N(mu, s^2) instead of N(m, b^2), E[w^2 | x] is the integral of the first density squared
+        over the second, that is, b^2 / (s c) exp((mu - m)^2 / c^2) with c^2 = 2 b^2 - s^2.
+        """
+        usual, spread = self._data.usual, self._data.behavior_spread
+        if usual is None or spread is None:
+            return None
+        mean, away = free[MEAN, index], free[MEAN, index] - usual[index]
+        own, old = free[SQUARE, index] - mean**2, spread[index] ** 2
+        rest = 2 * old - own
+        return np.asarray(old / np.sqrt(own * rest) * np.exp(away**2 / rest) - 1)
 
     def compared(self, free: Floats, index: Index) -> list[tuple[str, float, float]]:
         """The mean decision."""

@@ -15,7 +15,7 @@ from elfair.data.columns import Columns, distinct, is_missing, one_column, table
 from elfair.errors import DataError, listed
 from elfair.estimators.base import OF_TABLE
 from elfair.records.tables import POINTS, has_decimal_comma
-from elfair.study.keys import ColumnKeys
+from elfair.study.keys import OF_NUMBERS, ColumnKeys
 from elfair.study.sources import SourceTable
 from elfair.types import Array, Booleans
 
@@ -92,9 +92,9 @@ def study_data(table: SourceTable, study: StudyFile) -> StudyData:
         some = {name: column[rows] for name, column in read.items()}
         logged = {**_logged(some, study), **changes}
         if study.kind == "regressor":
-            spread = columns.behavior_spread
-            spread = some[spread] if isinstance(spread, str) else spread
-            return ContinuousData(features.filter(rows), **logged, behavior_spread=spread)
+            drawn = {name: getattr(columns, name) for name in OF_NUMBERS}
+            drawn = {key: some[of] if isinstance(of, str) else of for key, of in drawn.items()}
+            return ContinuousData(features.filter(rows), **logged, **drawn)
         behavior = _behavior(some, columns, given.get("classes"))
         return LoggedData(features.filter(rows), **logged, behavior=behavior, **given)
 
@@ -110,7 +110,8 @@ def study_data(table: SourceTable, study: StudyFile) -> StudyData:
 
 def _check_points(read: Columns, columns: ColumnKeys) -> None:
     """Raise if columns of numbers were written with a decimal comma."""
-    for name in (*columns.impact, columns.propensity, *columns.behavior.values()):
+    numbers = (columns.propensity, columns.behavior_mean, *columns.behavior.values())
+    for name in (*columns.impact, *numbers):
         values = [] if name is None else read[name].tolist()
         commas = [k for k, value in enumerate(values) if has_decimal_comma(value)]
         if commas:

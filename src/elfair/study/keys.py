@@ -57,6 +57,9 @@ _GROUPS = Allowed(
 )
 _IMPACT = Allowed("one of the impacts", _is_name)
 
+#: The columns that only a regressor has: how the behaviour model drew numbers.
+OF_NUMBERS = ("behavior_mean", "behavior_spread")
+
 Name: TypeAlias = Annotated[str, _COLUMN]
 Names: TypeAlias = tuple[Name, ...]
 
@@ -108,6 +111,11 @@ class ColumnKeys:
         _BEHAVIOR, {"0": "p(refuse)", "1": "p(approve)"}, default=dict,
         about="instead of a propensity: the probability of every decision",
     )  # fmt: skip
+    behavior_mean: Name | None = key(
+        _COLUMN, "mean dose", default=None,
+        about="for a regressor, instead of a propensity: the mean of the normal distribution from "
+        "which the old model drew its decision",
+    )  # fmt: skip
     behavior_spread: Any = key(
         _SPREAD, "sd of dose", default=None,
         about="for a regressor: the spread of the old model's decisions",
@@ -134,7 +142,7 @@ class ColumnKeys:
             "row_id": self.row_id,
             **{f"impact {name!r}": name for name in self.impact},
             "propensity": self.propensity,
-            "behavior_spread": self.behavior_spread,
+            **{name: getattr(self, name) for name in OF_NUMBERS},
             **{f"behavior {name!r}": column for name, column in self.behavior.items()},
         }
         return {role: name for role, name in every.items() if isinstance(name, str)}

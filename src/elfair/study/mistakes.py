@@ -19,7 +19,7 @@ from elfair.search.goals import goal_of
 from elfair.search.regression import task_of
 from elfair.statistics.claims import read_constraints
 from elfair.study.databases import is_address
-from elfair.study.keys import RECIPE_KEYS
+from elfair.study.keys import OF_NUMBERS, RECIPE_KEYS
 from elfair.study.sources import check_query
 
 
@@ -91,9 +91,8 @@ def _parameters(study: Any) -> Iterator[InputError]:
         if each.table and study.kind not in each.defaults
         if each.key in getattr(study, each.table)
     ]
-    column = "behavior" if other == "classifier" else "behavior_spread"
-    if getattr(study.columns, column):
-        wrong.append((column, "columns"))
+    columns = ("behavior",) if other == "classifier" else OF_NUMBERS
+    wrong += [(column, "columns") for column in columns if getattr(study.columns, column)]
     for key, table in wrong:
         yield InputError(
             f"{key} of {table} is only for a {other}, but the kind of [model] is {study.kind!r}.",
@@ -124,7 +123,8 @@ def _columns(columns: Any) -> Iterator[InputError]:
         "label, decision, propensity, behavior, impact and row_id of columns",
         list(columns.roles.values()),
     )
-    if columns.decision is None and (columns.propensity or columns.behavior):
+    drawn = columns.propensity or columns.behavior or columns.behavior_mean
+    if columns.decision is None and drawn:
         yield InputError(
             "[columns] names a propensity, but not the decision that it belongs to.",
             hint="for example: decision = 'approved'",
@@ -145,7 +145,7 @@ def _objective(study: Any) -> Iterator[InputError]:
     objective = study.setting("objective")
     try:
         if study.kind == "regressor":
-            goal: Any = task_of(objective, study.setting("spread"))
+            goal: Any = task_of(objective, study.setting("spread"), study.setting("reach"))
         else:
             goal = goal_of(objective)
     except InputError as error:

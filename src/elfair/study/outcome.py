@@ -131,6 +131,7 @@ def encoding_of(study: StudyFile) -> dict[str, Any]:
         "decision": columns.decision,
         "propensity": columns.propensity,
         "behavior": dict(columns.behavior),
+        "behavior_mean": columns.behavior_mean,
         "row_id": columns.row_id,
     }
 

@@ -17,7 +17,7 @@ from elfair.study.encoding import TableEncoding
 
 #: The columns that `decide` adds.
 DECISION, PROPENSITY, TIME, MODEL = "decision", "propensity", "decided_at", "model"
-SPREAD = "behavior_spread"
+MEAN, SPREAD = "behavior_mean", "behavior_spread"
 
 
 def write_table(table: Any, path: str | Path) -> None:
@@ -101,6 +101,8 @@ def decisions(model: ELFEstimator, people: Any, *, random_state: int | None = No
         columns |= {names["behavior"][class_text(each)]: values for each, values in every}
     if hasattr(model, "spread_"):  # its propensity is a density, which goes with a spread
         columns[SPREAD] = [model.spread_] * n
+        if len(model.fitted_.models) == 1:  # a mixture is not normal, and a mean would not do
+            columns[names.get("behavior_mean") or MEAN] = model.predict_distribution(X)[0]
     return _beside(people, columns)
 
 
