@@ -84,8 +84,8 @@ def doses(n=600, seed=0, mean=0.0, spread=1.0, tilt=0.0, jump=0.0):
     ("wrong", "where"),
     [
         ({"mean": 0.5}, "the mean decision"),
-        ({"tilt": 0.3}, "the mean decision, by x0"),
-        ({"jump": 0.7}, "the mean decision, by T"),
+        ({"tilt": 0.4}, "the mean decision, by 'x0'"),
+        ({"jump": 0.7}, "the mean decision"),
         ({"spread": 1.5}, "how far decisions spread"),
         ({"spread": 0.6}, "how far decisions spread"),
     ],

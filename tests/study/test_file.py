@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from elfair import ELFClassifier, ELFRegressor, LoggedData, no_worse
 from elfair.certificate import GroupCount
+from elfair.data.continuous import normal_density
 from elfair.errors import DataError, ElfairError, InputError
 from elfair.language import recipes
 from elfair.language.conditions import Column
@@ -26,6 +27,8 @@ from elfair.records.toml import toml
 from elfair.statistics.claims import read_constraints
 from elfair.study import StudyFile
 from elfair.study.keys import CONSTRAINT, MODEL, TEST, ColumnKeys, DataKeys, RowKeys, StudyKeys
+from elfair.study.outcome import encoding_of
+from elfair.study.writing import decisions
 
 GOOD = """
 title = "Loans"
@@ -426,6 +429,7 @@ def test_a_regressor_is_fitted(tmp_path):
             "best": draw.label,
             "dose": draw.decision,
             "density": draw.propensity,
+            "usual": population.behavior.mean(draw.features),
             "sd": np.full(1500, population.spread),
             "impact": draw.impact,
         }
@@ -457,6 +461,22 @@ def test_a_regressor_is_fitted(tmp_path):
     assert reg.fit(rows.data).certificate_.n == 1500
     number = StudyFile.loads(text.replace('"sd"', "0.5"), folder=tmp_path)
     assert set(number.read().data.behavior_spread) == {0.5}
+    means = text.replace('propensity = "density"', 'behavior_mean = "usual"')
+    means = means.replace('no_worse = "T"', 'text = "E[decision] >= -100"')
+    study = StudyFile.loads(means, folder=tmp_path)
+    drawn = study.read().data
+    np.testing.assert_allclose(drawn.propensity, draw.propensity)
+    np.testing.assert_array_equal(drawn.behavior_mean, population.behavior.mean(draw.features))
+    # The log of its decisions is what the study reads in the next round.
+    reg = study.estimator().fit(drawn)
+    reg.encoding_ = encoding_of(study)
+    people = table.select(list(features)).slice(0, 5)
+    logged = decisions(reg, people, random_state=0)
+    mean, spread = reg.predict_distribution(draw.features[:5])
+    np.testing.assert_array_equal(logged["usual"], mean)
+    np.testing.assert_array_equal(logged["behavior_spread"], spread)
+    density = normal_density(logged["dose"].to_numpy(), mean, spread)
+    np.testing.assert_allclose(logged["propensity"], density)
 
 
 # -- files that make no sense -------------------------------------------------------------------
@@ -519,6 +539,8 @@ def test_a_regressor_is_fitted(tmp_path):
          ["exploration of model must be a number in (0, 1)"]),
         ([('objective = "accuracy"', "spread = [0.2, 0.9]")],
          ["spread of model is only for a regressor"]),
+        ([('row_id = "person"', 'row_id = "person"\nbehavior_mean = "usual"')],
+         ["behavior_mean of columns is only for a regressor"]),
         ([('objective = "accuracy"', 'kind = "regressor"\nobjective = "E[wealth]"')],
          ["objective of model names the impact 'wealth'"]),
         ([("seed = 3", "impact_range = [0, 1, 2]")], ["impact_range of test must be two"]),

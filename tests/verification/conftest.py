@@ -81,15 +81,15 @@ def of_bound(bound: str, **parameters: Any) -> Case:
     return classifier(texts, bound=bound, **{**RANGES, "propensity_floor": 0.02, **parameters})
 
 
-def regression(**parameters: Any) -> Case:
+def regression(away: float = 0.0, **parameters: Any) -> Case:
     population = Dosage()
     draw = population.sample(900, seed=1)
     given = {
         "X": draw.features,
-        "y": draw.label,
+        "y": draw.label + away,
         "sensitive_features": {"T": draw.group},
         "decision": draw.decision,
-        "propensity": draw.propensity,
+        "behavior_mean": population.behavior.mean(draw.features),
         "behavior_spread": population.spread,
         "impact": draw.impact,
     }
@@ -189,6 +189,7 @@ CASES = {
     "variance from below": lambda: classifier(["var[impact] >= 0.0001", "E[impact] >= -20"]),
     "products": products,
     "regression": regression,
+    "regression, out of reach": lambda: regression(away=5.0, reach=9.0),
     "regression, crossfit": lambda: regression(split="crossfit", folds=3),
     "static": lambda: static("abs(PR[T == 0] - PR[T == 1]) <= 0.3", "accuracy >= 0.6"),
     "rates": lambda: static("TPR - FPR >= 0.1", "PPV >= 0.5", "NPV[T == 0] - FDR[T == 1] >= 0"),
