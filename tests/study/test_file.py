@@ -421,7 +421,7 @@ def test_a_study_is_fitted_and_new_people_are_decided_about(tmp_path):
 def test_a_regressor_is_fitted(tmp_path):
     population = Dosage()
     draw = population.sample(1500, seed=0)
-    features = {f"x{j}": draw.features[:, j] for j in range(draw.features.shape[1])}
+    features = {f"f{j}": draw.features[:, j] for j in range(draw.features.shape[1])}
     table = pa.table(
         {
             **features,
@@ -472,7 +472,7 @@ def test_a_regressor_is_fitted(tmp_path):
     reg.encoding_ = encoding_of(study)
     people = table.select(list(features)).slice(0, 5)
     logged = decisions(reg, people, random_state=0)
-    mean, spread = reg.predict_distribution(draw.features[:5])
+    mean, spread = reg.predict_distribution(study.encoding.encode(people))
     np.testing.assert_array_equal(logged["usual"], mean)
     np.testing.assert_array_equal(logged["behavior_spread"], spread)
     density = normal_density(logged["dose"].to_numpy(), mean, spread)
