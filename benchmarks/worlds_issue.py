@@ -120,6 +120,20 @@ def third_for_many(x: Floats) -> Floats:
     return np.column_stack([(1 - some) / 2, (1 - some) / 2, some])
 
 
+def one_of_three(name: str, summary: str, told: bool = False) -> Fitted:
+    """The world of `third`."""
+    return Fitted(
+        name=name,
+        origin="issue",
+        summary=summary,
+        population=Population(third, shares=(0.5, 0.5), told=told),
+        promises=(NoWorse(0), NoWorse(1)),
+        good=third_for_many,
+        ends=(-1.5, 0.6),
+        floor=0.02,
+    )
+
+
 def twenty(x: Floats, group: Integers, version: Version) -> tuple[Floats, Floats, Floats]:
     """Decision 1 is good for all groups but the smallest."""
     smallest = {"edge": 0.0, "beyond": -0.2, "twin": 2.0}[version]
@@ -297,15 +311,11 @@ WORLDS: list[World] = [
         good=mostly_one,
         ends=(-41, 1.5),
     ),
-    Fitted(
-        name="three decisions",
-        origin="issue",
-        summary="a decision that is logged 2 % of the time is good for one group only",
-        population=Population(third, shares=(0.5, 0.5)),
-        promises=(NoWorse(0), NoWorse(1)),
-        good=third_for_many,
-        ends=(-1.5, 0.6),
-        floor=0.02,
+    one_of_three(
+        "three decisions", "a decision that is logged 2 % of the time is good for one group only"
+    ),
+    one_of_three(
+        "three decisions, told", "the same, where the log holds the probability of each", told=True
     ),
     Fitted(
         name="twenty groups",

@@ -205,7 +205,7 @@ WORLDS: list[World] = [
     fitted(
         "rare group, rare decision",
         "a decision of 3 % does nothing for a group of 6 %, and helps the others",
-        Population(rare_twice, shares=(0.94, 0.06)),
+        Population(rare_twice, shares=(0.94, 0.06), told=True),
         promises=BOTH,
         good=lambda x: np.tile([0.2, 0.2, 0.6], (len(x), 1)),
         ends=(-1.5, 2.0),

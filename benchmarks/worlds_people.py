@@ -79,20 +79,22 @@ def drawn(rng: np.random.Generator, probabilities: Floats) -> Integers:
 
 @dataclass(frozen=True)
 class Log:
-    """Logged decisions about some people."""
+    """Logged decisions about some people, perhaps with the probability of every decision."""
 
     people: People
     decision: Integers
     impact: Floats
     label: Integers
+    told: bool = False
 
     @property
     def columns(self) -> dict[str, Any]:
         """What `ELFClassifier.fit` and `LoggedData` take beside features and labels."""
-        return {
+        behavior = self.people.behavior
+        known = {"behavior": behavior} if self.told else {"propensity": self.of_decision(behavior)}
+        return known | {
             "sensitive_features": {"group": self.people.group},
             "decision": self.decision,
-            "propensity": self.of_decision(self.people.behavior),
             "impact": self.impact,
         }
 
@@ -116,6 +118,8 @@ class Population:
         How many standard normal numbers describe a person.
     seen : callable
         ``seen(x)``, what the model sees of these numbers.
+    told : bool
+        Whether the log holds the old model's probability of every decision.
     """
 
     about: About
@@ -123,6 +127,7 @@ class Population:
     shares: Sequence[float] = (1.0,)
     width: int = 2
     seen: Callable[[Floats], Floats] = lambda x: x
+    told: bool = False
 
     def people(self, x: Floats, group: Integers, version: Version) -> People:
         """People, from the numbers that describe them and their groups."""
@@ -138,7 +143,7 @@ class Population:
         people = self.people(x, rng.choice(len(self.shares), n, p=self.shares), version)
         decision = drawn(rng, people.behavior)
         noise = self.noise(rng, x, decision, version)
-        log = Log(people, decision, noise, drawn(rng, people.labels))
+        log = Log(people, decision, noise, drawn(rng, people.labels), self.told)
         return replace(log, impact=log.of_decision(people.mean) + noise)
 
 
