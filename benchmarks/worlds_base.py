@@ -53,7 +53,8 @@ class World(ABC):
     sizes : sequence of int
         How many rows it is tried with.
     least : int
-        The fewest rows with which the twin is tried: with fewer, no valid test could tell.
+        The fewest rows with which the twin is tried. With fewer, hardly five tested rows show what
+        the new model would do, and no test that takes nothing for granted can tell.
     ends : (float, float), optional
         The range that no impact leaves.
     floor : float, optional

@@ -32,19 +32,20 @@ from worlds_people import (
 #: By how much something is worse beyond the edge, and better in the twin, is written like this.
 ByVersion = dict[Version, float]
 ODD = 1.645  # one person in 20 has a first number above it
+SOME = 0.5  # and three in ten above this
 
 
 def reversal(epsilon: float) -> About:
     """Decisions follow the second number, nearly always. One person in 20 fares badly whatever is
     decided, the worse the further out; labels ask for the decision that such people hardly ever
-    got. It harms them; in the twin it helps.
+    got. It harms them. In the twin there are more such people, and it helps.
     """
-    effect: ByVersion = {"edge": -0.05, "beyond": -0.2, "twin": 1.5}
+    effect: ByVersion = {"edge": -0.05, "beyond": -0.2, "twin": 0.6}
 
     def about(x: Floats, group: Integers, version: Version) -> tuple[Floats, Floats, Floats]:
-        odd, one = x[:, 0] > ODD, x[:, 1] > 0
-        out = 6 * (x[:, 0] - ODD) ** 2 * (version != "twin")
-        level = np.where(odd, np.maximum(-1.5 - out, -12), 0.5)
+        odd, one = x[:, 0] > (SOME if version == "twin" else ODD), x[:, 1] > 0
+        out = np.where(version == "twin", 0.0, 1.5 + 6 * (x[:, 0] - ODD) ** 2)
+        level = np.where(odd, np.maximum(-out, -12), 0.5)
         change = odd * effect[version]
         mean = np.column_stack([level + change * one, level + change * ~one])
         behavior = two(np.where(one, 1 - epsilon, epsilon))
@@ -55,12 +56,13 @@ def reversal(epsilon: float) -> About:
 
 def with_signs(x: Floats) -> Floats:
     """What a linear model needs to tell decisions of the old model, and to reverse some."""
-    return np.column_stack([x, x[:, 1] > 0, (x[:, 0] > ODD) * np.sign(x[:, 1])])
+    signs = [(x[:, 0] > limit) * np.sign(x[:, 1]) for limit in (ODD, SOME)]
+    return np.column_stack([x, x[:, 1] > 0, *signs])
 
 
 def reversed_odd(epsilon: float) -> Model:
     """A model that reverses most decisions about those who fare badly, and no others."""
-    return lambda x: two(np.where(x[:, 0] > ODD, 0.9 - 0.8 * x[:, 3], abs(x[:, 3] - epsilon)))
+    return lambda x: two(np.where(x[:, 0] > SOME, 0.9 - 0.8 * x[:, 3], abs(x[:, 3] - epsilon)))
 
 
 def reverse_odd(epsilon: float) -> Fitted:
@@ -71,7 +73,8 @@ def reverse_odd(epsilon: float) -> Fitted:
         summary="nearly certain decisions are reversed for one person in 20, who fares badly",
         population=Population(reversal(epsilon), width=3, seen=with_signs),
         good=reversed_odd(epsilon),
-        ends=(-12.7, 1.0),
+        least=round(45 / epsilon),
+        ends=(-12.7, 1.2),
         floor=epsilon,
     )
 
@@ -105,7 +108,7 @@ def losses(rng: np.random.Generator, x: Floats, decision: Integers, version: Ver
 def third(x: Floats, group: Integers, version: Version) -> tuple[Floats, Floats, Floats]:
     """A rare third decision is good for one group and bad for the other, or good for both."""
     bad = {"edge": -0.05, "beyond": -0.2, "twin": 0.8}[version]
-    wanted = x[:, 0] > 0.5
+    wanted = x[:, 0] > {"edge": 0.5, "beyond": 0.5, "twin": -1.0}[version]
     nothing = np.zeros(len(x))
     rare = wanted * np.where(group == 1, 0.8, bad)
     mean = np.column_stack([nothing, nothing, rare]) - 0.8 * wanted[:, None]
@@ -116,7 +119,7 @@ def third(x: Floats, group: Integers, version: Version) -> tuple[Floats, Floats,
 
 def third_for_many(x: Floats) -> Floats:
     """More of the third decision for those who are asked to get it."""
-    some = np.where(x[:, 0] > 0.5, 0.9, 0.02)
+    some = np.where(x[:, 0] > -1, 0.5, 0.02)
     return np.column_stack([(1 - some) / 2, (1 - some) / 2, some])
 
 
@@ -129,6 +132,7 @@ def one_of_three(name: str, summary: str, told: bool = False) -> Fitted:
         population=Population(third, shares=(0.5, 0.5), told=told),
         promises=(NoWorse(0), NoWorse(1)),
         good=third_for_many,
+        least=1_250,
         ends=(-1.5, 0.6),
         floor=0.02,
     )
@@ -204,7 +208,7 @@ def rate(
         promise=lambda version: Rate(limits[version], sign, **whom),
         good=lambda n, version: sharp(share),
         sizes=sizes,
-        least=200,
+        least=1_000 if whom else 200,
         learns=False,
     )
 
@@ -325,6 +329,7 @@ WORLDS: list[World] = [
         promises=tuple(NoWorse(group) for group in range(20)),
         good=mostly_one,
         sizes=(1_000, 4_000),
+        least=4_000,
     ),
     Fitted(
         name="lognormal losses",
@@ -365,6 +370,7 @@ WORLDS: list[World] = [
         population=Population(searched_rate, shares=(0.92, 0.08)),
         promises=(Rate(0.05, 1, label=0, group=1),),
         good=sharp(0.4),
+        least=1_000,
     ),
     reverse_some(0.05),
     reverse_some(0.02),

@@ -67,13 +67,16 @@ def pareto(rng: Rng, x: Floats, decision: Integers, version: Version) -> Floats:
 
 
 def clusters(x: Floats, group: Integers, version: Version) -> Truth:
-    """One person in 10 got decision 1 in one case of 100, and is asked to; the others by chance."""
+    """One person in 10 got decision 1 in one case of 100 (of 10 in the twin), and is asked to; the
+    others by chance.
+    """
     cluster = x[:, 1] > 1.2816
-    effect = {"edge": 0.0, "beyond": -0.1, "twin": 2.5}[version]
+    effect = {"edge": 0.0, "beyond": -0.1, "twin": 1.2}[version]
+    rare = {"edge": 0.01, "beyond": 0.01, "twin": 0.1}[version]
     level = np.where(cluster, -2.0, 0.3)
     mean = np.column_stack([level, level + cluster * effect])
     labels = two(np.where(cluster, 0.95, 0.5))
-    return two(np.where(cluster, 0.01, 0.5)), mean, labels
+    return two(np.where(cluster, rare, 0.5)), mean, labels
 
 
 def steep_level(x: Floats, group: Integers, version: Version) -> Truth:
@@ -87,11 +90,14 @@ def steep_level(x: Floats, group: Integers, version: Version) -> Truth:
 
 
 def rare_twice(x: Floats, group: Integers, version: Version) -> Truth:
-    """A decision that is logged 3 % of the time; a group of 6 % has nothing to gain from it."""
-    effect = np.where(group == 1, {"edge": 0.0, "beyond": -0.1, "twin": 2.5}[version], 1.5)
+    """A decision that is logged 3 % of the time; a group of 6 % has nothing to gain from it. (In
+    the twin it has, and the decision is logged 30 % of the time.)
+    """
+    effect = np.where(group == 1, {"edge": 0.0, "beyond": -0.1, "twin": 1.0}[version], 1.5)
     level = np.where(group == 1, -1.0, 0.0)
     mean = np.column_stack([level, level, level + effect])
-    behavior = np.tile([0.57, 0.4, 0.03], (len(x), 1))
+    old = [0.4, 0.3, 0.3] if version == "twin" else [0.57, 0.4, 0.03]
+    behavior = np.tile(old, (len(x), 1))
     return behavior, mean, np.tile([0.05, 0.05, 0.9], (len(x), 1))
 
 
@@ -201,13 +207,14 @@ WORLDS: list[World] = [
         "those who fare worst by far are asked to get a decision of 3 %",
         Population(steep_level, uniform(0.5)),
         good=lambda x: two(np.where(x[:, 0] < -1, 0.6, 0.03)),
+        least=4_000,
     ),
     fitted(
         "rare group, rare decision",
         "a decision of 3 % does nothing for a group of 6 %, and helps the others",
         Population(rare_twice, shares=(0.94, 0.06), told=True),
         promises=BOTH,
-        good=lambda x: np.tile([0.2, 0.2, 0.6], (len(x), 1)),
+        good=lambda x: np.tile([0.1, 0.1, 0.8], (len(x), 1)),
         ends=(-1.5, 2.0),
         floor=0.03,
     ),
