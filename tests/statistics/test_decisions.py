@@ -167,6 +167,15 @@ def test_the_variance_of_a_weight_is_known_before_its_decision_is_drawn(shape):
     found = decisions_of(data).weight_variances(free, np.arange(3))
     np.testing.assert_allclose(found, expected, rtol=1e-6)
     np.testing.assert_allclose(decisions_of(data).weight_variances(free, [1]), expected[1:2])
+    slopes = decisions_of(data).weight_variance_slopes(free, np.arange(3))
+    for channel in range(3):
+        step = np.zeros((3, 3))
+        step[channel] = 1e-6
+        above, below = (
+            decisions_of(data).weight_variances(at, np.arange(3))
+            for at in (free + step, free - step)
+        )
+        np.testing.assert_allclose(slopes[channel], (above - below) / 2e-6, rtol=1e-5, atol=1e-6)
 
 
 def test_a_known_mean_removes_the_luck_of_the_logged_draw():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import pi, sqrt
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -20,6 +21,9 @@ ROUNDED = 0.01
 ROUNDS = 5
 #: How many standard errors the squares of normal numbers may be off before they are not normal.
 LARGEST_SURPRISE = 5.0
+
+#: What was usually decided, by tables whose mean was not given: a search asks often.
+_USUAL: WeakKeyDictionary[LoggedData, Floats] = WeakKeyDictionary()
 
 
 class ContinuousData(LoggedData):
@@ -86,8 +90,11 @@ class ContinuousData(LoggedData):
     @property
     def usual(self) -> Floats | None:
         """The mean of the behaviour model's decision, or what comes near to it."""
-        known = self.behavior_mean is not None or self.decision is None
-        return self.behavior_mean if known else usual_decisions(self)
+        if self.behavior_mean is not None or self.decision is None:
+            return self.behavior_mean
+        if self not in _USUAL:
+            _USUAL[self] = usual_decisions(self)
+        return _USUAL[self]
 
     @property
     def measured(self) -> dict[str, Floats]:

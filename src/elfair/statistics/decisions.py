@@ -239,13 +239,29 @@ class Numbers:
         For N(mu, s^2) instead of N(m, b^2), E[w^2 | x] is the integral of the first density squared
         over the second, that is, b^2 / (s c) exp((mu - m)^2 / c^2) with c^2 = 2 b^2 - s^2.
         """
-        usual, spread = self._data.usual, self._data.behavior_spread
-        if usual is None or spread is None:
+        if self._data.usual is None or self._data.behavior_spread is None:
             return None
-        mean, away = free[MEAN, index], free[MEAN, index] - usual[index]
-        own, old = free[SQUARE, index] - mean**2, spread[index] ** 2
-        rest = 2 * old - own
-        return np.asarray(old / np.sqrt(own * rest) * np.exp(away**2 / rest) - 1)
+        square, *_ = self._weight_squares(free, index)
+        return square - 1
+
+    def weight_variance_slopes(self, free: Floats, index: Index) -> Floats:
+        """Their derivatives by the free numbers, of shape (channels, m)."""
+        square, away, own, rest = self._weight_squares(free, index)
+        by_own = square * ((away / rest) ** 2 + (1 / rest - 1 / own) / 2)
+        slopes = np.zeros((len(free), square.size))
+        # The variance of a policy is its mean square less the square of its mean.
+        slopes[MEAN] = square * 2 * away / rest - 2 * free[MEAN, index] * by_own
+        slopes[SQUARE] = by_own
+        return slopes
+
+    def _weight_squares(self, free: Floats, index: Index) -> tuple[Floats, Floats, Floats, Floats]:
+        """E[w^2 | x] of some rows; then, of each, mu - m, s^2 and c^2."""
+        usual, spread = _known(self._data.usual)[index], _known(self._data.behavior_spread)[index]
+        mean, old = free[MEAN, index], spread**2
+        own = free[SQUARE, index] - mean**2
+        away, rest = mean - usual, 2 * old - own
+        square = np.asarray(old / np.sqrt(own * rest) * np.exp(away**2 / rest))
+        return square, away, own, rest
 
     def compared(self, free: Floats, index: Index) -> list[tuple[str, float, float]]:
         """The mean decision."""
