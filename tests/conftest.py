@@ -54,8 +54,10 @@ class Outreach:
             ),
         }
 
-    def sample(self, n: int, seed: int) -> dict[str, Any]:
-        """Arguments of `ELFClassifier.fit` and of `LoggedData`."""
+    def sample(self, n: int, seed: int, *, known: bool = False) -> dict[str, Any]:
+        """Arguments of `ELFClassifier.fit` and of `LoggedData`; if ``known``, with the probability
+        of every decision instead of the taken one's.
+        """
         rng = np.random.default_rng(seed)
         kind = rng.choice(24, size=n, p=self.share)
         behavior = self.behavior[kind]
@@ -64,7 +66,7 @@ class Outreach:
             "X": self.X[kind],
             "sensitive_features": {"race": self.race[kind], "sex": self.sex[kind]},
             "decision": self.arms[arm],
-            "propensity": behavior[np.arange(n), arm],
+            **({"behavior": behavior} if known else {"propensity": behavior[np.arange(n), arm]}),
             "impact": {
                 name: means[kind, arm] + rng.normal(0, 0.7, n) for name, means in self.means.items()
             },

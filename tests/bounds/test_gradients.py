@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -67,6 +68,8 @@ def test_with_as_many_rows_the_prediction_is_the_bound(
     name: str, count: int, disjoint: bool
 ) -> None:
     bound, seen = get_bound(name), samples(count)
+    if name == "ttest":  # the one more row at a known end is not predicted
+        seen = [replace(sample, high=inf) for sample in seen]
     value, _ = bound.predict(seen, 0.1, [sample.n for sample in seen], disjoint=disjoint)
     np.testing.assert_allclose(value, bound.upper(seen, 0.1, disjoint=disjoint), rtol=1e-12)
 

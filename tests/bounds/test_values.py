@@ -6,6 +6,7 @@ from math import inf, log, sqrt
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import stdtr
 
 from elfair.bounds import FINITE_SAMPLE, Sample, get_bound
@@ -130,22 +131,21 @@ def test_welch_has_satterthwaites_degrees_of_freedom() -> None:
 
 
 def test_the_delta_method_agrees_with_what_it_generalises() -> None:
-    t, at = get_bound("ttest"), np.arange(7)
-    other = Z[::-1] ** 2
+    t, at = get_bound("ttest"), np.arange(14)
+    one, other = (np.append(half, -half) for half in (Z, Z[::-1] ** 2))  # without skewness
     # On the same rows: the mean of the row-wise sums.
-    same = t.upper([Sample(Z, rows=at), Sample(other, rows=at)], 0.1, disjoint=False)
-    assert same == pytest.approx(float(t.upper([Sample(Z + other)], 0.1)))
+    same = t.upper([Sample(one, rows=at), Sample(other, rows=at)], 0.1, disjoint=False)
+    assert same == pytest.approx(float(t.upper([Sample(one + other)], 0.1)))
     # The order in which a sample lists its rows does not matter.
-    turned = Sample(other[::-1], rows=at[::-1])
-    assert t.upper([Sample(Z, rows=at), turned], 0.1, disjoint=False) == pytest.approx(float(same))
+    turned = [Sample(one, rows=at), Sample(other[::-1], rows=at[::-1])]
+    assert t.upper(turned, 0.1, disjoint=False) == pytest.approx(float(same))
     # On disjoint rows: Welch's variance, with the degrees of freedom of the smaller sample.
-    apart = t.upper([Sample(Z, rows=at), Sample(other, rows=at + 7)], 0.1, disjoint=False)
-    assert apart >= t.upper([Sample(Z), Sample(other)], 0.1)
+    apart = t.upper([Sample(one, rows=at), Sample(other, rows=at + 14)], 0.1, disjoint=False)
+    assert apart >= t.upper([Sample(one), Sample(other)], 0.1)
     # Rows that cancel are as mute as rows that do not vary.
-    assert t.upper([Sample(Z, rows=at), Sample(-Z, rows=at)], 0.1, disjoint=False) == inf
-    assert (
-        t.predict([Sample(Z, rows=at), Sample(-Z, rows=at)], 0.1, [9, 9], disjoint=False)[0] == inf
-    )
+    opposite = [Sample(one, rows=at), Sample(-one, rows=at)]
+    assert t.upper(opposite, 0.1, disjoint=False) == inf
+    assert t.predict(opposite, 0.1, [9, 9], disjoint=False)[0] == inf
 
 
 def test_overlapping_samples_must_say_which_rows_they_hold() -> None:
@@ -174,3 +174,45 @@ def test_blocks_have_the_right_rows_ends_and_scale() -> None:
     assert (joined.low, joined.high) == (10, 25)
     assert joined.scale == pytest.approx(sqrt(4 + 9 / 2))
     assert join([Sample(few), Sample(many, 10, 20, 3.0)], [1, 2]).scale is None
+
+
+# -- the guards of the t bound -------------------------------------------------------------------
+
+
+def plain(values: np.ndarray, variance: float | None = None) -> float:
+    """Student's bound, by its definition."""
+    spread = np.sqrt(np.var(values, ddof=1) if variance is None else variance)
+    n = values.size
+    return float(values.mean() + spread * stats.t.ppf(0.9, n - 1) / np.sqrt(n))
+
+
+def t_upper(values: np.ndarray, **known: float) -> float:
+    return float(get_bound("ttest").upper([Sample(values, **known)], 0.1))
+
+
+def test_the_t_bound_takes_no_variance_below_the_known_one() -> None:
+    rows = np.append(Z, -Z)
+    assert t_upper(rows, least_variance=0.01) == pytest.approx(plain(rows))
+    assert t_upper(rows, least_variance=9.0) == pytest.approx(plain(rows, 9.0))
+    assert t_upper(np.zeros(14), least_variance=9.0) == pytest.approx(plain(np.zeros(14), 9.0))
+
+
+def test_the_t_bound_puts_one_more_row_at_a_known_end() -> None:
+    assert t_upper(Z, high=7.0) == pytest.approx(plain(np.append(Z, 7.0)))
+    # So rows that do not vary say something, and rows of 0 no longer say everything.
+    assert t_upper(np.full(99, -0.5), high=0.5) == pytest.approx(plain(np.append([-0.5] * 99, 0.5)))
+    assert t_upper(np.zeros(9), high=1.0) > 0
+    assert t_upper(np.zeros(9), high=0.0) == 0
+
+
+def test_skewness_towards_large_rows_widens_the_t_bound() -> None:
+    rows = np.random.default_rng(0).exponential(size=400)
+    t = stats.t.ppf(0.9, 399)
+    shift = np.mean((rows - rows.mean()) ** 3) / np.var(rows, ddof=1) / 400 * (1 + 2 * t**2) / 6
+    assert t_upper(rows) == pytest.approx(plain(rows) + shift)
+    assert t_upper(-rows) == pytest.approx(plain(-rows))
+
+
+def test_where_a_few_rows_decide_the_t_bound_adds_one_like_the_largest() -> None:
+    rows = np.append(np.random.default_rng(0).normal(size=99), 30.0)
+    assert t_upper(rows) == pytest.approx(plain(np.append(rows, 30.0)))

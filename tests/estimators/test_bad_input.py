@@ -193,7 +193,6 @@ def test_bad_data_get_a_clear_error_and_leave_nothing(features, label, given, wo
         ),
         ({"objective": "magic"}, "magic"),
         ({"split": "magic"}, "split must be 'random', 'stratified' .* Got 'magic'"),
-        ({"center": "magic"}, "Got 'magic'"),
         ({"power": 1.0}, r"power must be a number in \(0, 1\)"),
         ({"power": None}, "either power or inflation"),
         ({"inflation": 2.0}, "either power or inflation"),

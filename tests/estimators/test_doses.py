@@ -105,7 +105,7 @@ def test_text_and_tree_are_one_and_the_certificate_keeps_the_text():
         {"split": "stratified", "accept_violated": ["halves_independent"]},
         {"candidate_tuning": {"power": [0.5, 0.95]}},
         {"power": None, "inflation": 2.0},
-        {"estimator": "paired"},
+        {"estimator": "paired", "bound": "ttest"},
     ],
     ids=str,
 )

@@ -126,7 +126,7 @@ def test_two_impacts_two_columns_an_intersection_and_a_delta_for_each(outreach):
     ]
     found = failures = 0
     for seed in range(20):
-        sample = outreach.sample(3_000, seed)
+        sample = outreach.sample(3_000, seed, known=True)
         clf = ELFClassifier(constraints, delta=deltas, objective="E[profit]", random_state=seed)
         clf.fit(**sample)
         results = {result.constraint: result for result in clf.certificate_.constraints}

@@ -51,7 +51,6 @@ WRONG = {
     "candidate_fraction": [0, 1, 0.0, 1.0, -0.1, 1.5, NAN, "0.6", None, True],
     "split": ["magic", None, 1, "Random"],
     "folds": [0, 1, 2.0, "five", None, True],
-    "center": ["median", None, 0],
     "outcome_model": ["ridge", 3, LogisticRegression],
     "candidate_tuning": [3, "power", {"power": 0.9}, {"power": "0.9"}, {"power": []}, ["power"]],
     "looks": [0, -1, 2.0, "2", None, True],
@@ -155,13 +154,6 @@ def test_power_or_inflation(given, constraints):
         fitted("classifier", {"constraints": constraints, **given})
 
 
-@pytest.mark.parametrize("owner", OWNERS)
-@pytest.mark.parametrize("declared", [None, {}])
-def test_the_end_of_a_range_needs_one(owner, declared):
-    with pytest.raises(InputError, match="center='range' needs a declared range"):
-        fitted(owner, {"center": "range", "impact_range": declared})
-
-
 @pytest.mark.parametrize(
     ("grid", "words"),
     [
@@ -169,7 +161,7 @@ def test_the_end_of_a_range_needs_one(owner, declared):
         ({"powr": [0.1]}, "did you mean 'power'"),
         ({"power": [0.9, 1.5]}, r"candidate_tuning lists values of power, .* Got 1.5 instead"),
         ({"power": [0.9, None]}, "give either power or inflation"),
-        ({"center": ["mean", "range"]}, "needs a declared range"),
+        ({"bound": ["auto", "ttest"]}, r"candidate_tuning can choose .* Got bound instead"),
         ({"estimator": ["paired", "is"]}, "cannot choose estimator='is'"),
     ],
 )

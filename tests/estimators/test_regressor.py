@@ -159,7 +159,7 @@ def test_crossfit_releases_a_mixture():
     [
         {"search": "cmaes"},
         {"estimator": "paired"},
-        {"estimator": "is", "accept_violated": ["tau_known"]},
+        {"estimator": "is", "bound": "ttest", "accept_violated": ["tau_known"]},
         {"split": "stratified", "accept_violated": ["halves_independent"]},
         {"power": None, "inflation": 2.0},
         {"candidate_tuning": {"estimator": ["paired", "dr"]}},

@@ -36,7 +36,8 @@ def assumptions(constraints=NO_WORSE, data=None, probabilities=None, **given):
 
 
 def test_the_list_of_a_weighted_statement():
-    found = {name: a.status for name, a in assumptions(impact_range=(0, 1)).items()}
+    declared = assumptions(impact_range=(0, 1), bound="ttest")
+    found = {name: a.status for name, a in declared.items()}
     assert found == {
         "held-out rows opened once": "checked",
         "halves independent": "assumed",
@@ -53,7 +54,11 @@ def test_the_list_of_a_weighted_statement():
         "impact range": "assumed",
         "normal average": "assumed",
     }
-    for assumption in assumptions().values():
+    # By default a declared range takes the place of a normal average.
+    proof, seen = assumptions(impact_range=(0, 1)), assumptions()
+    assert declared.keys() - proof.keys() == {"normal average"}
+    assert declared.keys() - seen.keys() == {"impact range"}
+    for assumption in seen.values():
         assert assumption.statement.endswith(".")
 
 
@@ -92,7 +97,7 @@ def test_the_t_bound_assumes_a_normal_average_and_says_of_how_many_rows():
     data = draw()
     smallest = min((data.column("T") == t).sum() for t in (0, 1))
     found = assumptions(
-        "PR[T == 0] - PR[T == 1] <= 0.5", data=data, probabilities=np.full(400, 0.5)
+        "PR[T == 0] - PR[T == 1] <= 0.5", data=data, probabilities=np.full(400, 0.5), bound="ttest"
     )
     assert f"the smallest group has {smallest} rows" in found["normal average"].evidence
 

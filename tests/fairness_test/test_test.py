@@ -11,7 +11,6 @@ import pytest
 
 import elfair
 from elfair import ELFClassifier, LoggedData, certify
-from elfair.bounds import get_bound
 from elfair.bounds.student import StudentT
 from elfair.data.split import SealedHalf
 from elfair.fairness_test.ladder import Rung, learn_from
@@ -73,7 +72,7 @@ def test_a_bound_of_exactly_zero_passes_and_anything_above_does_not():
         data = draw(50, 1)
         plan = Plan.make(
             read_constraints(text, 0.1),
-            get_bound("ttest"),
+            "ttest",
             Baselines(Estimation(ranges={"impact": (0, 1)}), data),
             data,
         )
@@ -104,28 +103,31 @@ def test_what_is_learnt_comes_from_other_rows():
     data, others = draw(400, 3), draw(200, 4)
     plan = Plan.make(
         read_constraints("E[impact | T == 1] >= 0.2", 0.1),
-        get_bound("betting"),
-        Baselines(Estimation(ranges={"impact": (0, 1)}), others),
+        "betting",
+        Baselines(Estimation(ranges={"impact": (0, 1)}, finite_sample=True), others),
         data,
     )
     learnt = learn_from(plan, others, np.full((1, others.n), 0.9))
     inside = others.column("T") == 1
-    weight = np.where(others.decision == 1, 0.9, 0.1)[inside] / 0.5
-    rows = 0.2 - weight * others.impact("impact")[inside]
+    chance = np.where(others.decision == 1, 0.9, 0.1)[inside]
+    impact = others.impact("impact")[inside]
+    capped = [min(p * impact.mean(), 0.5) for p in (0.9, 0.1)]
+    taken = np.where(others.decision == 1, *capped)[inside]
+    rows = 0.2 - (chance * impact / 0.5 + sum(capped) - taken / 0.5)
     assert learnt.n == 200
     assert learnt.sizes == [[inside.sum()]]
-    assert learnt.scales[0][0] == pytest.approx(rows.std(ddof=1))
+    assert learnt.rows[0][0][:2] == pytest.approx((rows.mean(), rows.std(ddof=1)))
 
 
 @pytest.mark.parametrize(
     ("bound", "given"),
     [
-        ("ttest", {"impact_range": (0, 1)}),
         ("ttest", {}),  # a fifth of the rows is set aside, and counted
+        ("auto", {}),
         ("ttest", {"estimator": "dr"}),
         ("betting", {"impact_range": (0, 1)}),
         ("bernstein", {"impact_range": (0, 1), "propensity_floor": 0.5}),
-        ("hoeffding", {"impact_range": (0, 1), "propensity_floor": 0.5, "center": "range"}),
+        ("hoeffding", {"impact_range": (0, 1), "propensity_floor": 0.5}),
     ],
 )
 def test_at_the_rows_it_names_the_test_passes_about_19_times_in_20(bound, given):
@@ -151,10 +153,11 @@ def test_no_number_of_rows_helps_an_estimate_on_the_wrong_side():
 
 def test_rows_that_do_not_vary_need_another_bound():
     data = draw(500, 6)
-    (result,) = certify(np.full(500, 0.5), data, "PR <= 0.6").constraints
+    (result,) = certify(np.full(500, 0.5), data, "PR <= 0.6", bound="ttest").constraints
     assert result.upper == np.inf
     assert result.rows_needed is None
-    assert certify(np.full(500, 0.5), data, "PR <= 0.6", bound="hoeffding").passed
+    for bound in ("auto", "hoeffding"):
+        assert certify(np.full(500, 0.5), data, "PR <= 0.6", bound=bound).passed
 
 
 def test_a_rare_decision_that_is_to_become_common_leaves_no_normal_average():
@@ -169,10 +172,10 @@ def test_a_rare_decision_that_is_to_become_common_leaves_no_normal_average():
         classes=[0, 1],
     )
 
-    def normal(p, **given):
+    def normal(p, bound="ttest"):
         record = certify(
             np.full(600, p), data, "E[impact] >= E_logged[impact] - 0.3", impact_range=(-20, 9),
-            **given,
+            bound=bound,
         )  # fmt: skip
         return {a.name: a for a in record.assumptions}.get("normal average")
 
@@ -180,20 +183,22 @@ def test_a_rare_decision_that_is_to_become_common_leaves_no_normal_average():
     assert rare.status == "violated"
     assert "almost absent from the log" in rare.evidence
     assert normal(0.002).status == "assumed"
-    assert normal(0.9, bound="betting") is None
+    for bound in ("auto", "betting"):
+        assert normal(0.9, bound) is None
 
 
 def test_few_rows_beyond_a_point_are_a_warning_under_the_t_bound_only():
     data = draw(800, 10)
-    few = certify(np.full(800, 0.5), data, "quantile[impact, 0.02] >= -1")
+    few = certify(np.full(800, 0.5), data, "quantile[impact, 0.02] >= -1", bound="ttest")
     assert any("lie beyond the point of 'impact < -1'" in w.text for w in few.warnings)
-    finite = certify(np.full(800, 0.5), data, "quantile[impact, 0.02] >= -1", bound="betting")
-    assert not any(warning.code == "few_beyond_point" for warning in finite.warnings)
-    many = certify(np.full(800, 0.5), data, "median[impact] >= 0.1")
+    for bound in ("auto", "betting"):
+        finite = certify(np.full(800, 0.5), data, "quantile[impact, 0.02] >= -1", bound=bound)
+        assert not any(warning.code == "few_beyond_point" for warning in finite.warnings)
+    many = certify(np.full(800, 0.5), data, "median[impact] >= 0.1", bound="ttest")
     assert not any(warning.code == "few_beyond_point" for warning in many.warnings)
 
 
-def test_a_bound_is_six_calls_away_from_fit(monkeypatch):
+def test_a_bound_is_seven_calls_away_from_fit(monkeypatch):
     """The way through the house stays short enough to be read."""
     ways = []
     upper = StudentT.upper
@@ -205,5 +210,5 @@ def test_a_bound_is_six_calls_away_from_fit(monkeypatch):
 
     monkeypatch.setattr(StudentT, "upper", watched)
     data = draw(400, 7)
-    ELFClassifier(NO_WORSE, objective="E[impact]", candidates=1).fit(data)
-    assert ways[-1] == ["fit", "_fit", "fit_model", "run", "run_in_turn", "bounded"]
+    ELFClassifier(NO_WORSE, objective="E[impact]", bound="ttest", candidates=1).fit(data)
+    assert ways[-1] == ["fit", "_fit", "fit_model", "run", "run_in_turn", "bounded", "_tested"]

@@ -17,7 +17,7 @@ import pytest
 
 from counting import FULL, check_rare, drawn, limit
 from elfair import ELFClassifier, LoggedData
-from elfair.bounds import FINITE_SAMPLE, get_bound
+from elfair.bounds import FINITE_SAMPLE
 from elfair.data.split import SealedHalf
 from elfair.fairness_test.ladder import Rung, learn_from
 from elfair.fairness_test.test import run_in_turn
@@ -112,7 +112,7 @@ def planned(bound):
         known = {"impact_range": (-1.0, 1.0), "propensity_floor": 0.5, "center": "range"}
     estimation = declared_estimation(others, {"bound": bound, "estimator": "paired", **known})
     claims = read_constraints(NO_WORSE, DELTAS)
-    return Plan.make(claims, get_bound(bound), Baselines(estimation, others), others), others
+    return Plan.make(claims, bound, Baselines(estimation, others), others), others
 
 
 @cache

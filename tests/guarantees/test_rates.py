@@ -109,7 +109,7 @@ def rows_of(text, seed):
     x, data = many(seed)
     (claim,) = read_constraints(text, DELTA)
     baselines = Baselines(Estimation(), data)
-    (compiled,) = Plan.make((claim,), get_bound("ttest"), baselines, data).compile(data)
+    (compiled,) = Plan.make((claim,), "ttest", baselines, data).compile(data)
     (tail,) = compiled.tails
     return tail, [part.rows.exact_values(NEW[x, 1:].T) for part in tail.parts]
 

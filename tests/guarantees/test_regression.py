@@ -12,7 +12,6 @@ import pytest
 
 from counting import FULL, check_rare, drawn, limit
 from elfair import ELFRegressor
-from elfair.bounds import get_bound
 from elfair.data import ContinuousData
 from elfair.data.split import SealedHalf
 from elfair.fairness_test.ladder import Rung, learn_from
@@ -112,7 +111,7 @@ def test_unbiased(name, binary):
         claims = read_constraints(text, DELTA)
         data = logged(population, n, 1, claims)
         baselines = Baselines(ESTIMATIONS[name], candidate)
-        plan = Plan(claims, get_bound("ttest"), baselines, {})
+        plan = Plan(claims, "ttest", baselines, {})
         (compiled,) = plan.compile(data)
         (part,) = compiled.parts
         rows = part.rows.values(free_of(POLICY)(data))
@@ -140,7 +139,7 @@ def passes_at_the_edge(what, bound, estimator, linear, n, seed):
     policy = free_of(linear)
     candidate = logged(population, 400, 10_000 + seed)
     baselines = Baselines(Estimation(estimator, ranges=ranges), candidate)
-    plan = Plan.make(claims, get_bound(bound), baselines, candidate)
+    plan = Plan.make(claims, bound, baselines, candidate)
     learnt = learn_from(plan, candidate, policy(candidate))
     sealed = SealedHalf(logged(population, n, seed))
     return run_in_turn([[Rung(plan, sealed, policy, learnt)]]).passed

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from elfair import LoggedData, certify
-from elfair.bounds import get_bound
 from elfair.errors import CertificateWarning
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.claims import read_constraints
@@ -145,7 +144,7 @@ def test_unbiased(name, full_behavior):
                 continue  # an average of the data stands for it there; see the test below
             plan = Plan.make(
                 read_constraints(text, 0.1),
-                get_bound("ttest"),
+                "ttest",
                 Baselines(ESTIMATIONS[name], candidate),
                 data,
             )
@@ -161,7 +160,7 @@ def test_the_papers_tau_is_the_average_of_the_data():
     text = "E[impact | T == 1] >= E_logged[impact | T == 1]"
     plan = Plan.make(
         read_constraints(text, 0.1),
-        get_bound("ttest"),
+        "ttest",
         Baselines(Estimation("is"), data),
         data,
     )

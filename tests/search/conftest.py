@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from elfair import LoggedData
-from elfair.bounds import get_bound
 from elfair.policies import SoftmaxPolicy
 from elfair.populations import FosterCare
 from elfair.search import Problem, Target
@@ -52,7 +51,7 @@ def make_plan() -> Callable[..., Plan]:
         estimation: Estimation | None = None,
     ) -> Plan:
         baselines = Baselines(estimation or Estimation(), data)
-        return Plan.make(read_constraints(constraints, 0.1), get_bound(bound), baselines, data)
+        return Plan.make(read_constraints(constraints, 0.1), bound, baselines, data)
 
     return make
 

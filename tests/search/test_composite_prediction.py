@@ -9,7 +9,7 @@ import pytest
 from scipy.special import ndtri
 
 from elfair import LoggedData
-from elfair.bounds import BOUNDS, Sample, get_bound
+from elfair.bounds import BOUNDS, FINITE_SAMPLE, Sample, get_bound
 from elfair.search import Target
 from elfair.search.prediction import CombinedPrediction, Requirement, ShrunkMean
 from elfair.statistics import Baselines, Estimation, Rows
@@ -47,10 +47,10 @@ def make(seed=0):
 
 
 def compile_claim(text, data, bound="ttest"):
-    estimation = Estimation(ranges={"impact": (-0.5, 2.5)}, largest_weight=1 / 0.3)
-    plan = Plan.make(
-        read_constraints(text, 0.1), get_bound(bound), Baselines(estimation, data), data
+    estimation = Estimation(
+        ranges={"impact": (-0.5, 2.5)}, largest_weight=1 / 0.3, finite_sample=bound in FINITE_SAMPLE
     )
+    plan = Plan.make(read_constraints(text, 0.1), bound, Baselines(estimation, data), data)
     (compiled,) = plan.compile(data)
     return compiled
 
@@ -225,7 +225,7 @@ def test_the_prediction_is_what_the_test_finds(text):
         seen, unseen = draw(400, 2 * seed), draw(300, 2 * seed + 1)
         free = [0.2 + 0.6 / (1 + np.exp(-data.features.T)) for data in (seen, unseen)]
         claims, bound = read_constraints(text, 0.1), get_bound("ttest")
-        plan = Plan.make(claims, bound, Baselines(Estimation(), seen), seen)
+        plan = Plan.make(claims, bound.name, Baselines(Estimation(), seen), seen)
         (claim,), (tested,) = plan.compile(seen), plan.compile(unseen)
         levels = Requirement(claim, Target(power=0.95), 300 / 400).predict(free[0]).levels
         uppers = [

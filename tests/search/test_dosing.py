@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from elfair.bounds import get_bound
 from elfair.data import ContinuousData
 from elfair.errors import ConstraintError, DataError, InputError
 from elfair.language.build import E, mse
@@ -48,7 +47,7 @@ def rows(task, n=300, seed=0, **changes):
 
 
 def searched(task, data, method="gradient"):
-    plan = Plan.make((), get_bound("ttest"), Baselines(Estimation(), data), data)
+    plan = Plan.make((), "ttest", Baselines(Estimation(), data), data)
     search = Selection(method, task, Target(power=0.95), 0).run(data, plan, 0)
     policy, found = search.policy, search.best
     return policy, found

@@ -8,11 +8,12 @@ import pytest
 import elfair
 from elfair import LoggedData
 from elfair.errors import ConstraintError, InputError
+from elfair.language.build import col
 from elfair.language.expressions import Expression, Mean
 from elfair.language.tree import find
 from elfair.search.goals import OBJECTIVES
 from elfair.search.objective import Shortfall, read_objective
-from elfair.statistics import Baselines, Estimation, mean_part
+from elfair.statistics import Baselines, Estimation, Impact, mean_part
 
 N = 40
 TEXTS = [
@@ -55,18 +56,20 @@ def random_free(n_classes, seed=0):
 
 
 def by_hand(data, free):
-    """What each statistic of TEXTS is, from its definition; the impact with its mean taken out."""
+    """What each statistic of TEXTS is, from its definition; of the impact, weights multiply what is
+    left of it after what to expect of a person.
+    """
     every = np.vstack([1 - free.sum(axis=0), free])
     rows, t, top = np.arange(N), data.sensitive["T"], data.classes.size - 1
     weight = every[data.decision_index, rows] / data.propensity
     impact, hit = data.impacts["impact"], every[data.label_index, rows]
 
-    def gain(inside):
-        k = impact[inside].mean()
-        return k + (weight * (impact - k))[inside].mean()
+    def gain(given, inside):
+        q = Baselines(Estimation(), data).level(Impact("impact"), given).of(data)
+        return (q + weight * (impact - q))[inside].mean()
 
-    everyone = np.full(N, True)
-    e, e0, e1 = gain(everyone), gain(t == 0), gain(t == 1)
+    e = gain(None, np.full(N, True))
+    e0, e1 = (gain(col("T") == group, t == group) for group in (0, 1))
     pr, pr0, pr1 = every[top].mean(), every[top, t == 0].mean(), every[top, t == 1].mean()
     positive, one = data.label_index == top, every[1, t == 0].mean()
     tpr, tnr = every[top, positive].mean(), 1 - every[top, ~positive].mean()

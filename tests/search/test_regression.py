@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from elfair.bounds import get_bound
 from elfair.data import ContinuousData
 from elfair.errors import DataError
 from elfair.populations import Dosage
@@ -48,7 +47,7 @@ def rows(n=400, seed=0, constraints=CONSTRAINTS, **changes):
 def plan_of(data, estimator="paired", constraints=CONSTRAINTS):
     baselines = Baselines(Estimation(estimator), data)
     claims = read_constraints(constraints, 0.1)
-    return Plan.make(claims, get_bound("ttest"), baselines, data)
+    return Plan.make(claims, "ttest", baselines, data)
 
 
 # -- loss --------------------------------------------------------------------------------------

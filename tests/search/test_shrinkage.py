@@ -7,7 +7,6 @@ import pytest
 from scipy.special import expit
 
 from elfair import LoggedData
-from elfair.bounds import get_bound
 from elfair.search.shrinkage import ShrunkMean, shrunk_means
 from elfair.statistics import Baselines, Estimation, Impact
 from elfair.statistics.claims import read_constraints
@@ -40,7 +39,7 @@ def new_policy(x):
 def shrink(data, text=TEXT, estimation=None):
     plan = Plan.make(
         read_constraints(text, 0.1),
-        get_bound("ttest"),
+        "ttest",
         Baselines(estimation or Estimation(), data),
         data,
     )
@@ -136,9 +135,7 @@ def test_the_papers_tau_is_known_and_no_part_of_the_uncertainty():
 
 def test_a_policy_that_is_the_behaviour_model_leaves_nothing_to_learn():
     data = draw(200, 2, linear)
-    plan = Plan.make(
-        read_constraints(TEXT, 0.1), get_bound("ttest"), Baselines(Estimation(), data), data
-    )
+    plan = Plan.make(read_constraints(TEXT, 0.1), "ttest", Baselines(Estimation(), data), data)
     compiled = plan.compile(data)
     ((mean,),) = shrunk_means(plan, compiled, data, [data.behavior.T[1:]])
     assert 0 <= mean.share <= 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge as SklearnRidge
@@ -14,7 +12,7 @@ from elfair.data.features import MOST_GROUPS, Encoding
 from elfair.errors import InputError
 from elfair.language.build import col
 from elfair.statistics import Baselines, Estimation
-from elfair.statistics.impact_estimators import ESTIMATORS, ImpactEstimator, Paired
+from elfair.statistics.impact_estimators import ESTIMATORS, ImpactEstimator, Paired, Term
 from elfair.statistics.impacts import Impact, Ridge
 
 N = 90
@@ -32,62 +30,69 @@ def make(seed=0, *, decision=None, groups=None):
     )
 
 
-def test_constants_follow_the_rules():
-    data = make()
+def test_what_nothing_predicts_is_expected_to_be_the_mean_inside_the_condition():
+    data, impact = make(), Impact("impact")
     inside = data.sensitive["T"] == 1
-    mean, declared = data.impacts["impact"][inside].mean(), {"impact": (-8.0, 9.0)}
-    given = col("T") == 1
-
-    def constant(sign, **estimation):
-        return Baselines(Estimation(**estimation), data).constant(Impact("impact"), given, sign)
-
-    for sign in (-1.0, 1.0):
-        assert constant(sign) == pytest.approx(mean)
-        assert constant(sign, ranges=declared, center="mean") == pytest.approx(mean)
-        assert constant(sign, estimator="is") == 0
-        for center in ("auto", "range"):
-            # A lower tail of the impact (g falls with it) is safe at the low end, and vice versa.
-            end = -8.0 if sign < 0 else 9.0
-            assert constant(sign, ranges=declared, center=center) == end
-            assert constant(sign, ranges=declared, center=center, estimator="is") == end
-    # Another impact's range says nothing of this one.
-    assert constant(-1.0, ranges={"other": (0.0, 1.0)}) == pytest.approx(mean)
-    overall = Baselines(Estimation(), data).constant(Impact("impact"), None, -1.0)
-    assert overall == pytest.approx(data.impacts["impact"].mean())
+    for estimation in (Estimation(), Estimation(ranges={"impact": (-8.0, 9.0)})):
+        level = Baselines(estimation, data).level(impact, col("T") == 1)
+        assert level.power == 0
+        expected = np.full(N, data.impacts["impact"][inside].mean())
+        np.testing.assert_allclose(level.of(make(1)), expected)
 
 
-def test_under_a_finite_sample_bound_there_is_a_choice_where_weights_are_known():
-    ranges = {"impact": (-9.0, 9.0)}
-    known = Estimation(ranges=ranges, largest_weight=4.0, finite_sample=True)
-    assert known.may_center
-    assert known.learns_from(Impact("impact"))
-    for other in (
-        replace(known, finite_sample=False),
-        replace(known, largest_weight=np.inf),
-        replace(known, ranges={}),
-        replace(known, center="range"),
-        replace(known, center="mean"),
-        replace(known, estimator="is"),
-    ):
-        assert not other.may_center
-    baselines = Baselines(known, make())
-    impact = Impact("impact")
-    mean = make().impacts["impact"].mean()
-    assert baselines.centred_at("range").constant(impact, None, -1.0) == -9
-    assert baselines.centred_at("mean").constant(impact, None, -1.0) == pytest.approx(mean)
+@pytest.mark.parametrize("power", [0, 1, 2])
+def test_the_level_is_rich_enough(power):
+    rng = np.random.default_rng(power)
+    x = rng.normal(size=(400, 1))
+    impact = 3 + 2 * x[:, 0] ** power + rng.normal(size=400)
+    data = LoggedData(x, decision=rng.integers(0, 2, 400), impact=impact)
+    level = Baselines(Estimation(), data).level(Impact("impact"), None)
+    assert level.power >= power  # chance may make it richer
+    away = level.of(data) - (3 + 2 * x[:, 0] ** power)
+    assert np.sqrt(np.mean(away**2)) < 0.15
 
 
-def test_a_condition_that_no_candidate_row_meets_has_the_constant_zero():
-    assert Baselines(Estimation(), make()).constant(Impact("impact"), col("T") == 5, -1.0) == 0
+@pytest.mark.parametrize("columns", [0, 3])
+def test_the_error_of_predicting_each_row_from_the_others(columns):
+    rng = np.random.default_rng(5)
+    inputs, values = rng.normal(size=(30, columns)), rng.normal(size=30)
+    errors = []
+    for row in range(30):
+        others = np.delete(np.arange(30), row)
+        # The centre of the inputs is that of all rows, as a closed form has it.
+        away = inputs - inputs.mean(axis=0)
+        fitted = Ridge.fit(away[others], values[others])
+        errors.append(values[row] - fitted.predict(away[[row]])[0])
+    found = Ridge.left_out_error(inputs, values)
+    assert found == pytest.approx(np.mean(np.square(errors)), rel=1e-2 if columns else 1e-9)
+
+
+def test_what_each_estimator_subtracts():
+    data, other = make(), make(1)
+    baselines = Baselines(Estimation("dr"), data)
+    term = Term(Impact("impact"), None, -1.0, 1.0)
+    k, table = ESTIMATORS["paired"].subtracted(term, other, baselines)
+    np.testing.assert_array_equal(k, baselines.level(term.impact, None).of(other))
+    assert table is None
+    assert ESTIMATORS["is"].subtracted(term, other, baselines) == (0.0, None)
+    k, table = ESTIMATORS["dr"].subtracted(term, other, baselines)
+    expected = baselines.model(term.impact).of(other)
+    np.testing.assert_allclose(k + table, expected)
+    assert abs(table.mean()) < 1e-12 < expected.std()
+
+
+def test_nothing_is_expected_where_no_candidate_row_meets_the_condition():
+    level = Baselines(Estimation(), make()).level(Impact("impact"), col("T") == 5)
+    assert not level.of(make()).any()
 
 
 def test_an_unknown_estimator_of_impact_is_an_error_and_not_another_one():
     with pytest.raises(InputError, match=r"(?s)Got 'pared'.*did you mean 'paired'\?"):
-        Baselines(Estimation("pared"), make()).constant(Impact("impact"), None, -1.0)
+        _ = Estimation("pared").impact_estimator
 
 
 def test_an_estimator_of_impact_that_does_not_say_all_is_refused():
-    with pytest.raises(TypeError, match="Forgetful lacks note, words, learns, replaces_logged, "):
+    with pytest.raises(TypeError, match="Forgetful lacks note, words, learns, replaces_logged"):
 
         class Forgetful(Paired):
             name = "forgetful"
@@ -99,30 +104,6 @@ def test_every_estimator_of_impact_is_in_the_table():
         found += each.__subclasses__()
     ours = {each for each in found[1:] if each.__module__.startswith("elfair")}
     assert {type(each) for each in ESTIMATORS.values()} == ours
-
-
-@pytest.mark.parametrize(("estimation", "learns"), [
-    (Estimation(), True),
-    (Estimation("is"), False),
-    (Estimation("dr"), True),
-    (Estimation("dr", ranges={"impact": (0, 1)}), True),
-    (Estimation(ranges={"impact": (0, 1)}), False),
-    (Estimation(ranges={"impact": (0, 1)}, center="range"), False),
-    (Estimation(ranges={"impact": (0, 1)}, center="mean"), True),
-    (Estimation(ranges={"other": (0, 1)}), True),
-])  # fmt: skip
-def test_whether_a_baseline_needs_rows_that_are_not_tested(estimation, learns):
-    assert estimation.learns_from(Impact("impact")) is learns
-
-
-def test_a_baseline_that_needs_no_other_rows_does_not_change_with_them():
-    declared = Estimation(ranges={"impact": (-9, 9)})
-    for estimation in (declared, Estimation("is")):
-        constants = {
-            Baselines(estimation, make(seed)).constant(Impact("impact"), None, -1.0)
-            for seed in (1, 2)
-        }
-        assert len(constants) == 1
 
 
 def test_ridge_is_scikit_learns():

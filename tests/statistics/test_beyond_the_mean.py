@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from elfair import LoggedData, certify
-from elfair.bounds import FINITE_SAMPLE, get_bound
+from elfair.bounds import FINITE_SAMPLE
 from elfair.errors import ConstraintError, DataError
 from elfair.language.build import BEYOND_THE_MEAN
 from elfair.language.conditions import Column, Compare, Decision
@@ -136,7 +136,7 @@ class World:
 
 def settled(text, data, free, n_test, delta=0.1, estimator="paired"):
     baselines = Baselines(Estimation(estimator), data)
-    plan = Plan.make(read_constraints(text, delta), get_bound("ttest"), baselines, data)
+    plan = Plan.make(read_constraints(text, delta), "ttest", baselines, data)
     return settle(plan, data, free, n_test)
 
 
@@ -261,7 +261,7 @@ class OtherHalf(Statistic):
 
 def settled_statistic(statistic, data, free):
     claims = read_constraints(statistic <= 1, 0.1)
-    plan = Plan.make(claims, get_bound("ttest"), Baselines(Estimation(), data), data)
+    plan = Plan.make(claims, "ttest", Baselines(Estimation(), data), data)
     return settle(plan, data, free, 100)
 
 
@@ -400,7 +400,7 @@ def test_without_statistics_the_plan_is_the_same_plan():
     world = World(4)
     data, free = world.draw(50, 0)
     claims = read_constraints(["E[impact] * PR <= 1", "PR <= 0.5 or PR >= 0.6"], 0.1)
-    plan = Plan.make(claims, get_bound("ttest"), Baselines(Estimation(), data), data)
+    plan = Plan.make(claims, "ttest", Baselines(Estimation(), data), data)
     assert settle(plan, data, free, 100) is plan
 
 

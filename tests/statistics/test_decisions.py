@@ -97,7 +97,10 @@ def test_weighted_rows():
     np.testing.assert_allclose(rows("E[impact] <= 0", Estimation("is"))[0], W * IMPACT)
     k = IMPACT.mean()
     np.testing.assert_allclose(rows(text)[0], (1 - W) * (IMPACT - k), atol=1e-12)
-    values, part = rows(text, Estimation(ranges={"impact": (-9.0, 9.0)}))
+    declared = {"impact": (-9.0, 9.0)}
+    np.testing.assert_array_equal(rows(text, Estimation(ranges=declared))[0], rows(text)[0])
+    # A density never says how likely every other decision was: no caps, but one end is known.
+    values, part = rows(text, Estimation(ranges=declared, finite_sample=True))
     np.testing.assert_allclose(values, (1 - W) * (IMPACT + 9), atol=1e-12)
     assert (part.rows.low, part.rows.high) == (-np.inf, 18.0)
 
@@ -147,8 +150,9 @@ def test_weights_and_their_variance():
     decisions = decisions_of(make("mse <= 0"))
     free = free_of(make("mse <= 0"))
     np.testing.assert_allclose(decisions.weights(free), W)
-    index = np.arange(7)
-    assert decisions.weight_variance(free, index) == pytest.approx(W[:7].var(ddof=1))
+    # One density for each row says nothing of what else could have been decided.
+    assert decisions.weight_variances(free, np.arange(7)) is None
+    assert decisions.rarest(free, np.arange(7)) is None
 
 
 @pytest.mark.parametrize("shape", [(0.0, 0.9), (1.5, 0.9), (1.5, 0.4), (-2.0, 0.6)])

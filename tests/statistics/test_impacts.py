@@ -80,20 +80,29 @@ def test_an_impact_among_those_decided_in_one_way_is_an_error_that_says_so():
         compile_form(conjunct.form, make(), Baselines(Estimation(), make()), {})
 
 
+@pytest.mark.parametrize("finite_sample", [False, True])
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_rows_of_an_event_of_the_impact_average_to_its_weighted_share(estimator):
+def test_rows_of_an_event_of_the_impact_average_to_its_weighted_share(estimator, finite_sample):
     data = make()
     free = np.full((1, N), 0.3)
     weights = decisions_of(data).weights(free)
     np.testing.assert_allclose(weights, np.where(data.decision == 1, 0.3, 0.7) / PROPENSITY)
     (conjunct,) = conjuncts("P[gain < 0.2] <= 0.4")
-    (part,) = compile_form(conjunct.form, data, Baselines(Estimation(estimator), data), {})
+    baselines = Baselines(Estimation(estimator, finite_sample=finite_sample), data)
+    (part,) = compile_form(conjunct.form, data, baselines, {})
     rows, below = part.rows.values(free), data.impacts["gain"] < 0.2
-    if not ESTIMATORS[estimator].one_known_end:
-        assert np.isinf([part.rows.low, part.rows.high]).all()  # no floor was declared
-    else:  # k sits at the upper end of the event, as large is bad: the rows stay below an end
+    k = below.mean()
+    if not finite_sample:
+        assert np.isinf([part.rows.low, part.rows.high]).all()
+        if estimator != "dr":
+            k *= estimator == "paired"
+            np.testing.assert_allclose(rows, k + weights * (below - k) - 0.4)
+    elif estimator == "is":  # k is the upper end of the event: the rows stay below it
         np.testing.assert_allclose(rows, 1 - weights * (1 - below) - 0.4)
         assert part.rows.high == pytest.approx(0.6)
+    else:  # both ends of an event are known, whatever is declared of the impact
+        assert part.rows.high == pytest.approx(1.6)
+        assert rows.max() <= 1.6
     assert part.weighted
     assert list(part.impacts.values()) == [(1.0, 0.0)]
 
@@ -102,11 +111,9 @@ def test_functions_have_ends_of_their_own():
     assert Impact("gain").ends({}) == (-np.inf, np.inf)
     assert Impact("gain").ends({"gain": (0.0, 2.0)}) == (0.0, 2.0)
     assert Impact("gain", Squared(Column("gain"), 3.0)).ends({"gain": (0.0, 2.0)}) == (1.0, 9.0)
-    assert Impact("gain", Threshold(Column("gain"), 3.0, "<")).ends({}) == (0.0, 1.0)
-    estimation = Estimation(ranges={"gain": (0.0, 2.0)})
-    assert not estimation.learns_from(Impact("gain", Deficit(Column("gain"), 1.0)))
-    assert Estimation().learns_from(Impact("gain", Deficit(Column("gain"), 1.0)))
-    assert not Estimation().learns_from(Impact("gain", Threshold(Column("gain"), 1.0, "<")))
+    threshold = Impact("gain", Threshold(Column("gain"), 3.0, "<"))
+    assert threshold.ends({}) == (0.0, 1.0)
+    assert Impact("gain", Deficit(Column("gain"), 1.0)).ends({})[1] == np.inf
 
 
 def test_the_same_event_of_both_models_is_paired():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from elfair import LoggedData
-from elfair.bounds import BOUNDS, FINITE_SAMPLE, get_bound
+from elfair.bounds import BOUNDS, FINITE_SAMPLE
 from elfair.errors import BoundError, ConstraintError, InputError
 from elfair.language.build import PR, accuracy, col
 from elfair.statistics import Baselines, Estimation
@@ -69,23 +69,23 @@ def test_a_constraint_without_an_inequality_is_refused():
 TWO_SIDED = [name for name in FINITE_SAMPLE if "low" in BOUNDS[name].needs]
 
 
-def data(n=12):
+def data(n=12, n_classes=2):
     return LoggedData(
         np.arange(n)[:, None],
-        np.arange(n) % 2,
+        np.arange(n) % n_classes,
         sensitive_features={"T": np.arange(n) // 2 % 2},
-        decision=np.arange(n) // 4 % 2,
+        decision=np.arange(n) // 4 % n_classes,
         propensity=np.full(n, 0.5),
         impact=np.arange(n) / n,
     )
 
 
-def compiled(text, bound="ttest", claim=0, **estimation):
-    rows = data()
+def compiled(text, bound="ttest", claim=0, rows=None, **estimation):
+    rows = rows or data()
     plan = Plan.make(
         read_constraints(text, 0.1),
-        get_bound(bound),
-        Baselines(Estimation(**estimation), rows),
+        bound,
+        Baselines(Estimation(finite_sample=bound in ("auto", *FINITE_SAMPLE), **estimation), rows),
         rows,
     )
     return plan.compile(rows)[claim]
@@ -112,13 +112,30 @@ def test_two_sided_bounds_also_need_the_largest_weight(bound):
     assert compiled(text, "betting", ranges=ranges)
 
 
-@pytest.mark.parametrize("bound", [b for b in FINITE_SAMPLE if b not in TWO_SIDED])
-def test_one_sided_bounds_refuse_doubly_robust_rows(bound):
+@pytest.mark.parametrize("bound", FINITE_SAMPLE)
+def test_doubly_robust_rows_have_ends_where_all_behaviour_probabilities_are_known(bound):
+    text = "E[impact] >= E_logged[impact]"
     known = {"estimator": "dr", "ranges": {"impact": (0.0, 1.0)}, "largest_weight": 2.0}
-    with pytest.raises(BoundError, match="unbounded on both sides"):
-        compiled("E[impact] >= E_logged[impact]", bound, **known)
-    assert compiled("accuracy >= 0.5", bound, **known)
-    assert compiled("E[impact] >= E_logged[impact]", "hoeffding", **known)
+    assert compiled(text, bound, **known)
+    with pytest.raises(BoundError, match=r"(?s)every decision are known.*pass behavior="):
+        compiled(text, bound, rows=data(n_classes=3), **known)
+    assert compiled("accuracy >= 0.5", bound, rows=data(n_classes=3), **known)
+
+
+def test_auto_takes_the_finite_sample_bound_where_ends_are_known():
+    def shown(text, **estimation):
+        claim = compiled(text, "auto", **estimation)
+        return [tail.bound.name for tail in claim.tails], claim.kind
+
+    declared, no_worse = {"ranges": {"impact": (0.0, 1.0)}}, "E[impact] >= E_logged[impact]"
+    for text in ("PR <= 0.5", "P[impact < 0.3] <= 0.5"):
+        assert shown(text) == (["betting"], "finite-sample")
+    assert shown(no_worse, **declared) == (["betting"], "finite-sample")
+    assert shown(no_worse) == (["guarded"], "asymptotic")
+    assert shown("PR <= 0.5 or E[impact] >= 0", **declared)[1] == "finite-sample"
+    assert shown("PR <= 0.5 or E[impact] >= 0") == (["betting", "guarded"], "asymptotic")
+    unknown = {"rows": data(n_classes=3), "estimator": "dr", **declared}
+    assert shown(no_worse, **unknown) == (["guarded"], "asymptotic")
 
 
 @pytest.mark.parametrize(
@@ -178,7 +195,7 @@ def test_only_plain_importance_sampling_takes_an_average_for_the_truth():
     claims = read_constraints("E[impact | T == 1] >= E_logged[impact | T == 1]", 0.1)
     for estimator in ESTIMATORS:
         baselines = Baselines(Estimation(estimator), rows)
-        averages = Plan.make(claims, get_bound("ttest"), baselines, rows).logged_averages
+        averages = Plan.make(claims, "ttest", baselines, rows).logged_averages
         if ESTIMATORS[estimator].replaces_logged:
             assert list(averages.values()) == [rows.impact("impact")[rows.column("T") == 1].mean()]
         else:

@@ -12,11 +12,10 @@ from math import sqrt
 from pathlib import Path
 
 from elfair import verify
-from elfair.bounds import get_bound
 from elfair.certificate import Certificate
 from elfair.certificate.codes import BEHAVIOR_MODEL
 from elfair.certificate.pictures import Histogram
-from elfair.verification.arithmetic import upper_of
+from elfair.fairness_test.evidence import upper_of
 from elfair.verification.checks import CHECKS
 
 DOCS = Path(__file__).parents[2] / "docs" / "verification.md"
@@ -132,7 +131,7 @@ def disjoint(certificate):
             assert not rest
             error = sqrt(sum(p.variance / p.n for p in t.parts))
             t = replace(t, disjoint=True, error=error)
-            t = replace(t, upper=upper_of(t, get_bound(certificate.bound)))
+            t = replace(t, upper=upper_of(t))
             r = replace(r, tails=(t,), upper=t.upper)
         done.append(r)
     assert tuple(done) != certificate.constraints

@@ -9,6 +9,9 @@ import pytest
 
 from elfair import LoggedData, certify, verify
 from elfair.data.split import row_keys
+from elfair.fairness_test.diagnostics import allowing
+from elfair.fairness_test.evidence import upper_of
+from elfair.statistics import Baselines, Estimation, Impact
 
 
 @pytest.fixture(scope="module")
@@ -38,40 +41,44 @@ def test_the_bound_allows_for_it_and_says_so(case):
     certificate, data, model = case
     (result,) = certificate.constraints
     (tail,) = result.tails
-    assert tail.unseen > tail.error**2
-    assert result.upper == pytest.approx(
-        result.estimate + 1.2828 * np.sqrt(tail.error**2 + tail.unseen), abs=2e-3
-    )
+    (part,) = tail.parts
+    assert tail.bound == "guarded"
+    assert part.least_variance > 2 * part.variance
+    assert result.upper > result.estimate + 1.28 * np.sqrt(part.least_variance / part.n)
     assert any(warning.code == "variance_hidden" for warning in result.warnings)
     assert failed(certificate, data, model) == set()
 
 
-def test_it_is_what_is_missing_of_the_known_variance_around_impacts_like_theirs(case):
+def test_it_is_the_known_variance_of_weights_around_what_to_expect(case):
     """By its definition, from the rows that were tested."""
     certificate, data, model = case
-    (tail,) = certificate.constraints[0].tails
+    ((part,),) = (tail.parts for tail in certificate.constraints[0].tails)
     order = np.argsort(row_keys(data, 0), kind="stable")
-    tested = data.take(order[round(0.2 * data.n) :])
+    others, tested = np.split(order, [round(0.2 * data.n)])
+    others, tested = data.take(others), data.take(tested)
     assert tested.n == certificate.n_held_out
     new = np.column_stack([1 - model, model])[tested.position]
-    known = (new**2 / tested.behavior).sum(axis=1).mean() - 1
-    taken = new[np.arange(tested.n), tested.decision_index]
-    seen = np.mean((taken / tested.propensity - 1) ** 2)
-    impact = tested.impacts["impact"]
-    assert tail.unseen == pytest.approx((known - seen) * impact.var() / tested.n)
+    known = (new**2 / tested.behavior).sum(axis=1) - 1
+    level = Baselines(Estimation(), others).level(Impact("impact"), None)
+    away = tested.impacts["impact"] - level.of(tested)
+    assert part.least_variance == pytest.approx(np.mean(known * away**2))
+    assert part.worst == pytest.approx(max(-away))
 
 
 def test_it_cannot_be_left_out(case):
     certificate, data, model = case
     (result,) = certificate.constraints
     (tail,) = result.tails
-    width = (tail.upper - tail.estimate) / np.sqrt(1 + tail.unseen / tail.error**2)
-    upper = float(tail.estimate + width)
-    better = replace(tail, unseen=0.0, upper=upper)
+    better = replace(tail, parts=(replace(tail.parts[0], least_variance=0.0),))
+    better = replace(better, upper=upper_of(better))
+    better = replace(better, upper=allowing(better, result.groups, 1.0))
+    assert better.upper < tail.upper
     forged = replace(
         certificate,
-        constraints=(replace(result, tails=(better,), upper=upper, passed=upper <= 0),),
-        passed=upper <= 0,
+        constraints=(
+            replace(result, tails=(better,), upper=better.upper, passed=better.upper <= 0),
+        ),
+        passed=better.upper <= 0,
     )
-    assert "arithmetic" in failed(forged)
+    assert "arithmetic" in failed(forged)  # the warning is still there
     assert failed(forged, data, model) == {"arithmetic", "recomputation"}

@@ -18,6 +18,7 @@ import numpy as np
 from elfair.errors import BoundError, DataError, InputError
 from elfair.types import Floats, Index
 
+#: What a bound holds for, from the strongest promise on: any number of rows, or their limit.
 Kind = Literal["finite-sample", "asymptotic"]
 
 
@@ -38,6 +39,10 @@ class Sample:
     expected : float, optional
         About where the mean should be, learnt from *other* rows, for "betting"; by default its bets
         aim at 0, below which a statement passes.
+    least_variance : float, default 0
+        A variance that such rows are known to have even if these do not show it, for "ttest".
+    worst : float, default -inf
+        A row as large as such rows can well be, by *other* rows, for "ttest".
 
     Examples
     --------
@@ -51,6 +56,8 @@ class Sample:
     scale: float | None = None
     rows: Index | None = None
     expected: float | None = None
+    least_variance: float = 0.0
+    worst: float = -inf
 
     def __post_init__(self) -> None:
         values = np.asarray(self.values, dtype=np.float64)
@@ -89,6 +96,11 @@ class Sample:
         """Their variance (divided by n - 1)."""
         return np.asarray(self.values.var(axis=-1, ddof=1))
 
+    @property
+    def largest(self) -> Floats:
+        """The largest row of each repetition, or the worst by other rows."""
+        return np.asarray(np.maximum(self.values.max(axis=-1), self.worst))
+
 
 @dataclass(frozen=True)
 class Moments:
@@ -100,20 +112,26 @@ class Moments:
         The number of rows.
     mean, variance : float
         Their mean and variance (divided by n - 1).
+    largest : float
+        See `Sample.largest`.
     low, high : float
         Known ends of a row.
+    least_variance : float, default 0
+        See `Sample`.
 
     Examples
     --------
-    >>> Moments(4, 0.0, 1 / 3, low=-1, high=1).n
+    >>> Moments(4, 0.0, 1 / 3, 0.5, low=-1, high=1).n
     4
     """
 
     n: int
     mean: float
     variance: float
+    largest: float
     low: float = -inf
     high: float = inf
+    least_variance: float = 0.0
 
 
 Samples: TypeAlias = Sequence[Sample]
@@ -148,6 +166,8 @@ class Bound(ABC):
     name: ClassVar[str]
     kind: ClassVar[Kind]
     needs: ClassVar[tuple[Literal["low", "high"], ...]]
+    #: Whether it allows for what rows happen not to show.
+    guarded: ClassVar[bool] = False
     #: From so few test rows nothing can be predicted.
     too_few: ClassVar[int] = 0
 
@@ -250,7 +270,7 @@ class Bound(ABC):
         Examples
         --------
         >>> from elfair.bounds import get_bound
-        >>> moments = [Moments(4, 0.0, 1 / 3, low=-1, high=1)]
+        >>> moments = [Moments(4, 0.0, 1 / 3, 0.5)]
         >>> round(get_bound("ttest").upper_of_moments(moments, 0.1), 4)
         0.4728
         >>> get_bound("betting").upper_of_moments(moments, 0.1) is None

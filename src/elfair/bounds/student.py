@@ -14,8 +14,8 @@ from elfair.bounds.base import Prediction, Samples, dot
 from elfair.errors import InputError
 from elfair.types import Booleans, Floats, Index
 
-# A standard deviation below this share of the mean is rounding, not spread.
-_ROUNDING = 1e-13
+#: A standard deviation below this share of the mean is rounding, not spread.
+ROUNDING = 1e-13
 
 
 class StudentT(base.Bound):
@@ -42,7 +42,7 @@ class StudentT(base.Bound):
     too_few = 1
 
     def _upper_of_sum(self, samples: Samples, delta: float, disjoint: bool) -> Floats:
-        return _upper(samples, None if disjoint else _joint_variance(samples), delta)
+        return _upper(samples, None if disjoint else joint_variance(samples), delta)
 
     def upper_of_moments(
         self, moments: base.HasMoments, delta: float, *, shared_error: float | None = None
@@ -58,19 +58,19 @@ class StudentT(base.Bound):
         # The search calls this in its inner loop: each array becomes a gradient in place.
         centred = [s.values - mean for s, mean in zip(samples, means, strict=True)]
         variances = [dot(c, c) / (c.size - 1) for c in centred]
-        flat = [bool(_is_flat(sqrt(v), m)) for v, m in zip(variances, means, strict=True)]
+        flat = [bool(is_flat(sqrt(v), m)) for v, m in zip(variances, means, strict=True)]
         mute = any(f and bool(s.values.any()) for f, s in zip(flat, samples, strict=True))
         if mute or all(flat):
             return inf if mute else 0.0, base.slopes_of_means(samples)
         if disjoint:
-            margin, slopes = _welch(variances, n, delta)
+            margin, slopes = welch(variances, n, delta)
             for c, slope in zip(centred, slopes, strict=True):
                 c *= 2 * slope / (c.size - 1)
                 c += 1 / c.size
             return sum(means) + margin, centred
-        influence, places = _influence(samples, centred, n)
+        influence, places = influences(samples, centred, n)
         variance = dot(influence, influence)
-        if variance <= _ROUNDING**2 * sum(v / k for v, k in zip(variances, n, strict=True)):
+        if variance <= ROUNDING**2 * sum(v / k for v, k in zip(variances, n, strict=True)):
             return inf, base.slopes_of_means(samples)
         margin = sqrt(variance) * float(stdtrit(min(n) - 1, 1 - delta))
         gradients = []
@@ -105,21 +105,21 @@ def standard_error(samples: Samples, *, disjoint: bool = True) -> float:
     """
     if disjoint or len(samples) == 1:
         return sqrt(sum(float(sample.variance) / sample.n for sample in samples))
-    return sqrt(float(_joint_variance(samples)))
+    return sqrt(float(joint_variance(samples)))
 
 
 def _upper(moments: base.HasMoments, joint: Floats | None, delta: float) -> Floats:
     """The bound, with the variance of the sum of the means if samples overlap (``joint``)."""
     n, means = [each.n for each in moments], [each.mean for each in moments]
     spreads = [np.sqrt(each.variance) for each in moments]
-    flat = [_is_flat(s, m) for s, m in zip(spreads, means, strict=True)]
+    flat = [is_flat(s, m) for s, m in zip(spreads, means, strict=True)]
     terms = [s**2 / rows for s, rows in zip(spreads, n, strict=True)]
     if joint is None:
         variance = np.asarray(sum(terms))
-        freedom = _satterthwaite(terms, variance, n)
+        freedom = satterthwaite(terms, variance, n)
     else:
         # Rows that cancel tell as little as rows that do not vary.
-        cancelled = (joint <= _ROUNDING**2 * sum(terms)) & (np.asarray(sum(terms)) > 0)
+        cancelled = (joint <= ROUNDING**2 * sum(terms)) & (np.asarray(sum(terms)) > 0)
         variance = np.where(cancelled, inf, joint)
         freedom = np.asarray(min(n) - 1.0)
     bound = np.asarray(sum(means)) + np.sqrt(variance) * stdtrit(freedom, 1 - delta)
@@ -127,25 +127,26 @@ def _upper(moments: base.HasMoments, joint: Floats | None, delta: float) -> Floa
     return np.where(reduce(np.logical_or, mute), inf, bound)
 
 
-def _joint_variance(samples: Samples) -> Floats:
+def joint_variance(samples: Samples) -> Floats:
     """The variance of a sum of means of samples that share rows."""
     centred = [sample.values - sample.mean[..., None] for sample in samples]
-    influence, _ = _influence(samples, centred, [sample.n for sample in samples])
+    influence, _ = influences(samples, centred, [sample.n for sample in samples])
     return np.asarray(np.sum(influence**2, axis=-1))
 
 
-def _is_flat(spread: Floats | float, mean: Floats | float) -> Booleans:
-    return np.less_equal(spread, _ROUNDING * np.abs(mean))
+def is_flat(spread: Floats | float, mean: Floats | float) -> Booleans:
+    """Whether rows do not vary, up to rounding."""
+    return np.less_equal(spread, ROUNDING * np.abs(mean))
 
 
-def _satterthwaite(terms: Sequence[Floats], variance: Floats, n: Sequence[float]) -> Floats:
+def satterthwaite(terms: Sequence[Floats], variance: Floats, n: Sequence[float]) -> Floats:
     """The degrees of freedom of a sum of variances of means (1, unused, if nothing varies)."""
     below = np.asarray(sum(t**2 / (k - 1) for t, k in zip(terms, n, strict=True)))
     safe = np.where(below > 0, below, 1.0)
     return np.where(below > 0, variance**2 / safe, 1.0)
 
 
-def _welch(
+def welch(
     variances: Sequence[float], n: Sequence[float], delta: float
 ) -> tuple[float, list[float]]:
     """The margin of the predicted bound, and its slope in each sample's variance."""
@@ -167,7 +168,7 @@ def _welch(
     return root * quantile, slopes
 
 
-def _influence(
+def influences(
     samples: Samples, centred: Sequence[Floats], n: Sequence[float]
 ) -> tuple[Floats, list[Index]]:
     """Each row's influence on the sum of the means, and the places of each sample's rows in it.

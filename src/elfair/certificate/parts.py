@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import Literal
 
+from elfair.bounds import Kind
 from elfair.certificate.codes import AssumptionCode, WarningRecord
 
 #: Stands where nobody said who chose something, or why.
@@ -63,8 +63,6 @@ class TermsRecord:
     ----------
     claims : tuple of ClaimRecord
         One for each one-sided statement.
-    center : str
-        The constant of the paired form; see `ELFClassifier`.
     impact_ranges : tuple of RangeRecord
         The declared ranges.
     propensity_floor : float or None
@@ -84,7 +82,6 @@ class TermsRecord:
     """
 
     claims: tuple[ClaimRecord, ...]
-    center: str
     impact_ranges: tuple[RangeRecord, ...]
     propensity_floor: float | None
     outcome_model: str
@@ -226,9 +223,6 @@ class RolesRecord:
     row_id: bool
 
 
-Kind = Literal["finite-sample", "asymptotic"]
-
-
 @dataclass(frozen=True)
 class PartRecord:
     """The moments of the held-out rows of g inside one condition.
@@ -239,18 +233,27 @@ class PartRecord:
         The condition; "everyone" if there is none.
     n : int
         The number of rows.
-    mean, variance : float
-        Their mean and variance; the variance divides by n - 1.
+    mean, variance, largest : float
+        Their mean, their variance (which divides by n - 1), and the largest of them and of
+        candidate rows.
     low, high : float
         The smallest and the largest value that a row can have; infinite if not known.
+    least_variance : float
+        The variance that they have by their weights, if decisions do not change impacts; 0 if it
+        is not known. A t bound takes no smaller one.
+    worst : float or None
+        The largest residual that importance weights multiply; None if there are none.
     """
 
     condition: str
     n: int
     mean: float
     variance: float
+    largest: float
     low: float
     high: float
+    least_variance: float
+    worst: float | None
 
 
 @dataclass(frozen=True)
@@ -263,13 +266,12 @@ class TailRecord:
         Its text.
     delta : float
         The probability with which its bound may err.
+    bound : str
+        The name of its bound.
     estimate, upper : float
         The sum of the parts' means, and the upper bound on what it estimates.
     error : float
         The standard error of the estimate; parts that share rows vary together.
-    unseen : float
-        The variance of the estimate that these rows do not show, if importance weights are known
-        to vary far more than they do here. The bound allows for it.
     disjoint : bool
         Whether nobody can be in two parts.
     parts : tuple of PartRecord
@@ -278,10 +280,10 @@ class TailRecord:
 
     form: str
     delta: float
+    bound: str
     estimate: float
     upper: float
     error: float
-    unseen: float
     disjoint: bool
     parts: tuple[PartRecord, ...]
 
@@ -305,6 +307,9 @@ class GroupRecord:
         Effective sample size, mean importance weight with its standard error (computed from the
         behaviour model where all its probabilities are known), and largest weight; None if the
         statement uses no weights.
+    rare_new, rare_logged : float or None
+        The share of the decisions that are the rarest for what the new model makes of them: among
+        its own, and among those of the behaviour model; None if that is not known.
     """
 
     condition: str
@@ -313,6 +318,8 @@ class GroupRecord:
     mean_weight: float | None
     mean_weight_error: float | None
     max_weight: float | None
+    rare_new: float | None = None
+    rare_logged: float | None = None
 
 
 @dataclass(frozen=True)
@@ -336,7 +343,7 @@ class ConstraintResult:
     spread : float
         The standard deviation of a row of g (of the sum, where several conditions take part).
     kind : {"finite-sample", "asymptotic"}
-        The kind of bound.
+        What the bound holds for: any number of rows, or the limit of many rows.
     tails : tuple of TailRecord
         The linear forms that the bound was computed from.
     n : int

@@ -94,7 +94,7 @@ class Certificate:
     warnings : tuple of WarningRecord
         What a reader must not overlook.
     estimator, bound : str
-        How impacts were estimated and bounded.
+        How impacts were to be estimated and bounded; each linear form names its own bound.
     classes : tuple of str
         The decisions.
     n, n_candidate, n_held_out : int

@@ -110,14 +110,16 @@ class Encoding:
     @classmethod
     def learn(cls, data: People) -> Encoding:
         """From candidate rows."""
-        scale = data.features.std(axis=0)
+        # Without a row there is nothing to learn, as if all were the same.
+        features = data.features if len(data.features) else np.zeros((1, data.features.shape[1]))
+        scale = features.std(axis=0)
         groups = {}
         for name, column in data.sensitive.items():
             known = column[~is_missing(column)]
             values = np.array(sorted(set(known.tolist()), key=str), dtype=column.dtype)
             if len(values) <= MOST_GROUPS:
                 groups[name] = values[1:]
-        return cls(data.features.mean(axis=0), np.where(scale > 0, scale, 1.0), groups)
+        return cls(features.mean(axis=0), np.where(scale > 0, scale, 1.0), groups)
 
     def of(self, data: People) -> Floats:
         """The design matrix."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
-from elfair.bounds import Bound, get_bound
 from elfair.certificate import Certificate
 from elfair.certificate.codes import AssumptionCode
 from elfair.data import LoggedData
@@ -36,11 +35,10 @@ def certify(
     constraints: Constraint | Sequence[Constraint],
     *,
     delta: float | Sequence[float] = 0.1,
-    bound: str = "ttest",
+    bound: str = "auto",
     estimator: str = "paired",
     impact_range: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
     propensity_floor: float | None = None,
-    center: Literal["auto", "range", "mean"] = "auto",
     outcome_model: Any = None,
     classes: Sequence[Any] | None = None,
     nuisance_fraction: float = 0.2,
@@ -62,13 +60,13 @@ def certify(
         What is to be certified.
     delta : float or sequence of float, default 0.1
         One for all, or one for each constraint.
-    bound, estimator, impact_range, propensity_floor, center, outcome_model
+    bound, estimator, impact_range, propensity_floor, outcome_model
         As for `ELFClassifier`.
     classes : sequence, optional
         The order of the columns of ``probabilities``, if it is not the sorted one.
     nuisance_fraction : float, default 0.2
         The share of rows that is set aside, and not tested, if constants, the points of a quantile
-        or an outcome model must be learnt (not if the declared range gives the constant).
+        or an outcome model must be learnt.
     looks : int, default 1
         How many looks at these rows there will be. You declare it before the first: one for each
         model that is tested on them. Each has its share of delta.
@@ -104,14 +102,12 @@ def certify(
         )
     model = GivenModel.read(probabilities, data, classes)
     estimation = declared_estimation(data, parameters)
-    learns = any(
-        estimation.learns_from(impact)
-        for claim in claims
-        for mean in claim.means
-        if (impact := impact_of(mean, data)) is not None
-    ) or any(claim.statistics for claim in claims)
+    means = [mean for claim in claims for mean in claim.means]
+    weighted = any(impact_of(mean, data) is not None for mean in means)
+    learns = weighted and estimation.impact_estimator.learns != "nothing"
+    learns |= any(claim.statistics for claim in claims)
     split = Split.of(data, "none", share=nuisance_fraction if learns else 0.0, seed=random_state)
-    test = fairness_test_of(model, split, claims, get_bound(bound), estimation)
+    test = fairness_test_of(model, split, claims, bound, estimation)
     certificate = replace(test, looks=looks, accept_violated=tuple(accept_violated)).run()
     warn_reader(certificate)
     return certificate
@@ -121,7 +117,7 @@ def fairness_test_of(
     model: GivenModel,
     split: Split,
     claims: tuple[Claim, ...],
-    bound: Bound,
+    bound: str,
     estimation: Estimation,
 ) -> FairnessTest:
     """The fairness test of a model from elsewhere.

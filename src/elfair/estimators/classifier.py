@@ -45,9 +45,10 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
     estimator : {"paired", "is", "dr"}, default "paired"
         How to estimate the impact of a new model: the paired difference to the behaviour model,
         plain importance sampling (the paper), or doubly robust.
-    bound : {"ttest", "hoeffding", "bernstein", "anderson", "betting"}, default "ttest"
-        How to bound it. "ttest" is asymptotic. Finite-sample bounds on impacts need a declared
-        range; the method page lists what each bound needs.
+    bound : {"auto", "ttest", "hoeffding", "bernstein", "anderson", "betting"}, default "auto"
+        How to bound it. "auto" is "betting", which holds for any number of rows, wherever the ends
+        of rows are known: for rates, and for impacts with a declared range. Elsewhere it is
+        "ttest", which is asymptotic. The method page lists what each bound needs.
     search : {"gradient", "cmaes"}, default "gradient"
         How to search for models.
     power : float or None, default 0.95
@@ -83,14 +84,10 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
     folds : int, default 5
         The number of folds of ``split="crossfit"``.
     impact_range : (low, high) or mapping of name to (low, high), optional
-        The range that no impact can leave. You declare it.
+        The range that no impact can leave. You declare it: then the promise about impacts needs no
+        assumption about their tails.
     propensity_floor : float, optional
         The smallest probability with which the behaviour model took any decision. You declare it.
-    center : {"auto", "range", "mean"}, default "auto"
-        The constant of the paired form: an end of the declared range, or the mean of candidate
-        rows. Finite-sample bounds can use the mean only if you declare a ``propensity_floor`` too.
-        "auto" uses the range if you declare one; under a finite-sample bound with a floor, it uses
-        whichever predicts the tighter bounds on candidate rows.
     outcome_model : scikit-learn regressor, optional
         What ``estimator="dr"`` fits to candidate rows. The default is ridge regression.
     classes : sequence, optional
@@ -150,7 +147,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         delta: float | Sequence[float] = 0.1,
         objective: str | Expression = "accuracy",
         estimator: str = "paired",
-        bound: str = "ttest",
+        bound: str = "auto",
         search: str = "gradient",
         power: float | None = 0.95,
         inflation: float | None = None,
@@ -163,7 +160,6 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         folds: int = 5,
         impact_range: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
         propensity_floor: float | None = None,
-        center: str = "auto",
         outcome_model: Any = None,
         classes: Sequence[Any] | None = None,
         positive: Any = None,
@@ -196,6 +192,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         """
         paper = {
             "estimator": "is",
+            "bound": "ttest",
             "search": "cmaes",
             "power": None,
             "inflation": 2.0,

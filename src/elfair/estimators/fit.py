@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from elfair.bounds import get_bound
+from elfair.bounds import AUTO, get_bound
 from elfair.certificate import Certificate, SearchRecord
 from elfair.data import LoggedData
 from elfair.data.split import Split
@@ -166,6 +166,12 @@ class Request:
         """Whether every row is tested, by a model found on the others."""
         return bool(self.claims) and self.parameters["split"] == "crossfit"
 
+    @property
+    def bound(self) -> str:
+        """The bound asked for; for cross-fitting "auto" can only be the one without a proof."""
+        asked: str = self.parameters["bound"]
+        return "guarded" if asked == AUTO and self.crossfit else asked
+
     def check_crossfit(self) -> None:
         """Refuse what cross-fitting has no proof or no rows for.
 
@@ -176,11 +182,10 @@ class Request:
         """
         if not self.crossfit:
             return
-        bound = get_bound(self.parameters["bound"])
-        if bound.kind != "asymptotic":
+        if get_bound(self.bound).kind != "asymptotic":
             raise BoundError(
-                f"split='crossfit' has no finite-sample proof, as bound='{bound.name}' needs one.",
-                hint="use split='random' with this bound, or bound='ttest'.",
+                f"split='crossfit' has no finite-sample proof, as bound='{self.bound}' needs one.",
+                hint="use split='random' with this bound, or bound='guarded'.",
             )
         if self.parameters["candidate_tuning"]:
             raise InputError(
@@ -214,6 +219,5 @@ class Request:
         """What is searched for and tested. Constants are learnt from candidate rows; all rows must
         agree with what was declared.
         """
-        estimation = declared_estimation(everyone, self.parameters)
-        bound = get_bound(self.parameters["bound"])
-        return Plan.make(self.claims, bound, Baselines(estimation, candidate), everyone)
+        estimation = declared_estimation(everyone, {**self.parameters, "bound": self.bound})
+        return Plan.make(self.claims, self.bound, Baselines(estimation, candidate), everyone)

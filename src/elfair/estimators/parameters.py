@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from elfair.bounds import BOUNDS
+from elfair.bounds import AUTO, BOUNDS
 from elfair.certificate.codes import REFUTABLE
 from elfair.errors import InputError, did_you_mean
 from elfair.language.expressions import Expression, Statement
@@ -174,12 +174,6 @@ def _check_together(given: Mapping[str, Any]) -> None:
             "give either power or inflation, and None for the other. Got "
             f"power={margins['power']!r} and inflation={margins['inflation']!r}.",
             hint="power=0.95 is the default; the paper's way is power=None, inflation=2.0.",
-        )
-    declared = given.get("impact_range")
-    if given.get("center") == "range" and (declared is None or len(declared) == 0):
-        raise InputError(
-            "center='range' needs a declared range of the impact.",
-            hint="declare impact_range=(low, high).",
         )
 
 
@@ -344,8 +338,7 @@ _NOTES = {
     **{name: search.about for name, search in SEARCHES.items()},
     "stratified": "the paper's",
     "crossfit": "every row is searched on and tested",
-    "range": "an end of the declared range",
-    "mean": "the mean of candidate rows",
+    AUTO: "finite-sample wherever the ends of rows are known",
 }
 
 _EVERYWHERE: tuple[Owner, ...] = ("classifier", "regressor", "certify")
@@ -390,7 +383,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter("estimator", one_of(*ESTIMATORS, about=_NOTES),
               {"classifier": "paired", "certify": "paired", "regressor": "dr"},
               "how the impact of a new model is estimated", table="test", tunable=True),
-    Parameter("bound", one_of(*BOUNDS, about=_NOTES), _same("ttest", _EVERYWHERE), table="test",
+    Parameter("bound", one_of(AUTO, *BOUNDS, about=_NOTES), _same(AUTO, _EVERYWHERE), table="test",
               about="how a statement is bounded"),
     Parameter("impact_range", _RANGE, _same(None, _EVERYWHERE), optional=True, table="test",
               example=(0, 1),
@@ -418,9 +411,6 @@ PARAMETERS: tuple[Parameter, ...] = (
               "how rows are divided into candidate and held-out rows", table="test"),
     Parameter("folds", whole(2), _same(5), table="test",
               about="the number of folds of split='crossfit'"),
-    Parameter("center", one_of("auto", "range", "mean", about=_NOTES), table="test",
-              tunable=True, defaults=_same("auto", _EVERYWHERE),
-              about="the constant of the paired form"),
     Parameter("outcome_model", _REGRESSOR, _same(None, ("classifier", "certify")), optional=True,
               about="what estimator='dr' fits to rows that are not tested; leave it out for ridge "
               "regression", tunable=True),

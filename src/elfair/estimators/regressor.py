@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from elfair.bounds import get_bound
+from elfair.bounds import AUTO, get_bound
 from elfair.certificate.codes import AssumptionCode
 from elfair.data import ContinuousData, LoggedData
 from elfair.data.columns import as_floats, check_length, one_column
@@ -50,8 +50,10 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         is quadratic in the decision, and needs ``bound="ttest"``. It keeps the level of that bound
         if new decisions are far from logged ones; "paired" and "is" do so only with a declared
         range.
-    bound : {"ttest", "anderson", "betting", "hoeffding", "bernstein"}, default "ttest"
-        How to bound it. "ttest" is asymptotic. Finite-sample bounds on impacts need an
+    bound : {"auto", "ttest", "anderson", "betting", "hoeffding", "bernstein"}, default "auto"
+        How to bound it. "auto" is "betting", which holds for any number of rows, for events such as
+        ``P[decision >= t | ...]`` (and for impacts with ``estimator="paired"``), and "ttest"
+        otherwise, which is asymptotic. Finite-sample bounds on impacts need an
         ``impact_range`` and ``estimator="paired"``. Those that also need a propensity floor, which
         a density does not have, work only for ``P[decision >= t | ...]``. The method page lists
         what each bound needs.
@@ -67,7 +69,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         such a person, in units of the smallest ``behavior_spread``. Nothing is known about
         decisions that nobody was given. The usual decision is a linear function of the features,
         learnt from candidate rows.
-    power, inflation, xi, candidates, candidate_fraction, split, folds, impact_range, center
+    power, inflation, xi, candidates, candidate_fraction, split, folds, impact_range
         As for `ELFClassifier`.
     candidate_tuning, looks, accept_violated, random_state
         As for `ELFClassifier`.
@@ -111,7 +113,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         delta: float | Sequence[float] = 0.1,
         objective: str | Expression = "mse",
         estimator: str = "dr",
-        bound: str = "ttest",
+        bound: str = "auto",
         search: str = "gradient",
         spread: tuple[float, float] = (0.2, 0.9),
         reach: float = REACH,
@@ -123,7 +125,6 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         split: str = "random",
         folds: int = 5,
         impact_range: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
-        center: str = "auto",
         candidate_tuning: Mapping[str, Sequence[Any]] | None = None,
         looks: int = 1,
         accept_violated: Sequence[AssumptionCode] = (),
@@ -191,8 +192,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
 
     def _check_bound(self, claims: tuple[Claim, ...], data: LoggedData) -> None:
         """Refuse a bound that needs an end which no declaration can give."""
-        bound = get_bound(self.bound)
-        if bound.kind == "asymptotic":
+        if self.bound == AUTO or (bound := get_bound(self.bound)).kind == "asymptotic":
             return
         for claim in claims:
             text, means = claim.conjunct.text, claim.means

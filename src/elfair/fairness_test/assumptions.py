@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from elfair.certificate import Assumption, GroupRecord, Kind, SplitKind, Status
 from elfair.certificate.codes import AssumptionCode, opened_once
 from elfair.data import LoggedData
-from elfair.fairness_test.diagnostics import SEEN_SHARE
 from elfair.fairness_test.evidence import SHARED_ROWS
 from elfair.language.conditions import uses_label
 from elfair.statistics import asks_for_cost
@@ -20,6 +19,8 @@ from elfair.statistics.plan import Plan
 
 #: A mean weight this many standard errors from 1 says that the propensities are wrong.
 WEIGHT_ERRORS = 4.0
+#: Where not all behaviour probabilities are known, a mean weight above this says nothing.
+SEEN_SHARE = 0.9
 #: The standard error of a mean weight, known from the behaviour model, above which a few rows that
 #: are not there may change everything.
 LARGEST_ERROR = 0.25
@@ -32,7 +33,9 @@ class Facts:
     Parameters
     ----------
     kind : {"finite-sample", "asymptotic"} or None
-        The kind of bound; None if nothing was tested.
+        The weakest kind of bound; None if nothing was tested.
+    guarded : bool
+        Whether every asymptotic bound allows for what rows happen not to show.
     split : {"random", "stratified", "crossfit", "none"}
         How the rows were divided.
     openings, looks : int
@@ -56,6 +59,7 @@ class Facts:
     """
 
     kind: Kind | None
+    guarded: bool
     split: SplitKind
     openings: int
     looks: int
@@ -178,7 +182,7 @@ def _normal_average(facts: Facts) -> Assumption:
     error = (worst.mean_weight_error if worst is not None else None) or 0.0
     status: Status = "assumed"
     evidence = f"the smallest group has {min((g.n for g in facts.groups), default=0)} rows"
-    if worst is not None and facts.behavior_known and error > LARGEST_ERROR:
+    if worst is not None and not facts.guarded and facts.behavior_known and error > LARGEST_ERROR:
         status = "violated"
         evidence = (
             "the new model takes decisions almost absent from the log: the mean weight of "
@@ -193,6 +197,8 @@ def facts_of_test(
     groups: Sequence[GroupRecord],
     data: LoggedData,
     *,
+    kind: Kind | None,
+    guarded: bool,
     split: SplitKind,
     openings: int,
     looks: int,
@@ -208,7 +214,7 @@ def facts_of_test(
         The held-out rows that each statement is about.
     data : LoggedData
         The rows.
-    split, openings, looks
+    kind, guarded, split, openings, looks
         See `Facts`.
     of_models : sequence of Assumption
         What the models rest on, beside what every test rests on.
@@ -225,7 +231,8 @@ def facts_of_test(
     if costs:
         shown["cost_matrix"] = _costs(data)
     return Facts(
-        kind=plan.bound.kind if plan.claims else None,
+        kind=kind,
+        guarded=guarded,
         split=split,
         openings=openings,
         looks=looks,

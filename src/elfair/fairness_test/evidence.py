@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from math import ceil, inf, isfinite, sqrt
 
 import numpy as np
 from scipy.special import ndtri
 
-from elfair.bounds import Sample
+from elfair.bounds import Moments, Sample, get_bound
 from elfair.bounds.student import standard_error
 from elfair.certificate import ConstraintResult, GroupRecord, PartRecord, TailRecord
 from elfair.data import LoggedData
-from elfair.fairness_test.diagnostics import hidden_variances, statement_warnings, unseen_groups
+from elfair.fairness_test.diagnostics import allowing, statement_warnings
 from elfair.language.intervals import Formula
 from elfair.statistics import Part
 from elfair.statistics.decisions import decisions_of
+from elfair.statistics.least_variance import least_variance, worst_row
 from elfair.statistics.plan import CompiledClaim, Plan, Tail
+from elfair.statistics.rows import Learnt
 from elfair.types import Floats, Index
 
 #: By how much folds that learn from each other's rows stretch the width of a bound. Where g hardly
@@ -27,7 +28,7 @@ from elfair.types import Floats, Index
 #: to twice that of independent rows (benchmarks/crossfit.py).
 SHARED_ROWS = sqrt(2)
 #: The weights of a group in which no weights enter.
-NO_WEIGHTS = (None, None, None, None)
+NO_WEIGHTS = (None,) * 6
 #: The chance to pass that "about how many rows would be needed" is about.
 PLANNED_POWER = 0.95
 #: If this many times today's rows are too few, no number is named.
@@ -91,9 +92,6 @@ class Bounded:
         The linear forms that make the claim.
     groups : list of GroupRecord
         The rows that it is about.
-    unseen : list of GroupRecord
-        The groups whose rows say nothing about the new model; with any of them, the bound is
-        infinite.
     upper : float
         The bound.
     """
@@ -103,7 +101,6 @@ class Bounded:
     stretch: float
     tails: list[_Tested]
     groups: list[GroupRecord]
-    unseen: list[GroupRecord]
     upper: float
 
     @property
@@ -122,7 +119,7 @@ class Bounded:
             How many rows there are, those that are not tested included.
         """
         compiled, claim = self.compiled, self.compiled.claim
-        records = tuple(tail.record() for tail in self.tails)
+        records = tuple(tail.record for tail in self.tails)
         estimate, spread = claim_estimate(compiled.formula, records)
         return ConstraintResult(
             constraint=claim.conjunct.parent,
@@ -132,12 +129,12 @@ class Bounded:
             estimate=estimate,
             upper=self.upper,
             spread=spread,
-            kind=compiled.tails[0].bound.kind,
+            kind=compiled.kind,
             tails=records,
             n=np.unique(np.concatenate([part.rows.index for part in compiled.parts])).size,
             groups=tuple(self.groups),
-            rows_needed=None if self.unseen else self._rows_needed(estimate, n_all),
-            warnings=statement_warnings(compiled, self.groups, candidate_sizes, self.data),
+            rows_needed=self._rows_needed(estimate, n_all),
+            warnings=statement_warnings(compiled, records, self.groups, candidate_sizes, self.data),
         )
 
     def _rows_needed(self, estimate: float, n_all: int) -> int | None:
@@ -148,7 +145,8 @@ class Bounded:
             return None
         if estimate >= 0:
             # Rows that are 0 by construction pass however few they are.
-            return n_all if estimate == 0 and all(tail.upper == 0 for tail in self.tails) else None
+            zero = estimate == 0 and all(tail.record.upper == 0 for tail in self.tails)
+            return n_all if zero else None
         high = 2.0 / min(sample.n for tail in self.tails for sample in tail.samples)
         while not self._passes(high):
             high *= 2
@@ -163,19 +161,19 @@ class Bounded:
     def _passes(self, times: float) -> bool:
         """Whether this multiple of today's rows would pass, even if each tail has bad luck."""
         z, uppers = float(ndtri(PLANNED_POWER)), []
+        groups = [replace(group, n=ceil(times * group.n)) for group in self.groups]
         for tail in self.tails:
-            sizes = [times * sample.n for sample in tail.samples]
-            upper = tail.upper_at(sizes)
-            error = sqrt(sum(v / n for v, n in zip(tail.variances, sizes, strict=True)))
-            uppers.append(tail.estimate + self.stretch * (upper - tail.estimate) + z * error)
-        return claim_upper(self.compiled.formula, uppers, ()) <= 0
+            record = tail.at(times, groups, self.stretch)
+            error = sqrt(sum(max(p.variance, p.least_variance) / p.n for p in record.parts))
+            uppers.append(record.upper + z * error)
+        return claim_upper(self.compiled.formula, uppers) <= 0
 
 
 def bounded(
     compiled: CompiledClaim,
     data: LoggedData,
     free: Floats,
-    scales: Sequence[float | None],
+    learnt: Sequence[Learnt | None],
     stretch: float,
 ) -> Bounded:
     """The upper bound on a claim.
@@ -188,27 +186,26 @@ def bounded(
         These rows.
     free : ndarray of shape (channels, n)
         The policy on them.
-    scales : sequence of float or None
-        The spread of a row of each part, as other rows show it.
+    learnt : sequence of Learnt or None
+        What other rows say about a row of each part.
     stretch : float
         By how much the width of each bound is stretched.
     """
     groups = _groups(compiled.parts, data, free)
-    kind, known = compiled.tails[0].bound.kind, data.behavior is not None
-    hidden = hidden_variances(groups, kind, known)
     tails = []
-    for tail, of_parts in zip(compiled.tails, compiled.by_tail(scales), strict=True):
-        samples = tail.samples([part.rows.exact_values(free) for part in tail.parts], of_parts)
-        upper = float(tail.bound.upper(samples, tail.delta, disjoint=tail.disjoint))
-        tails.append(_tested(tail, samples, upper, data, hidden, stretch))
-    unseen = unseen_groups(groups, kind, known)
-    upper = claim_upper(compiled.formula, [tail.upper for tail in tails], unseen)
-    return Bounded(compiled, data, stretch, tails, groups, unseen, upper)
+    for tail, of_parts in zip(compiled.tails, compiled.by_tail(learnt), strict=True):
+        # A statement passes below 0; where its bound is made of several, each has its own target.
+        alone = compiled.formula is None and (tail.disjoint or len(tail.parts) == 1)
+        samples = [
+            part.rows.sample(free, known, aims_at_0=alone)
+            for part, known in zip(tail.parts, of_parts, strict=True)
+        ]
+        tails.append(_tested(tail, samples, data, free, groups, stretch))
+    upper = claim_upper(compiled.formula, [tail.record.upper for tail in tails])
+    return Bounded(compiled, data, stretch, tails, groups, upper)
 
 
-def claim_upper(
-    formula: Formula | None, uppers: Sequence[float], unseen: Sequence[GroupRecord]
-) -> float:
+def claim_upper(formula: Formula | None, uppers: Sequence[float]) -> float:
     """The bound on a claim, from the bounds on its linear forms.
 
     Parameters
@@ -217,12 +214,7 @@ def claim_upper(
         How the linear forms make the claim; None if there is one.
     uppers : sequence of float
         Their bounds.
-    unseen : sequence of GroupRecord
-        The groups whose rows say nothing about the new model. If there are any, the spread is that
-        of what an outcome model says, which is no evidence.
     """
-    if unseen:
-        return inf
     return uppers[0] if formula is None else formula.upper(uppers)[0]
 
 
@@ -235,113 +227,94 @@ def claim_estimate(formula: Formula | None, tails: Sequence[TailRecord]) -> tupl
     return estimate, sqrt(sum(spread**2 for spread in spreads))
 
 
-def widened(
-    estimate: float, upper: float, error: float, unseen: float, stretch: float = 1.0
-) -> float:
-    """A bound for an estimate that varies more than its standard error says.
-
-    Parameters
-    ----------
-    estimate, upper, error : float
-        The estimate, the bound, and the standard error from which the bound was computed.
-    unseen : float
-        The variance that the standard error lacks.
-    stretch : float, default 1
-        By how much the width of the bound is stretched besides.
-
-    Examples
-    --------
-    >>> round(widened(0.0, 0.2, 0.1, 0.03), 12)
-    0.4
-    """
-    if unseen:
-        width = (upper - estimate) * sqrt(1 + unseen / error**2) if error else inf
-        upper = estimate + width
-    return estimate + stretch * (upper - estimate)
-
-
-def _impact_square(part: Part, data: LoggedData, centred: bool) -> float:
-    """How large what is weighted is, as far as the rows tell: the mean square of impacts."""
-    total = 0.0
-    for impact, (new, _) in part.impacts.items():
-        values = impact.values(data)[part.rows.index]
-        total += new**2 * float(values.var() if centred else np.mean(values**2))
-    return total
-
-
 @dataclass(frozen=True)
 class _Tested:
     """A tail and what the tested rows say of it."""
 
     tail: Tail
     samples: list[Sample]
-    estimate: float
-    upper: float
-    unseen: float
+    record: TailRecord
 
-    @cached_property
-    def variances(self) -> list[float]:
-        return [float(sample.values.var(ddof=1)) for sample in self.samples]
+    def at(self, times: float, groups: Sequence[GroupRecord], stretch: float) -> TailRecord:
+        """What to expect on a multiple of these rows, if there were more like these."""
+        parts = tuple(replace(part, n=ceil(times * part.n)) for part in self.record.parts)
+        record = replace(self.record, parts=parts, error=self.record.error / sqrt(times))
+        upper = upper_of(record)
+        if upper is None:
+            bound, sizes = self.tail.bound, [part.n for part in parts]
+            upper, _ = bound.predict(self.samples, record.delta, sizes, disjoint=record.disjoint)
+        record = replace(record, upper=upper)
+        return replace(record, upper=allowing(record, groups, stretch))
 
-    def record(self) -> TailRecord:
-        parts = [
-            PartRecord(
-                condition=part.condition,
-                n=sample.n,
-                mean=float(sample.values.mean()),
-                variance=variance,
-                low=sample.low,
-                high=sample.high,
-            )
-            for part, sample, variance in zip(
-                self.tail.parts, self.samples, self.variances, strict=True
-            )
-        ]
-        return TailRecord(
-            form=str(self.tail.form),
-            delta=self.tail.delta,
-            estimate=self.estimate,
-            upper=self.upper,
-            error=standard_error(self.samples, disjoint=self.tail.disjoint),
-            unseen=self.unseen,
-            disjoint=self.tail.disjoint,
-            parts=tuple(parts),
-        )
 
-    def upper_at(self, sizes: Sequence[float]) -> float:
-        """The bound to expect on other numbers of rows like these."""
-        bound, delta = self.tail.bound, self.tail.delta
-        if len(sizes) == 1 and isfinite(self.upper):  # then moments are often enough
-            width = self.samples[0].high - self.samples[0].low
-            factors = bound.moment_factors(width, delta, sizes[0])
-            if factors is not None:
-                return self.estimate + factors[0] + factors[1] * sqrt(self.variances[0])
-        upper, _ = bound.predict(self.samples, delta, sizes, disjoint=self.tail.disjoint)
-        return upper
+def upper_of(record: TailRecord) -> float | None:
+    """What a bound makes of the moments of its rows; None if it needs the rows.
+
+    Examples
+    --------
+    >>> part = PartRecord("everyone", 40, 0.0, 1.0, 2.0, -inf, inf, 0.0, None)
+    >>> tail = TailRecord("PR - 0.5", 0.1, "ttest", 0.0, 0.2061, 0.1581, True, (part,))
+    >>> round(upper_of(tail), 4)
+    0.2061
+    """
+    moments = [
+        Moments(p.n, p.mean, p.variance, p.largest, p.low, p.high, p.least_variance)
+        for p in record.parts
+    ]
+    shared_error = None if record.disjoint else record.error
+    return get_bound(record.bound).upper_of_moments(
+        moments, record.delta, shared_error=shared_error
+    )
 
 
 def _tested(
     tail: Tail,
     samples: list[Sample],
-    upper: float,
     data: LoggedData,
-    hidden: dict[str, float],
+    free: Floats,
+    groups: Sequence[GroupRecord],
     stretch: float,
 ) -> _Tested:
-    """A tail and its bound, which allows for what the rows do not show."""
-    estimate = float(sum(sample.values.mean() for sample in samples))
+    """A tail and its bound, which allows for what its rows cannot show."""
+    if tail.bound.guarded:
+        samples = [
+            replace(
+                sample,
+                least_variance=least_variance(part.rows, free),
+                worst=max(sample.worst, worst_row(part.rows, free)),
+            )
+            for part, sample in zip(tail.parts, samples, strict=True)
+        ]
+    parts = tuple(map(_part_record, tail.parts, samples))
+    upper = float(tail.bound.upper(samples, tail.delta, disjoint=tail.disjoint))
     if is_silent(tail):
         upper = inf
-    # What rows do not show varies as much as weights are known to, around impacts like theirs.
-    missing = [
-        hidden[part.condition] * _impact_square(part, data, tail.centred) / part.rows.index.size
-        for part in tail.parts
-        if part.condition in hidden
-    ]
-    unseen = sum(missing, 0.0)
-    error = standard_error(samples, disjoint=tail.disjoint) if unseen else 0.0
-    upper = widened(estimate, upper, error, unseen, stretch)
-    return _Tested(tail, samples, estimate, upper, unseen)
+    record = TailRecord(
+        form=str(tail.form),
+        delta=tail.delta,
+        bound=tail.bound.name,
+        estimate=float(sum(part.mean for part in parts)),
+        upper=upper,
+        error=standard_error(samples, disjoint=tail.disjoint),
+        disjoint=tail.disjoint,
+        parts=parts,
+    )
+    return _Tested(tail, samples, replace(record, upper=allowing(record, groups, stretch)))
+
+
+def _part_record(part: Part, sample: Sample) -> PartRecord:
+    weighted = part.rows.weighted
+    return PartRecord(
+        condition=part.condition,
+        n=sample.n,
+        mean=float(sample.values.mean()),
+        variance=float(sample.variance),
+        largest=float(sample.largest),
+        low=sample.low,
+        high=sample.high,
+        least_variance=sample.least_variance,
+        worst=None if weighted is None else float(weighted.residual.max()),
+    )
 
 
 def is_silent(tail: Tail) -> bool:
@@ -361,7 +334,9 @@ def _groups(parts: Sequence[Part], data: LoggedData, free: Floats) -> list[Group
     ]
 
 
-def weights_of(index: Index, data: LoggedData, free: Floats) -> tuple[float, float, float, float]:
+def weights_of(
+    index: Index, data: LoggedData, free: Floats
+) -> tuple[float, float, float, float, float | None, float | None]:
     """The importance weights of some rows under a policy, as `GroupRecord` keeps them.
 
     Parameters
@@ -379,4 +354,5 @@ def weights_of(index: Index, data: LoggedData, free: Floats) -> tuple[float, flo
         float(weights.mean()),
         sqrt(decisions.weight_variance(free, index) / index.size),
         float(weights.max()),
+        *(decisions.rarest(free, index) or (None, None)),
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elfair._version import __version__
+from elfair.bounds import get_bound, weakest
 from elfair.certificate import parts as records
 from elfair.certificate.codes import BEHAVIOR_MODEL, WarningRecord, violation
 from elfair.certificate.parts import NOT_STATED, ConstraintResult, Kind, Version
@@ -53,16 +54,19 @@ def issue_certificate(test: FairnessTest, outcome: Outcome, openings: int) -> Ce
     plan, data, results = outcome.plan, outcome.data, outcome.results
     split, everyone = test.split, test.split.everyone
     groups = [group for result in results for group in result.groups]
+    kind = weakest(result.kind for result in results) if results else None
     facts = facts_of_test(
         plan,
         groups,
         data,
+        kind=kind,
+        guarded=all_guarded(results),
         split=split.kind,
         openings=openings,
         looks=test.looks,
         of_models=test.declared,
     )
-    assumptions, kind = list_assumptions(facts), facts.kind
+    assumptions = list_assumptions(facts)
     violated = [each for each in assumptions if each.status == "violated"]
     released = outcome.passed and all(each.code in test.accept_violated for each in violated)
     search, trade_off = test.searched(outcome, released=released)
@@ -81,7 +85,7 @@ def issue_certificate(test: FairnessTest, outcome: Outcome, openings: int) -> Ce
         assumptions=assumptions,
         warnings=tuple(dict.fromkeys(notes)),
         estimator=plan.baselines.estimation.estimator,
-        bound=plan.bound.name,
+        bound=plan.bound,
         classes=tuple(str(name) for name in data.classes),
         n=everyone.n,
         n_candidate=split.n_candidate,
@@ -126,7 +130,7 @@ def identity_of_test(test: FairnessTest) -> str:
     """
     split, estimation = test.split, test.plans[0].baselines.estimation
     terms = replace(_terms(test), accept_violated=())
-    how = (estimation.estimator, test.plans[0].bound.name, split.kind, split.seed)
+    how = (estimation.estimator, test.plans[0].bound, split.kind, split.seed)
     return content_digest((asdict(terms), *how, split.everyone.fingerprint(), _of_ladders(test)))
 
 
@@ -139,7 +143,6 @@ def _terms(test: FairnessTest) -> records.TermsRecord:
     claims = [(claim.conjunct.parent, claim.conjunct.text, claim.delta) for claim in asked.claims]
     return records.TermsRecord(
         claims=tuple(records.ClaimRecord(*claim, NOT_STATED, NOT_STATED) for claim in claims),
-        center=estimation.center,
         impact_ranges=tuple(
             records.RangeRecord(name, low, high) for name, (low, high) in estimation.ranges.items()
         ),
@@ -151,6 +154,12 @@ def _terms(test: FairnessTest) -> records.TermsRecord:
         looks=test.looks,
         accept_violated=test.accept_violated,
     )
+
+
+def all_guarded(results: Sequence[ConstraintResult]) -> bool:
+    """Whether every asymptotic bound allows for what rows happen not to show."""
+    bounds = [get_bound(tail.bound) for result in results for tail in result.tails]
+    return all(bound.guarded for bound in bounds if bound.kind == "asymptotic")
 
 
 def joint_delta(deltas: Sequence[float], split: SplitKind, looks: int = 1) -> float:

@@ -20,6 +20,8 @@ from elfair.data.split import SealedHalf
 from elfair.fairness_test.diagnostics import FEW_ROWS
 from elfair.fairness_test.drawing import impact_series
 from elfair.policies.models import Model, digests
+from elfair.statistics import rows
+from elfair.statistics.least_variance import worst_row
 from elfair.statistics.plan import CompiledClaim, Plan
 from elfair.statistics.settling import settle
 from elfair.types import Floats
@@ -33,14 +35,14 @@ class Learnt:
     ----------
     n : int
         How many such rows there are.
-    scales : list of lists of float or None
-        For each claim and each part of its tails, the spread of a row.
+    rows : list of lists of rows.Learnt or None
+        For each claim and each part of its tails, what they say about a row.
     sizes : list of lists of int
         For each claim and each part of its tails, how many rows meet the condition.
     """
 
     n: int
-    scales: list[list[float | None]]
+    rows: list[list[rows.Learnt | None]]
     sizes: list[list[int]]
 
     @classmethod
@@ -53,16 +55,21 @@ class Learnt:
         )
 
 
-def learn_from(plan: Plan, rows: LoggedData, free: Floats) -> Learnt | None:
+def learn_from(plan: Plan, data: LoggedData, free: Floats) -> Learnt | None:
     """Look at rows outside the test, under the policy that will be tested."""
-    if not rows.n:
+    if not data.n:
         return None
-    claims = plan.compile(rows)
+    claims = plan.compile(data)
     return Learnt(
-        rows.n,
-        [[float(p.rows.values(free).std(ddof=1)) or None for p in claim.parts] for claim in claims],
+        data.n,
+        [[_learnt(part.rows, free) for part in claim.parts] for claim in claims],
         [[p.rows.index.size for p in claim.parts] for claim in claims],
     )
+
+
+def _learnt(of: rows.Rows, free: Floats) -> rows.Learnt:
+    values = of.values(free)
+    return rows.Learnt(float(values.mean()), float(values.std(ddof=1)), worst_row(of, free))
 
 
 @dataclass(frozen=True)
@@ -133,7 +140,7 @@ class Ladder:
         sealed : SealedHalf
             The held-out rows.
         """
-        fixed = plan.is_settled and plan.bound.kind == "asymptotic"
+        fixed = not plan.statistics and plan.bound == "ttest"  # the only one that learns nothing
         for place, theta in enumerate(self.thetas):
             if place == 0 or not fixed:  # else there is nothing to learn from another model
                 numbers = self.free(theta, self.candidate)

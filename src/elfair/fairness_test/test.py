@@ -21,7 +21,9 @@ from elfair.fairness_test.evidence import SHARED_ROWS, Outcome, badness, bounded
 from elfair.fairness_test.issue import identity_of_test, issue_certificate
 from elfair.fairness_test.ladder import Ladder, Learnt, Rung, fate_of
 from elfair.statistics import Rows
+from elfair.statistics.decisions import decisions_of
 from elfair.statistics.plan import CompiledClaim, Plan, Tail
+from elfair.statistics.rows import Weighted
 from elfair.types import Floats, Index
 
 
@@ -121,8 +123,8 @@ def run_in_turn(rungs: Iterable[Sequence[Rung]]) -> Outcome:
         claims, free, learnt = opened.claims(of_folds)
         stretch = SHARED_ROWS if len(of_folds) > 1 else 1.0
         bounds = [
-            bounded(claim, opened.data, free, scales, stretch)
-            for claim, scales in zip(claims, learnt.scales, strict=True)
+            bounded(claim, opened.data, free, of_rows, stretch)
+            for claim, of_rows in zip(claims, learnt.rows, strict=True)
         ]
         passed, tested = all(bound.passed for bound in bounds), tested + 1
         if passed or kept is None:
@@ -164,25 +166,27 @@ class _Opened:
         frees = [rung.policy(data) for rung, data in pairs]
         free = frees[0] if len(frees) == 1 else np.concatenate(frees, axis=1)
         compiled = [rung.plan.compile(data) for rung, data in pairs]
-        claims = [_joined(of_folds, self.starts) for of_folds in zip(*compiled, strict=True)]
+        claims = [
+            _joined(of_folds, self.starts, self.data) for of_folds in zip(*compiled, strict=True)
+        ]
         learnt = rungs[0].learnt or Learnt.nothing(claims)
         if len(rungs) > 1:  # rows that one fold tests, the others learn from
             learnt = replace(learnt, n=0)
         return claims, free, learnt
 
 
-def _joined(claims: Sequence[CompiledClaim], starts: Index) -> CompiledClaim:
+def _joined(claims: Sequence[CompiledClaim], starts: Index, data: LoggedData) -> CompiledClaim:
     """A claim on several folds, as a claim on their rows one after the other."""
     if len(claims) == 1:
         return claims[0]
     tails = [
-        _joined_tail(of_folds, starts)
+        _joined_tail(of_folds, starts, data)
         for of_folds in zip(*(claim.tails for claim in claims), strict=True)
     ]
     return replace(claims[0], tails=tuple(tails))
 
 
-def _joined_tail(tails: Sequence[Tail], starts: Index) -> Tail:
+def _joined_tail(tails: Sequence[Tail], starts: Index, data: LoggedData) -> Tail:
     parts = []
     for of_folds in zip(*(tail.parts for tail in tails), strict=True):
         rows = [part.rows for part in of_folds]
@@ -192,6 +196,15 @@ def _joined_tail(tails: Sequence[Tail], starts: Index) -> Tail:
             np.concatenate([r.slope for r in rows], axis=1),
             min(r.low for r in rows),
             max(r.high for r in rows),
+            weighted=_joined_weights([r.weighted for r in rows], data),
         )
         parts.append(replace(of_folds[0], rows=joined))
     return replace(tails[0], parts=tuple(parts))
+
+
+def _joined_weights(weighted: Sequence[Weighted | None], data: LoggedData) -> Weighted | None:
+    known = [each for each in weighted if each is not None]
+    if not known:
+        return None
+    residual = np.concatenate([each.residual for each in known])
+    return Weighted(residual, decisions_of(data), max(each.largest for each in known))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from elfair._version import __version__
+from elfair.bounds import weakest
 from elfair.certificate import Assumption, GroupRecord
 from elfair.data import LoggedData
 from elfair.data.digests import is_module
@@ -177,11 +178,14 @@ class _Check:
             else GroupRecord(group.condition, group.held_out or 0, *NO_WEIGHTS)
             for group in groups
         ]
+        plan, candidate = forecaster.plan, self.visible.candidate
         return list_assumptions(
             facts_of_test(
-                forecaster.plan,
+                plan,
                 records,
                 self.visible.everyone,
+                kind=weakest(claim.kind for claim in plan.compile(candidate)),
+                guarded=plan.bound != "ttest",
                 split=self.request.parameters["split"],
                 openings=1,
                 looks=self.request.parameters["looks"],

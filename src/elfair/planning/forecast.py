@@ -268,9 +268,6 @@ class Forecaster:
         seen, unseen = (self.visible.candidate.take(rows) for rows in (found_on, judged_on))
         selection, plan = self.visible.prepare(seen, self.request)
         plan = replace(plan, claims=self.plan.claims)
-        if plan.baselines.estimation.may_center:
-            center = self.plan.baselines.estimation.center
-            plan = plan.centred_at("mean" if center == "mean" else "range")
         n_test = max(2, round(ratio * self.n_test))
         n_error = round(ratio * self.visible.everyone.n) if self.request.crossfit else None
         seen = selection.task.rows(seen)

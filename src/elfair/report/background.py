@@ -182,7 +182,6 @@ def _settings(certificate: Certificate) -> list[tuple[Line, Line]]:
         ("seed", str(certificate.seed)),
         ("candidate share", rate(terms.candidate_share)),
         ("folds", count(terms.folds)),
-        ("center of the paired form", terms.center),
         ("look at these rows", f"{certificate.openings} of {terms.looks} declared"),
     ]
     if terms.accept_violated:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from math import inf, isfinite, sqrt
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from scipy.special import log_ndtr, ndtri
 from elfair.bounds import Sample
 from elfair.language.intervals import Formula
 from elfair.search.shrinkage import ShrunkMean
+from elfair.statistics.least_variance import least_variance, least_variance_slope
 from elfair.statistics.plan import CompiledClaim, Tail
 from elfair.types import Floats
 
@@ -28,6 +29,8 @@ XI_SHARE = 0.01
 #: The powers of less cautious models, tested after the first one. The last is the least cautious
 #: that candidate rows support: they put its g below 0 by about half a standard error.
 LOWER_POWERS = (0.6, 0.25)
+#: The step of a derivative, as a share.
+SMALL = 1e-5
 #: A spread below this share of a row's terms is rounding: then the bound must look at the rows.
 ROUNDING = 1e-13
 
@@ -155,6 +158,7 @@ class TailRequirement:
     def predict(self, free: Floats) -> TailPrediction:
         """The prediction under one policy."""
         g, varies, means, spreads, centred = 0.0, True, [], [], []
+        known = [least_variance(r, free) if self._bound.guarded else 0.0 for r in self.rows]
         for rows, shrunk in zip(self.rows, self.shrunk, strict=True):
             inside = rows.inside(free)
             mean, spread, away = _moments_of(rows.values_inside(inside))
@@ -172,18 +176,35 @@ class TailRequirement:
         if self._moments is not None and varies:
             constant, slope = self._moments
             slopes = [slope + self._optimism[0]]
-            return TailPrediction(self.factors, self, g, constant, slopes, spreads, centred)
+            return TailPrediction(self.factors, self, free, g, constant, slopes, spreads, centred)
         samples = [
-            Sample(away + mean, rows.low, rows.high, spread or None, rows.index)
-            for rows, mean, away, spread in zip(self.rows, means, centred, spreads, strict=True)
+            Sample(
+                away + mean, rows.low, rows.high, spread or None, rows.index, least_variance=least
+            )
+            for rows, mean, away, spread, least in zip(
+                self.rows, means, centred, spreads, known, strict=True
+            )
         ]
-        upper, gradients = self._bound.predict(
-            samples, self._delta, self._n_test, disjoint=self._disjoint
-        )
+        upper, gradients = self._predicted(samples)
+        hidden = {}
+        for k, least in enumerate(known):
+            if least > spreads[k] ** 2:
+                hidden[k] = self._by_least_variance(samples, k, upper)
+                spreads[k] = sqrt(least)
         margin = upper - sum(means)
         return TailPrediction(
-            self.factors, self, g, margin, self._optimism, spreads, centred, gradients
+            self.factors, self, free, g, margin, self._optimism, spreads, centred, gradients, hidden
         )
+
+    def _predicted(self, samples: list[Sample]) -> tuple[float, list[Floats]]:
+        return self._bound.predict(samples, self._delta, self._n_test, disjoint=self._disjoint)
+
+    def _by_least_variance(self, samples: list[Sample], k: int, upper: float) -> float:
+        """The derivative of the bound by the known variance of one part."""
+        step = SMALL * samples[k].least_variance
+        more = replace(samples[k], least_variance=samples[k].least_variance + step)
+        ahead, _ = self._predicted([*samples[:k], more, *samples[k + 1 :]])
+        return (ahead - upper) / step
 
     def excess(self, free: Floats) -> Floats:
         """The excess of each of many policies, of shape (size,)."""
@@ -299,6 +320,8 @@ class TailPrediction(Prediction):
     ----------
     requirement : TailRequirement
         Where it comes from.
+    free : ndarray of shape (channels, n)
+        The policy.
     mean : float
         The mean of the form.
     margin : float
@@ -311,15 +334,20 @@ class TailPrediction(Prediction):
         The rows of each part, minus their mean.
     gradients : list of ndarray, optional
         The derivative of the bound by the rows of each part; by default, only the slopes count.
+    hidden : dict of int to float
+        For each part whose rows show less than their known variance, the derivative of the bound by
+        that.
     """
 
     requirement: TailRequirement
+    free: Floats
     mean: float
     margin: float
     slopes: list[float]
     spreads: list[float]
     centred: list[Floats]
     gradients: list[Floats] | None = None
+    hidden: dict[int, float] = field(default_factory=dict)
 
     @cached_property
     def levels(self) -> Levels:
@@ -343,13 +371,15 @@ class TailPrediction(Prediction):
             if spread > 0:
                 by_variance = by.upper * self.slopes[k] / spread + by.spread / self.levels.spread
                 by_variance += by.error * requirement.error_shares[k] / self.levels.error
-            weights = away * (by_variance / (away.size - 1))
+            weights = away * (0.0 if k in self.hidden else by_variance / (away.size - 1))
             if self.gradients is not None:  # what the bound adds to the average of the rows
                 weights += by.upper * (self.gradients[k] - 1 / away.size)
-            if shrunk is rows:
-                total.append(rows.pull_back(weights + by_mean, n))
-            else:
-                total.append(rows.scatter(rows.slope * weights + shrunk.slope * by_mean, n))
+            slope = rows.slope_inside(rows.inside(self.free))
+            by_free = slope * weights + (slope if shrunk is rows else shrunk.slope) * by_mean
+            if k in self.hidden:
+                of_variance = by_variance / 2 + by.upper * self.hidden[k]
+                by_free = by_free + of_variance * least_variance_slope(rows, self.free)
+            total.append(rows.scatter(by_free, n))
         return reduce(np.add, total)
 
 

@@ -160,17 +160,16 @@ class Selection:
     def _found(self, view: View, targets: Sequence[Target]) -> Found:
         data, plan = view.data, view.plan
         changing = bool(plan.statistics) or self.task.at(data, None) is not self.task
-        if plan.is_settled and not changing:
+        if not changing:
             return view.found(targets)
         # Points and policies take turns: for given points, claims and objective are about averages,
         # and the policy found for them then has points of its own.
         theta, evaluations, known = view.best, 0, list[Floats]()
-        rounds = ROUNDS if changing else 1
-        for turn in range(rounds):
+        for turn in range(ROUNDS):
             free = view.policy.free(theta, view.inputs)
             search = replace(self, task=self.task.at(data, free))
             settled = replace(view, selection=search, plan=settle(plan, data, free, view.n_test))
-            found = settled.found(targets if turn == rounds - 1 else targets[:1], known)
+            found = settled.found(targets if turn == ROUNDS - 1 else targets[:1], known)
             theta, evaluations = found.best.theta, evaluations + found.evaluations
             known = [theta]
         return replace(found, evaluations=evaluations)

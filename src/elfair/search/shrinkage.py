@@ -65,10 +65,14 @@ def shrunk_means(
     outcome = _Outcome.of(Baselines(Estimation(), data), data)
 
     def of_tail(tail: Tail) -> list[ShrunkMean]:
-        averages = plan.logged_averages
-        direct = compile_form(tail.form, data, outcome.baselines, averages, direct=True)
-        pairs = zip(tail.parts, direct, strict=True)
-        return [outcome.shrunk(part, predicted.rows, policies) for part, predicted in pairs]
+        form, averages = tail.form, plan.logged_averages
+        # Capped terms do not change a mean: rows without them tell as much of it.
+        plain = compile_form(form, data, outcome.baselines, averages)
+        direct = compile_form(form, data, outcome.baselines, averages, direct=True)
+        return [
+            outcome.shrunk(part if part.rows.capped else tested, predicted.rows, policies)
+            for tested, part, predicted in zip(tail.parts, plain, direct, strict=True)
+        ]
 
     return [[mean for tail in claim.tails for mean in of_tail(tail)] for claim in compiled]
 

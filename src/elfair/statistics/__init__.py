@@ -1,5 +1,6 @@
 """From the leaves of an expression to rows that are affine in the policy."""
 
-from elfair.statistics.compiled import Part, Rows, compile_form, logged_average, mean_part
+from elfair.statistics.compiled import Part, compile_form, logged_average, mean_part
 from elfair.statistics.impact_estimators import Baselines, Estimation
 from elfair.statistics.impacts import Impact, asks_for_cost, impact_of, is_decided
+from elfair.statistics.rows import Rows

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -17,107 +16,10 @@ from elfair.language.evaluation import holds
 from elfair.language.expressions import Mean
 from elfair.language.tree import point_at
 from elfair.statistics.decisions import LoggedDecisions, decisions_of
-from elfair.statistics.impact_estimators import Baselines, Term
-from elfair.statistics.impacts import Impact, asks_for_cost, impact_of
+from elfair.statistics.impact_estimators import Baselines, Sum, Term
+from elfair.statistics.impacts import Ends, Impact, asks_for_cost, impact_of
+from elfair.statistics.rows import Rows, Weighted
 from elfair.types import Floats, Index
-
-#: A row smaller than this share of its terms is 0; what is left is rounding.
-ROUNDING = 64 * float(np.finfo(np.float64).eps)
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The rows of one statistic: z_i = offset_i + sum_k slope_ki * free_ki.
-
-    The *free* numbers of a policy describe it completely on a row. For a classifier they are the
-    probabilities of all classes but the first, because probabilities sum to 1; for numeric
-    decisions, see `elfair.statistics.decisions`.
-
-    Parameters
-    ----------
-    index : ndarray of shape (m,)
-        The rows of the data set that meet the condition.
-    offset : ndarray of shape (m,)
-        The part of each row that no policy changes.
-    slope : ndarray of shape (channels, m)
-        What each free number adds.
-    low, high : float
-        The ends of a row under any policy: by declaration, never by observation.
-
-    Examples
-    --------
-    >>> rows = Rows(np.array([0, 2]), np.array([1.0, 1.0]), np.array([[-1.0, 2.0]]), -1.0, 3.0)
-    >>> rows.values(np.array([[0.5, 0.9, 0.25]]))
-    array([0.5, 1.5])
-    """
-
-    index: Index
-    offset: Floats
-    slope: Floats
-    low: float
-    high: float
-
-    def values(self, free: Floats) -> Floats:
-        """The rows under a policy, or under several at once along leading axes.
-
-        Parameters
-        ----------
-        free : ndarray of shape (..., channels, n)
-            The free numbers of every row of the data set.
-        """
-        return self.values_inside(self.inside(free))
-
-    def inside(self, free: Floats) -> Floats:
-        """The free numbers of the rows that meet the condition."""
-        return free if self.index.size == free.shape[-1] else free[..., self.index]
-
-    def values_inside(self, inside: Floats) -> Floats:
-        """The rows, from the free numbers of the rows that meet the condition."""
-        values: Floats = inside[..., 0, :] * self.slope[0]
-        for k in range(1, len(self.slope)):
-            values += inside[..., k, :] * self.slope[k]
-        values += self.offset
-        return values
-
-    @cached_property
-    def mean_offset(self) -> float:
-        """The part of the average that no policy changes."""
-        return float(self.offset.mean())
-
-    @cached_property
-    def mean_size(self) -> float:
-        """The average size of what no policy changes: the scale of rounding errors."""
-        return float(np.abs(self.offset).mean())
-
-    def exact_values(self, free: Floats) -> Floats:
-        """The rows for the fairness test: a row that differs from 0 only by rounding is 0.
-
-        A policy equal to the behaviour model makes each paired row 0 by construction, and the
-        bounds must see that.
-        """
-        values = self.values(free)
-        terms = np.abs(self.slope * free[..., self.index])
-        size = np.abs(self.offset) + np.sum(terms, axis=-2)
-        return np.where(np.abs(values) <= ROUNDING * size, 0.0, values)
-
-    @property
-    def are_silent(self) -> bool:
-        """Whether each row is 0 under any policy: what is averaged was never observed, although it
-        may occur.
-        """
-        return not (self.offset.any() or self.slope.any())
-
-    def scatter(self, by_free: Floats, n: int) -> Floats:
-        """Derivatives by the free numbers of the rows inside, as derivatives by those of all."""
-        if self.index.size == n:
-            return by_free
-        gradient = np.zeros((len(self.slope), n))
-        gradient[:, self.index] = by_free
-        return gradient
-
-    def pull_back(self, weights: Floats, n: int) -> Floats:
-        """The derivatives by the free numbers, from the derivatives by the rows."""
-        return self.scatter(self.slope * weights, n)
 
 
 @dataclass(frozen=True)
@@ -213,8 +115,8 @@ def _part(
     require_rows(given, index.size, data.n, data)
     everyone = index.size == data.n
     decisions = decisions_of(data)
-    by_slot = np.zeros((decisions.slots, index.size))
-    offset = np.full(index.size, constant)
+    size = index.size
+    rows = Sum(np.full(size, constant), np.zeros((decisions.slots, size)), np.zeros(size))
     low = high = constant
     impacts: dict[Impact, tuple[float, float]] = {}
     for coefficient, mean in terms:
@@ -228,32 +130,52 @@ def _part(
                 impacts[impact] = new + coefficient, logged
             continue
         if mean.logged:
-            offset += coefficient * _logged(mean, data, decisions)[index]
+            rows.offset += coefficient * _logged(mean, data, decisions)[index]
         else:
             unchanged, by_decision = decisions.term(mean)
-            offset += coefficient * unchanged[index]
-            by_slot += coefficient * by_decision[:, index]
-        ends = sorted(coefficient * end for end in _ends(mean, data))
+            rows.offset += coefficient * unchanged[index]
+            rows.by_slot += coefficient * by_decision[:, index]
+        ends = _times(coefficient, _ends(mean, data))
         low, high = low + ends[0], high + ends[1]
     for impact, (new, logged) in impacts.items():
         part = data if everyone else data.take(index)
         if not new:
-            offset += logged * impact.values(part)
-            declared = impact.ends(baselines.estimation.ranges)
-            limits = min(logged * end for end in declared), max(logged * end for end in declared)
+            rows.offset += logged * impact.values(part)
+            ends = _times(logged, impact.ends(baselines.estimation.ranges))
         elif direct:
-            _add_predicted(by_slot, offset, part, baselines.model(impact).of(part), new, logged)
-            limits = -np.inf, np.inf
+            _add_predicted(rows, part, baselines.model(impact).of(part), new, logged)
+            ends = -np.inf, np.inf
         else:
             term = Term(impact, given, new, logged)
             estimator = baselines.estimation.impact_estimator
-            limits = estimator.add_rows(term, by_slot, offset, part, baselines)
-        low, high = low + limits[0], high + limits[1]
-    rows = Rows(index, *decisions.free(offset, by_slot), low, high)
-    return Part(given, rows, impacts)
+            ends = estimator.add_rows(term, rows, part, baselines)
+        low, high = low + ends[0], high + ends[1]
+    free = decisions.free(rows.offset, rows.by_slot)
+    new = any(new for new, _ in impacts.values())
+    weighted = None
+    if new:
+        weighted = Weighted(rows.weighted, decisions, _largest(impacts, rows.weighted, data, index))
+    return Part(given, Rows(index, *free, low, high, tuple(rows.capped), weighted), impacts)
 
 
-def _ends(mean: Mean, data: LoggedData) -> tuple[float, float]:
+def _largest(
+    impacts: Mapping[Impact, tuple[float, float]], residual: Floats, data: LoggedData, index: Index
+) -> float:
+    """The size of the largest residual: inside the condition, or of an impact anywhere."""
+    largest = float(np.abs(residual).max())
+    for impact, (new, _) in impacts.items():
+        values = impact.values(data)
+        away = np.abs(values - values[index].mean()).max()
+        largest = max(largest, abs(new) * float(away))
+    return largest
+
+
+def _times(factor: float, ends: Ends) -> Ends:
+    low, high = sorted(factor * end for end in ends)
+    return low, high
+
+
+def _ends(mean: Mean, data: LoggedData) -> Ends:
     """The ends of one row of an event, a cost, a decision or a squared error."""
     if isinstance(mean.of, Condition):
         return 0.0, 1.0
@@ -263,14 +185,12 @@ def _ends(mean: Mean, data: LoggedData) -> tuple[float, float]:
     return (0.0 if isinstance(mean.of, SquaredError) else -np.inf), np.inf
 
 
-def _add_predicted(
-    by_slot: Floats, offset: Floats, data: LoggedData, table: Floats, new: float, logged: float
-) -> None:
+def _add_predicted(rows: Sum, data: LoggedData, table: Floats, new: float, logged: float) -> None:
     """Add an outcome model's prediction of new * E[impact] + logged * E_logged[impact]."""
     decisions = decisions_of(data)
-    decisions.add_predicted(by_slot, offset, table, new)
+    decisions.add_predicted(rows.by_slot, rows.offset, table, new)
     expected = decisions.under_behavior(table)
-    offset += logged * (decisions.at_logged(table) if expected is None else expected)
+    rows.offset += logged * (decisions.at_logged(table) if expected is None else expected)
 
 
 def require_rows(given: Condition | None, count: int, n: int, known: LoggedData) -> None:

@@ -93,19 +93,51 @@ class Classes:
         every = np.vstack([1 - free.sum(axis=0), free])
         return np.asarray(every[self._taken] / _known(self._data.propensity))
 
-    def weight_variance(self, free: Floats, index: Index) -> float:
-        """The variance of a weight among some rows, if the propensities are correct.
+    def weight_variances(self, free: Floats, index: Index) -> Floats | None:
+        """The variance of the weight of each of some rows, before its decision was drawn; None if
+        the behaviour model is not known.
 
-        If a rare decision happens not to occur among a few rows, all weights are too small and
-        hardly vary; only what the behaviour model could have done distinguishes this from an error.
-        On average it is E[w^2 | x] - 1 = sum_a pi(a)^2 / beta(a) - 1, if all of beta is known.
+        E[w^2 | x] - 1 = sum_a pi(a)^2 / beta(a) - 1, which is the sum of (pi - beta)^2 / beta.
         """
         if self._data.behavior is None:
-            return float(self.weights(free)[index].var(ddof=1))
-        inside, behavior = free[:, index], self._data.behavior[index].T
-        every = np.vstack([1 - inside.sum(axis=0), inside])
-        squares = np.divide(every**2, behavior, out=np.zeros_like(every), where=behavior > 0)
-        return max(0.0, float(squares.sum(axis=0).mean()) - 1)
+            return None
+        new, behavior = self._both(free, index)
+        change = (new - behavior) ** 2
+        shares = np.divide(change, behavior, out=np.zeros_like(new), where=behavior > 0)
+        return np.asarray(shares.sum(axis=0))
+
+    def weight_variance(self, free: Floats, index: Index) -> float:
+        """The variance of a weight among some rows, if the propensities are correct."""
+        known = self.weight_variances(free, index)
+        return float(self.weights(free)[index].var(ddof=1) if known is None else known.mean())
+
+    def weight_variance_slopes(self, free: Floats, index: Index) -> Floats:
+        """The derivatives of `weight_variances` by the free numbers of these rows."""
+        new, behavior = self._both(free, index)
+        away = 2 * (new - behavior)
+        each = np.divide(away, behavior, out=np.zeros_like(new), where=behavior > 0)
+        return np.asarray(each[1:] - each[0])
+
+    def rarest(self, free: Floats, index: Index) -> tuple[float, float] | None:
+        """How often a policy takes the decisions that were the rarest for what it makes of them,
+        and how often the behaviour model does, on some rows; None if that is not known.
+
+        They are those with at least half of the typical weight, where decisions count by the square
+        of their weights: if such rows happen to be absent, nothing shows what the policy changes.
+        """
+        if self._data.behavior is None:
+            return None
+        new, behavior = self._both(free, index)
+        weights = np.divide(new, behavior, out=np.zeros_like(new), where=behavior > 0)
+        squares = new * weights**2
+        rare = weights * squares.sum() >= 0.5 * (squares * weights).sum()
+        return float(new[rare].sum()) / index.size, float(behavior[rare].sum()) / index.size
+
+    def _both(self, free: Floats, index: Index) -> tuple[Floats, Floats]:
+        """The probabilities of a policy and of the behaviour model, of shape (classes, m)."""
+        assert self._data.behavior is not None
+        inside = free[:, index]
+        return np.vstack([1 - inside.sum(axis=0), inside]), self._data.behavior[index].T
 
     def compared(self, free: Floats, index: Index) -> list[tuple[str, float, float]]:
         """For some rows: each class, how often it was decided, and how often under a policy."""
@@ -232,6 +264,10 @@ class Numbers:
         all too small must look too small.
         """
         return float(self.weights(free)[index].var(ddof=1))
+
+    def rarest(self, free: Floats, index: Index) -> tuple[float, float] | None:
+        """None: the density of a single decision says too little."""
+        return None
 
     def weight_variances(self, free: Floats, index: Index) -> Floats | None:
         """The variance of some rows' weights if both models draw from normal distributions.

@@ -16,21 +16,23 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from elfair.bounds import get_bound
+from elfair.bounds import AUTO, get_bound
 from elfair.data import LoggedData
 from elfair.data.features import Encoding
 from elfair.errors import DataError, chosen
 from elfair.language.conditions import Condition
 from elfair.language.evaluation import holds
 from elfair.statistics.decisions import decisions_of
-from elfair.statistics.impacts import Ends, Impact, OutcomeModel, QuadraticModel
+from elfair.statistics.impacts import Ends, Impact, Level, OutcomeModel, QuadraticModel
+from elfair.statistics.rows import Capped
 from elfair.types import Floats
 
 #: A probability below a declared floor by at most this share is below it only by rounding.
 ROUNDING = 1e-12
-Learns: TypeAlias = Literal["nothing", "mean", "model"]
-#: A constant k, and the predictions of an outcome model less k (a table), if there is one.
-Subtracted: TypeAlias = tuple[float, Floats | None]
+Learns: TypeAlias = Literal["nothing", "level", "model"]
+#: A number, or one for each row, and the predictions of an outcome model less it (a table), if
+#: there is one.
+Subtracted: TypeAlias = tuple[float | Floats, Floats | None]
 
 
 class Term(NamedTuple):
@@ -42,8 +44,30 @@ class Term(NamedTuple):
     logged: float
 
 
+@dataclass
+class Sum:
+    """The rows of one condition while terms are added to them.
+
+    Parameters
+    ----------
+    offset : ndarray of shape (m,)
+        The part of each row that no policy changes.
+    by_slot : ndarray of shape (slots, m)
+        What each slot of a policy adds; see `elfair.statistics.decisions`.
+    weighted : ndarray of shape (m,)
+        What importance weights multiply.
+    capped : list of Capped
+        What it adds up to a cap.
+    """
+
+    offset: Floats
+    by_slot: Floats
+    weighted: Floats
+    capped: list[Capped] = field(default_factory=list)
+
+
 class ImpactEstimator(ABC):
-    """An estimator of impact: what it subtracts before weighting, its rows and their ends.
+    """An estimator of impact: what it subtracts before weighting.
 
     A subclass that does not set each of the attributes is a `TypeError`.
 
@@ -55,13 +79,11 @@ class ImpactEstimator(ABC):
         A few words beside its name in a list of choices; may be empty.
     words : str
         Completes the sentence "the new model's mean is estimated by ...".
-    learns : {"nothing", "mean", "model"}
-        What it learns from rows that are not tested: the mean impact (unless the constant is an end
-        of the range), or an outcome model.
+    learns : {"nothing", "level", "model"}
+        What it learns from rows that are not tested: nothing, what to expect of a person whatever
+        is decided, or an outcome model.
     replaces_logged : bool
         Whether an average replaces ``E_logged[...]``, as in the paper: no bound sees its error.
-    one_known_end : bool
-        Whether a declared range alone gives its rows one known end, whatever the weights.
     """
 
     name: ClassVar[str]
@@ -69,7 +91,6 @@ class ImpactEstimator(ABC):
     words: ClassVar[str]
     learns: ClassVar[Learns]
     replaces_logged: ClassVar[bool]
-    one_known_end: ClassVar[bool]
 
     def __init_subclass__(cls) -> None:
         missing = [name for name in ImpactEstimator.__annotations__ if name not in vars(cls)]
@@ -80,76 +101,128 @@ class ImpactEstimator(ABC):
     def subtracted(self, term: Term, data: LoggedData, baselines: Baselines) -> Subtracted:
         """What it subtracts from impacts before weighting, on rows inside the condition."""
 
-    @abstractmethod
-    def ends(self, term: Term, k: float, limits: Ends, largest_weight: float) -> Ends:
-        """The ends of a row of a term, if impacts lie inside their limits (infinite if none are
-        declared) and k was subtracted.
-        """
-
-    def add_rows(
-        self, term: Term, by_slot: Floats, offset: Floats, data: LoggedData, baselines: Baselines
-    ) -> Ends:
+    def add_rows(self, term: Term, rows: Sum, data: LoggedData, baselines: Baselines) -> Ends:
         """Add a term to the rows inside its condition; return its ends."""
-        impact, _, new, logged = term
-        decisions, estimation = decisions_of(data), baselines.estimation
+        estimation = baselines.estimation
+        limits = term.impact.ends(estimation.ranges)
+        bounded = estimation.finite_sample and bool(np.isfinite(limits).all())
         k, table = self.subtracted(term, data, baselines)
-        away = impact.values(data) - k
-        residual = away
-        if table is not None:
-            taken = decisions.at_logged(table)
-            residual = away - taken
-            decisions.add_predicted(by_slot, offset, table, new)
-            if logged and (expected := decisions.under_behavior(table)) is not None:
-                # If all behaviour probabilities are known, remove the luck of the logged draw, too.
-                offset += logged * (expected - taken)
-        decisions.add_weighted(by_slot, new * residual)
-        # In this form k cancels to the last digit if a pair compares like with like.
-        offset += logged * away + (new + logged) * k
-        limits = impact.ends(estimation.ranges)
-        return self.ends(term, k, limits, estimation.largest_weight)
+        if not bounded or (self.learns == "model" and data.behavior is None):
+            _add_weighted(term, rows, data, k, table)
+            return -np.inf, np.inf
+        if self.learns == "nothing" or data.behavior is None:
+            end = limits[0] if term.new < 0 else limits[1]
+            _add_weighted(term, rows, data, end, None)
+            return _ends_of_weighted(term, limits, estimation.largest_weight)
+        return _add_capped(term, rows, data, k, table, limits, estimation.largest_weight)
+
+
+def _add_weighted(
+    term: Term, rows: Sum, data: LoggedData, k: float | Floats, table: Floats | None
+) -> None:
+    """Add rows new * (q + w (I - q)) + logged * I, with no limit to what a weight can do."""
+    impact, _, new, logged = term
+    decisions = decisions_of(data)
+    away = impact.values(data) - k
+    residual = away
+    if table is not None:
+        taken = decisions.at_logged(table)
+        residual = away - taken
+        decisions.add_predicted(rows.by_slot, rows.offset, table, new)
+        if logged and (expected := decisions.under_behavior(table)) is not None:
+            # If all behaviour probabilities are known, remove the luck of the logged draw, too.
+            rows.offset += logged * (expected - taken)
+    decisions.add_weighted(rows.by_slot, new * residual)
+    rows.weighted += new * residual
+    # In this form k cancels to the last digit if a pair compares like with like.
+    rows.offset += logged * away + (new + logged) * k
+
+
+def _ends_of_weighted(term: Term, limits: Ends, largest_weight: float) -> Ends:
+    """The ends of new * (k + w (I - k)) + logged * I if k is the end of the range from which new
+    * (I - k) is never positive: bilinear in w and I, so the corners.
+    """
+    k = limits[0] if term.new < 0 else limits[1]
+    corners = []
+    for weight, impact in product((0.0, largest_weight), limits):
+        weighted = k + (weight * (impact - k) if impact != k else 0.0)
+        corners.append(term.new * weighted + term.logged * impact)
+    return min(corners), max(corners)
+
+
+def _add_capped(
+    term: Term,
+    rows: Sum,
+    data: LoggedData,
+    k: float | Floats,
+    table: Floats | None,
+    limits: Ends,
+    largest_weight: float,
+) -> Ends:
+    """Add rows whose bad end no weight moves; return their ends.
+
+    J is the distance of an impact from the bad end of its range, which is R wide. For any q in
+    [0, R], let m_a = min(pi_a q_a, R beta_a). Then E[J under the new model] is the mean of
+
+        w J + sum_a m_a - m_D / beta_D,
+
+    because the last two have the same mean; and these rows are never below -R (1 - beta_D), as a
+    plain w (J - q) may be. With c = -new (the sign of J makes it positive) and the term l J of the
+    logged decisions, a row is at most R max(c, l): where c w >= l, (l - c w) J <= 0 and the rest is
+    at most c R; where c w < l, (l - c w) J <= (l - c w) R and the rest is at most c w R. And J
+    counts with c w - l at most, so it is at least R min(l - c W, -c) with the largest weight W.
+    """
+    impact, _, new, logged = term
+    end, other = limits if new < 0 else limits[::-1]
+    sign, width, c = (1.0 if new < 0 else -1.0), abs(other - end), abs(new)
+    distance, of_logged = sign * (impact.values(data) - end), sign * logged
+    assert data.behavior is not None
+    behavior, decisions = np.ascontiguousarray(data.behavior.T), decisions_of(data)
+    q = np.broadcast_to(k, behavior.shape) if table is None else k + table
+    factor = np.full(behavior.shape, -c)
+    decisions.add_weighted(factor, np.full(data.n, c))
+    rows.capped.append(Capped(factor, np.clip(sign * (q - end), 0.0, width), width * behavior))
+    decisions.add_weighted(rows.by_slot, -c * distance)
+    constant = (new + logged) * end
+    rows.offset += of_logged * distance + constant
+    heaviest = c * width * largest_weight if width else 0.0
+    least, most = min(of_logged * width - heaviest, -c * width), width * max(c, of_logged)
+    return constant + least, constant + most
 
 
 class Paired(ImpactEstimator):
-    """q is the mean of candidate rows, or an end of the declared range."""
+    """q is what candidate rows let expect of a person, whatever is decided."""
 
     name = "paired"
     note = ""
     words = (
-        "importance weighting around a constant, that is, k plus the mean of weight times "
-        "(impact - k), where k is the mean of the group's candidate rows or an end of the declared "
-        "range"
+        "importance weighting around what to expect of a person, q plus the mean of weight "
+        "times (impact - q), where candidate rows give q, from features and groups, whatever is "
+        "decided"
     )
-    learns: ClassVar[Learns] = "mean"
+    learns: ClassVar[Learns] = "level"
     replaces_logged = False
-    one_known_end = True
 
     def subtracted(self, term: Term, data: LoggedData, baselines: Baselines) -> Subtracted:
-        """See `Baselines.constant`."""
-        return baselines.constant(term.impact, term.given, np.sign(term.new)), None
-
-    def ends(self, term: Term, k: float, limits: Ends, largest_weight: float) -> Ends:
-        """A row new * (k + w (I - k)) + logged * I is bilinear in w and I, so the corners."""
-        if not np.isfinite(limits).all():
-            return -np.inf, np.inf
-        corners = []
-        for weight, impact in product((0.0, largest_weight), limits):
-            weighted = k + (weight * (impact - k) if impact != k else 0.0)
-            corners.append(term.new * weighted + term.logged * impact)
-        return min(corners), max(corners)
+        """See `Level`."""
+        return baselines.level(term.impact, term.given).of(data), None
 
 
-class ImportanceSampling(Paired):
+class ImportanceSampling(ImpactEstimator):
     """The same with 0 instead of the mean."""
 
     name = "is"
     note = "the paper's"
     words = (
-        "plain importance weighting: the mean of weight times impact (with a declared range, "
-        "around one of its ends)"
+        "plain importance weighting: the mean of weight times impact (around an end of the range, "
+        "where a bound needs one)"
     )
     learns = "nothing"
     replaces_logged = True
-    one_known_end = True
+
+    def subtracted(self, term: Term, data: LoggedData, baselines: Baselines) -> Subtracted:
+        """Nothing."""
+        return 0.0, None
 
 
 class DoublyRobust(ImpactEstimator):
@@ -163,23 +236,11 @@ class DoublyRobust(ImpactEstimator):
     )
     learns = "model"
     replaces_logged = False
-    one_known_end = False
 
     def subtracted(self, term: Term, data: LoggedData, baselines: Baselines) -> Subtracted:
         """The model's predictions, and their average."""
         table = baselines.model(term.impact).of(data)
         return decisions_of(data).centre(table), table
-
-    def ends(self, term: Term, k: float, limits: Ends, largest_weight: float) -> Ends:
-        """Baseline and impact lie in the range, so the residual is at most its width in size. Its
-        factor new * w + logged is largest at an end of the weights.
-        """
-        if not np.isfinite([*limits, largest_weight]).all():
-            return -np.inf, np.inf
-        (low, high), new, logged = limits, term.new, term.logged
-        stretch = max(abs(logged), abs(new * largest_weight + logged)) * (high - low)
-        levels = [new * a + logged * b for a, b in product(limits, limits)]
-        return min(levels) - stretch, max(levels) + stretch
 
 
 #: By the names that users write.
@@ -194,7 +255,7 @@ def get_impact_estimator(name: str) -> ImpactEstimator:
     Examples
     --------
     >>> get_impact_estimator("paired").learns
-    'mean'
+    'level'
     """
     return chosen(ESTIMATORS, "estimator", name, "'paired' is a classifier's default.")
 
@@ -207,10 +268,6 @@ class Estimation:
     ----------
     estimator : str
         The name of the estimator of impact.
-    center : {"auto", "range", "mean"}
-        The constant of the paired form: an end of the declared range ("range") or the mean of
-        candidate rows ("mean"). "auto" is "range" if a range is declared, otherwise "mean"; under a
-        finite-sample bound with a declared largest weight, the one that promises tighter bounds.
     ranges : mapping of str to (float, float)
         The declared range of each impact that has one.
     largest_weight : float
@@ -218,7 +275,8 @@ class Estimation:
     outcome_model : scikit-learn regressor, optional
         The regression of the doubly robust form; by default ridge regression.
     finite_sample : bool
-        Whether the bound holds for every number of rows.
+        Whether rows are built so that, where the range of an impact is known, no weight moves their
+        bad end, as finite-sample bounds need it.
 
     Examples
     --------
@@ -227,7 +285,6 @@ class Estimation:
     """
 
     estimator: str = "paired"
-    center: Literal["auto", "range", "mean"] = "auto"
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     largest_weight: float = np.inf
     outcome_model: Any = None
@@ -243,38 +300,19 @@ class Estimation:
         """The declared smallest propensity."""
         return 1 / self.largest_weight if np.isfinite(self.largest_weight) else None
 
-    def learns_from(self, impact: Impact) -> bool:
-        """Whether the baseline of an impact is learnt from rows that are not tested."""
-        learns = self.impact_estimator.learns
-        if learns == "mean":
-            return self.may_center or not self.at_range_end(impact)
-        return learns != "nothing"
-
-    @property
-    def may_center(self) -> bool:
-        """Whether the constant can be chosen: a finite-sample bound knows both ends of a row
-        whatever it is. See `elfair.statistics.settling`.
-        """
-        known = self.finite_sample and bool(self.ranges) and bool(np.isfinite(self.largest_weight))
-        return known and self.center == "auto" and self.impact_estimator.learns == "mean"
-
-    def at_range_end(self, impact: Impact) -> bool:
-        """Whether the constant is an end of the impact's range."""
-        known = bool(np.isfinite(impact.ends(self.ranges)).all())
-        return known and self.center != "mean"
-
 
 def declared_estimation(data: LoggedData, parameters: Mapping[str, Any]) -> Estimation:
     """How impacts are estimated, by the parameters of an estimator or of `certify`; raise if the
     data contradict a declaration.
     """
+    bound = parameters["bound"]
+    finite_sample = bound == AUTO or get_bound(bound).kind == "finite-sample"
     return Estimation(
         parameters["estimator"],
-        parameters["center"],
         _ranges(data, parameters["impact_range"]),
         _largest_weight(data, parameters.get("propensity_floor")),  # a regressor has none
         parameters.get("outcome_model"),
-        get_bound(parameters["bound"]).kind == "finite-sample",
+        finite_sample,
     )
 
 
@@ -335,11 +373,8 @@ class Baselines:
     Examples
     --------
     >>> data = LoggedData([[0.0], [1.0]], [0, 1], decision=[0, 1], impact=[2.0, 4.0])
-    >>> Baselines(Estimation(), data).constant(Impact("impact"), None, sign=-1)
-    3.0
-    >>> known = Estimation(ranges={"impact": (0, 9)})
-    >>> Baselines(known, data).constant(Impact("impact"), None, sign=-1)
-    0.0
+    >>> Baselines(Estimation(), data).level(Impact("impact"), None).of(data)
+    array([3., 3.])
     """
 
     def __init__(
@@ -348,28 +383,21 @@ class Baselines:
         self.estimation = estimation
         self._personal = personal
         self._candidate = candidate
-        self._means: dict[tuple[Impact, Condition | None], float] = {}
+        self._levels: dict[tuple[Impact, Condition | None], Level] = {}
         self._models: dict[Impact, OutcomeModel | QuadraticModel] = {}
 
-    def constant(self, impact: Impact, given: Condition | None, sign: float) -> float:
-        """The constant k for E[impact | given], which enters g with the given sign.
+    @cached_property
+    def plain(self) -> Baselines:
+        """The same for rows without caps."""
+        estimation = replace(self.estimation, finite_sample=False)
+        return Baselines(estimation, self._candidate, personal=self._personal)
 
-        An end of the range is the low one if a large impact is good (g falls with it): w (I - k) is
-        then never negative, and no weight, however large, invalidates the bound.
-        """
-        if self.estimation.at_range_end(impact):
-            low, high = impact.ends(self.estimation.ranges)
-            return float(low if sign < 0 else high)
-        if self.estimation.impact_estimator.learns == "nothing":
-            return 0.0
-        if (impact, given) not in self._means:
-            values = impact.values(self._candidate)[holds(given, self._candidate)]
-            self._means[impact, given] = float(values.mean()) if values.size else 0.0
-        return self._means[impact, given]
-
-    def centred_at(self, center: Literal["range", "mean"]) -> Baselines:
-        """The same baselines with constants at the range's end or at the mean."""
-        return Baselines(replace(self.estimation, center=center), self._candidate)
+    def level(self, impact: Impact, given: Condition | None) -> Level:
+        """The impact to expect of people inside a condition, whatever is decided."""
+        if (impact, given) not in self._levels:
+            inside = self._candidate.take(np.flatnonzero(holds(given, self._candidate)))
+            self._levels[impact, given] = Level.fit(inside, impact, self.encoding)
+        return self._levels[impact, given]
 
     @cached_property
     def encoding(self) -> Encoding:

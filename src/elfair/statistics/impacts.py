@@ -19,6 +19,10 @@ from elfair.language.tree import point_at, walk
 from elfair.types import Floats
 
 Ends: TypeAlias = tuple[float, float]
+#: The powers of features that `Level` may use.
+POWERS = (0, 1, 2)
+#: A row that alone decides its own prediction.
+ROUNDING = 1e-9
 
 
 class Impact(NamedTuple):
@@ -141,6 +145,45 @@ def _name(column: Column, data: LoggedData) -> str:
         column.span,
         hint=did_you_mean(column.name, data.impact_names, "E[...] takes the name of an impact."),
     )
+
+
+@dataclass(frozen=True)
+class Level:
+    """q(x): the impact to expect of a person whatever is decided.
+
+    It is linear in powers of the features and in groups: in none of them (the mean), in the
+    features, or in features and their squares, whichever predicts a candidate row best from the
+    others. Where decisions were nearly certain, rows say little about what another one does; but
+    they do say who fares badly either way.
+    """
+
+    encoding: Encoding
+    power: int
+    regression: Ridge
+
+    @classmethod
+    def fit(cls, data: LoggedData, impact: Impact, encoding: Encoding) -> Level:
+        """Fit on candidate rows inside a condition."""
+        values = impact.values(data)
+        best, least = cls(encoding, 0, Ridge.mean(values)), np.inf
+        for power in POWERS if values.size > 1 else ():
+            inputs = cls._inputs(encoding, data, power)
+            error = Ridge.left_out_error(inputs, values)
+            if error < least:
+                best, least = cls(encoding, power, Ridge.fit(inputs, values)), error
+        return best
+
+    def of(self, data: LoggedData) -> Floats:
+        """The expected impact of each row."""
+        return self.regression.predict(self._inputs(self.encoding, data, self.power))
+
+    @staticmethod
+    def _inputs(encoding: Encoding, data: LoggedData, power: int) -> Floats:
+        if power == 0:
+            return np.empty((data.n, 0))
+        known = encoding.of(data)
+        features = known[:, : encoding.center.size]
+        return known if power == 1 else np.column_stack([known, features**2])
 
 
 @dataclass(frozen=True)
@@ -272,6 +315,26 @@ class Ridge:
         gram = away.T @ away + np.eye(inputs.shape[1])
         coefficients = np.linalg.solve(gram, away.T @ (values - level))
         return cls(float(level - center @ coefficients), coefficients)
+
+    @classmethod
+    def mean(cls, values: Floats) -> Ridge:
+        """Without inputs: the mean (0 of nothing)."""
+        return cls(float(values.mean()) if values.size else 0.0, np.empty(0))
+
+    @classmethod
+    def left_out_error(cls, inputs: Floats, values: Floats) -> float:
+        """The mean squared error if each value is predicted from all others.
+
+        Examples
+        --------
+        >>> Ridge.left_out_error(np.empty((3, 0)), np.array([0.0, 0.0, 3.0]))
+        4.5
+        """
+        away = inputs - inputs.mean(axis=0)
+        gram = away.T @ away + np.eye(inputs.shape[1])
+        pull = 1 / values.size + np.einsum("ij,ij->i", away, np.linalg.solve(gram, away.T).T)
+        residual = values - cls.fit(inputs, values).predict(inputs)
+        return float(np.mean((residual / np.maximum(1 - pull, ROUNDING)) ** 2))
 
     def predict(self, inputs: Floats) -> Floats:
         """The linear prediction."""

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Literal, TypeVar
+from math import inf
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from elfair.bounds import Bound, Sample
+from elfair.bounds import AUTO, Bound, Kind, Sample, bound_for, get_bound, weakest
 from elfair.data import LoggedData
 from elfair.data.propensities import Misfit, misfit, require_taken
 from elfair.errors import BoundError
@@ -25,7 +26,6 @@ from elfair.language.tree import point_at
 from elfair.statistics import Baselines, Part, compile_form, is_decided, logged_average
 from elfair.statistics.claims import Claim
 from elfair.statistics.impact_estimators import ImpactEstimator
-from elfair.types import Floats
 
 T = TypeVar("T")
 
@@ -52,8 +52,8 @@ class Plan:
     ----------
     claims : tuple of Claim
         What is tested.
-    bound : Bound
-        The bound on each.
+    bound : str
+        The name of the bound on each, or "auto".
     baselines : Baselines
         What to subtract from impacts, learnt from other rows.
     logged_averages : mapping of Mean to float
@@ -63,7 +63,7 @@ class Plan:
     """
 
     claims: tuple[Claim, ...]
-    bound: Bound
+    bound: str
     baselines: Baselines
     logged_averages: Mapping[Mean, float]
     misfit: Misfit | None = None
@@ -72,7 +72,7 @@ class Plan:
     def make(
         cls,
         claims: tuple[Claim, ...],
-        bound: Bound,
+        bound: str,
         baselines: Baselines,
         everyone: LoggedData,
         possible: NDArray[np.bool_] | None = None,
@@ -105,15 +105,6 @@ class Plan:
     def statistics(self) -> tuple[Statistic, ...]:
         """The statistics in the claims; see `elfair.statistics.settling`."""
         return tuple(each for claim in self.claims for each in claim.statistics)
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether nothing is left to choose for the policy that will be tested."""
-        return not self.statistics and not self.baselines.estimation.may_center
-
-    def centred_at(self, center: Literal["range", "mean"]) -> Plan:
-        """The same plan with the constants of impacts in one place."""
-        return replace(self, baselines=self.baselines.centred_at(center))
 
     def compile(self, data: LoggedData) -> list[CompiledClaim]:
         """The rows of every claim on some data."""
@@ -154,8 +145,14 @@ class Plan:
     def _tail(self, claim: Claim, data: LoggedData) -> Tail:
         form = claim.conjunct.form
         parts = compile_form(form, data, self.baselines, self.logged_averages)
+        if self.bound == AUTO:
+            bound = bound_for([part.rows.high for part in parts])
+            if bound.guarded and self.baselines.estimation.ranges:  # caps are then of no use
+                parts = compile_form(form, data, self.baselines.plain, self.logged_averages)
+        else:
+            bound = get_bound(self.bound)
         estimator = self.baselines.estimation.impact_estimator
-        tail = Tail(form, claim.delta, parts, self.bound, estimator.learns != "nothing")
+        tail = Tail(form, claim.delta, parts, bound, estimator.learns != "nothing")
         tail.check_bound(estimator)
         return tail
 
@@ -177,6 +174,11 @@ class CompiledClaim:
     claim: Claim
     tails: tuple[Tail, ...]
     formula: Formula | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """The weakest kind of bound among its tails."""
+        return weakest(tail.bound.kind for tail in self.tails)
 
     @property
     def parts(self) -> list[Part]:
@@ -227,19 +229,14 @@ class Tail:
         """Refuse a bound whose proof does not cover these rows."""
         if not self.bound.needs:
             return
-        weighted = any(part.weighted for part in self.parts)
-        if weighted and len(self.bound.needs) == 1 and not estimator.one_known_end:
+        unbounded = any(part.weighted and part.rows.high == inf for part in self.parts)
+        if unbounded and estimator.learns == "model":
             raise BoundError(
-                f"bound='{self.bound.name}' needs rows with one known end; rows of "
-                f"estimator='{estimator.name}' are unbounded on both sides.",
-                hint="use estimator='paired' with a declared impact_range, or bound='ttest'.",
+                f"bound='{self.bound.name}' needs rows with a known end; rows of "
+                f"estimator='{estimator.name}' have one only if the range of the impact and the "
+                "behaviour model's probability of every decision are known.",
+                hint="declare impact_range= and pass behavior=, or use estimator='paired' or "
+                "bound='ttest'.",
             )
         for part in self.parts:
             self.bound.check(Sample(np.zeros(2), part.rows.low, part.rows.high))
-
-    def samples(self, values: Sequence[Floats], scales: Sequence[float | None]) -> list[Sample]:
-        """The rows as samples for the bound."""
-        return [
-            Sample(row, part.rows.low, part.rows.high, scale, part.rows.index)
-            for part, row, scale in zip(self.parts, values, scales, strict=True)
-        ]

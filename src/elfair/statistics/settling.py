@@ -3,12 +3,6 @@
 A statistic beyond the mean is the best value, over some point, of something linear in averages;
 each statistic says what to test at a point (`elfair.language.distribution`). Candidate rows, under
 the policy that will be tested, give a good point.
-
-The constant of the paired form: E[I | c] = k + E[w (I - k) | c] for every constant k. If only the
-impact's range is declared, a finite-sample bound needs k at an end of it: only then is one end of a
-row known for all weights. If the largest weight is declared as well, both ends are known for any k.
-The mean then gives the least spread, and the end of the range the shorter rows; which one gives the
-tighter bound depends on weights, rows and bound. So both are tried.
 """
 
 from __future__ import annotations
@@ -16,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf, log, sqrt
+from math import sqrt
 
 import numpy as np
 from scipy.special import ndtri
@@ -32,40 +26,8 @@ from elfair.statistics.compiled import compile_form, mean_part
 from elfair.statistics.decisions import decisions_of
 from elfair.statistics.impact_estimators import Baselines, Estimation
 from elfair.statistics.impacts import asks_for_cost, impact_of
-from elfair.statistics.plan import Plan, Tail
+from elfair.statistics.plan import Plan
 from elfair.types import Floats
-
-#: The logarithm of an infinite bound.
-LARGEST = 1e3
-
-
-def centred(plan: Plan, data: LoggedData, free: Floats, n_test: int) -> Plan:
-    """The plan with the constants that promise the tightest bounds; see `settle`."""
-    means = [mean for claim in plan.claims for mean in claim.means]
-    weighted = any(impact_of(mean, data) is not None for mean in means)
-    if not (weighted and plan.baselines.estimation.may_center):
-        return plan
-    options = [plan.centred_at("range"), plan.centred_at("mean")]
-    ratio = n_test / max(1, data.n)
-
-    def width(option: Plan) -> float:
-        tails = [tail for claim in option.compile(data) for tail in claim.tails]
-        return sum(_log_width(tail, free, ratio) for tail in tails)
-
-    return min(options, key=width)
-
-
-def _log_width(tail: Tail, free: Floats, ratio: float) -> float:
-    """The logarithm of the expected width of a bound."""
-    values = [part.rows.exact_values(free) for part in tail.parts]
-    samples = tail.samples(values, [float(row.std(ddof=1)) or None for row in values])
-    sizes = [ratio * row.size for row in values]
-    upper, _ = tail.bound.predict(samples, tail.delta, sizes, disjoint=tail.disjoint)
-    width = upper - sum(float(row.mean()) for row in values)
-    if width == inf:
-        return LARGEST
-    return log(width) if width > 0 else 0.0
-
 
 #: The largest distance of a side condition from its limit that is tried, in standard errors.
 MOST_ERRORS = 8.0
@@ -74,7 +36,7 @@ ROUNDING = 1e-11
 
 
 def settle(plan: Plan, data: LoggedData, free: Floats, n_test: int) -> Plan:
-    """The plan with statistics beyond the mean reduced to averages, and with the best constants.
+    """The plan with statistics beyond the mean reduced to averages.
 
     Parameters
     ----------
@@ -92,7 +54,7 @@ def settle(plan: Plan, data: LoggedData, free: Floats, n_test: int) -> Plan:
     Plan
         The same plan if there is nothing to choose.
     """
-    if plan.is_settled:
+    if not plan.statistics:
         return plan
     claims: list[Claim] = []
     for claim in plan.claims:
@@ -100,9 +62,7 @@ def settle(plan: Plan, data: LoggedData, free: Floats, n_test: int) -> Plan:
             claims += _Settling(plan, claim, data, free, n_test / max(1, data.n)).claims()
         else:
             claims.append(claim)
-    if plan.statistics:
-        plan = replace(plan, claims=tuple(claims))
-    return centred(plan, data, free, n_test)
+    return replace(plan, claims=tuple(claims))
 
 
 @dataclass

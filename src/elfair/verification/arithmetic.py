@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import inf, isfinite, sqrt
 from typing import TYPE_CHECKING, Any
 
-from elfair.bounds import Bound, Moments, get_bound
+from elfair.bounds import AUTO, bound_for, get_bound, weakest
 from elfair.certificate import (
     NOT_STATED,
     Certificate,
@@ -18,8 +19,8 @@ from elfair.certificate import (
 )
 from elfair.certificate.explanation import verdict
 from elfair.errors import ElfairError
-from elfair.fairness_test.diagnostics import hidden_variances, unseen_groups
-from elfair.fairness_test.evidence import SHARED_ROWS, claim_estimate, claim_upper, widened
+from elfair.fairness_test.diagnostics import allowing
+from elfair.fairness_test.evidence import SHARED_ROWS, claim_estimate, claim_upper, upper_of
 from elfair.language.conditions import EVERYONE, Condition
 from elfair.language.conjunction import Linear, conjuncts
 from elfair.language.distribution import statistics_in
@@ -101,7 +102,7 @@ def _count(record: Certificate) -> int:
 def check_moments(context: Context) -> str:
     """Whether such moments are possible, and what follows from them without a bound."""
     record = context.record
-    for result, tail, where in _tails(record):
+    for _, tail, where in _tails(record):
         require(bool(tail.parts), f"{where} has no parts")
         for part in tail.parts:
             _check_part(part, f"{where}, '{part.condition}'")
@@ -112,7 +113,6 @@ def check_moments(context: Context) -> str:
         total = sum(part.mean for part in tail.parts)
         agree(f"{where}: the estimate", tail.estimate, total, _scale(tail))
         _check_error(tail, where)
-        _check_unseen(context, result, tail, where)
     return plural(_count(record), "linear form")
 
 
@@ -146,24 +146,6 @@ def _check_error(tail: TailRecord, where: str) -> None:
         least - slack <= tail.error <= most + slack,
         f"{where}: the standard error is {tail.error}; the parts allow {least} to {most}",
     )
-
-
-def _check_unseen(context: Context, result: ConstraintResult, tail: TailRecord, where: str) -> None:
-    """The variance that rows do not show follows from the weights and the size of impacts."""
-    hidden = hidden_variances(result.groups, result.kind, context.behavior_known)
-    some = any(part.condition in hidden for part in tail.parts)
-    fits = tail.unseen > 0 if some else tail.unseen == 0
-    # A part without impacts, or with one that does not vary, adds nothing.
-    require(
-        fits or (some and tail.unseen == 0 and not _is_weighted(context.record, tail)),
-        f"{where}: the variance that rows do not show is {tail.unseen}, and their weights say "
-        "otherwise",
-    )
-
-
-def _is_weighted(record: Certificate, tail: TailRecord) -> bool:
-    """Whether a linear form may contain a weighted impact."""
-    return any(f"E[{name}" in tail.form for name in ("impact", *record.roles.impacts))
 
 
 def _scale(tail: TailRecord) -> float:
@@ -214,50 +196,42 @@ def _check_weights(weights: list[float], n: int, where: str) -> None:
 def check_bounds(context: Context) -> str:
     """The bound on each linear form, from its moments."""
     record = context.record
-    bound = get_bound(record.bound)
     stretch = SHARED_ROWS if record.split == "crossfit" else 1.0
     needs_rows = 0
     for result, tail, where in _tails(record):
-        agree(f"the kind of '{record.bound}'", result.kind, bound.kind)
-        upper = upper_of(tail, bound, stretch)
+        auto = bound_for([part.high for part in tail.parts]).name
+        agree(f"{where}: its bound", tail.bound, auto if record.bound == AUTO else record.bound)
+        upper = upper_of(tail)
         if upper is None:
             needs_rows += 1
-        elif not (tail.upper == inf and _may_be_silent(tail, bound)):
+            continue
+        upper = allowing(replace(tail, upper=upper), result.groups, stretch)
+        if not (tail.upper == inf and _may_be_silent(tail)):
             agree(f"{where}: the bound", tail.upper, upper, _scale(tail))
+    for result in record.constraints:
+        _check_kind(result)
     if needs_rows:
         raise SkippedError(
-            f"bound='{bound.name}' needs every row of {needs_rows} of "
+            f"bound='{record.bound}' needs every row of {needs_rows} of "
             f"{plural(_count(record), 'linear form')}, and the record holds moments; recomputation "
             "checks it"
         )
     return f"{plural(_count(record), 'bound')} at level 1 - delta"
 
 
-def upper_of(tail: TailRecord, bound: Bound, stretch: float = 1.0) -> float | None:
-    """The bound on a linear form; None if the record is not enough.
-
-    Examples
-    --------
-    >>> part = PartRecord("everyone", 4, 0.0, 1 / 3, -1.0, 1.0)
-    >>> tail = TailRecord("PR - 0.5", 0.1, 0.0, 0.4728, 0.2887, 0.0, True, (part,))
-    >>> round(upper_of(tail, get_bound("ttest")), 4)
-    0.4728
-    """
-    moments = [Moments(p.n, p.mean, p.variance, p.low, p.high) for p in tail.parts]
-    shared_error = None if tail.disjoint else tail.error
-    upper = bound.upper_of_moments(moments, tail.delta, shared_error=shared_error)
-    if upper is None:
-        return None
-    return widened(tail.estimate, upper, tail.error, tail.unseen, stretch)
+def _check_kind(result: ConstraintResult) -> None:
+    """The kind of a statement's bound: that of its weakest one."""
+    found = weakest(get_bound(tail.bound).kind for tail in result.tails)
+    agree(f"'{result.statement}': the kind of its bound", result.kind, found)
 
 
-def _may_be_silent(tail: TailRecord, bound: Bound) -> bool:
+def _may_be_silent(tail: TailRecord) -> bool:
     """Whether rows may be 0 whatever the policy is, so the bound on what they say is infinite.
 
     Rows that happen to be 0 look the same here. An infinite bound on them is never too small.
     """
     silent = any(part.mean == part.variance == 0 for part in tail.parts)
-    return bound.kind == "asymptotic" and silent
+    return get_bound(tail.bound).kind == "asymptotic" and silent
 
 
 # -- formulas and verdicts -----------------------------------------------------------------------
@@ -276,9 +250,8 @@ def check_formulas(context: Context) -> str:
         if not readable:
             unread += 1
             continue
-        unseen = unseen_groups(result.groups, result.kind, context.behavior_known)
         estimate, spread = claim_estimate(formula, result.tails)
-        upper = claim_upper(formula, [tail.upper for tail in result.tails], unseen)
+        upper = claim_upper(formula, [tail.upper for tail in result.tails])
         scale = max(map(_scale, result.tails))
         agree(f"{where}: the estimate", result.estimate, estimate, scale)
         agree(f"{where}: the spread", result.spread, spread, scale)
@@ -369,7 +342,6 @@ def _check_settings(context: Context, title: str, asked: Mapping[str, Any]) -> N
         "random_state": record.seed,
         "estimator": record.estimator,
         "bound": record.bound,
-        "center": terms.center,
         "looks": terms.looks,
     }
     # The command line may accept more than the study does.

@@ -5,15 +5,20 @@ from __future__ import annotations
 from itertools import zip_longest
 from math import isfinite
 
-from elfair.bounds import get_bound
+from elfair.bounds import Kind, weakest
 from elfair.certificate import Assumption, Certificate, SearchRecord
 from elfair.certificate.codes import BEHAVIOR_MODEL, left_out_alike, violation
 from elfair.certificate.pictures import GroupPicture, TradeOff
 from elfair.data.costs import COST
 from elfair.fairness_test.assumptions import Facts, list_assumptions
-from elfair.fairness_test.diagnostics import group_warnings
+from elfair.fairness_test.diagnostics import record_warnings
 from elfair.fairness_test.evidence import badness
-from elfair.fairness_test.issue import is_behavior_model, joint_delta, joint_statement
+from elfair.fairness_test.issue import (
+    all_guarded,
+    is_behavior_model,
+    joint_delta,
+    joint_statement,
+)
 from elfair.fairness_test.ladder import fate_of
 from elfair.language.conditions import EVERYONE, Column, uses_label, who
 from elfair.records.text import plural
@@ -34,10 +39,14 @@ def check_promise(context: Context) -> str:
     looks = record.terms.looks
     delta = joint_delta([result.delta for result in record.constraints], record.split, looks)
     agree("the joint delta", record.joint_delta, delta)
-    kind = get_bound(record.bound).kind if record.constraints else None
-    promise = joint_statement(kind, record.joint_delta, record.split, record.search, looks)
+    promise = joint_statement(_kind(record), delta, record.split, record.search, looks)
     require(record.joint_statement == promise, f"the promise should read: {promise}")
     return f"delta {delta:g}"
+
+
+def _kind(record: Certificate) -> Kind | None:
+    kinds = [result.kind for result in record.constraints]
+    return weakest(kinds) if kinds else None
 
 
 # -- rows and models -----------------------------------------------------------------------------
@@ -183,7 +192,8 @@ def _facts_of_record(context: Context) -> Facts:
     estimator = get_impact_estimator(record.estimator)
     costs = COST not in record.roles.impacts and any(mean.of == Column(COST) for mean in means)
     return Facts(
-        kind=get_bound(record.bound).kind if terms.claims else None,
+        kind=_kind(record),
+        guarded=all_guarded(record.constraints),
         split=record.split,
         openings=record.openings,
         looks=terms.looks,
@@ -211,7 +221,7 @@ def check_warnings(context: Context) -> str:
         missing = [each.text for each in result.warnings if each not in record.warnings]
         require(not missing, f"the certificate lacks {missing}")
         found = [each for each in result.warnings if each.code not in NEED_ROWS]
-        expected = group_warnings(result.groups, result.kind, context.behavior_known)
+        expected = record_warnings(result.tails, result.groups)
         texts = [each.text for each in expected]
         require(found == expected, f"the warnings of '{result.statement}' should be {texts}")
     return plural(len(record.warnings), "warning")

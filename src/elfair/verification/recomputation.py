@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from elfair.bounds import get_bound
 from elfair.certificate import Certificate
 from elfair.data import LoggedData
 from elfair.data.looks import looking_again
@@ -138,7 +137,7 @@ def check_search(context: Context) -> str | None:
 def recomputed(context: Context) -> Certificate:
     """The certificate of the same test, run again."""
     record, split, model = context.record, context.split, context.given
-    claims, bound, estimation = context.claims, get_bound(record.bound), _estimation(context)
+    claims, bound, estimation = context.claims, record.bound, _estimation(context)
     if record.search is None:
         given = GivenModel.read(model, split.everyone)
         test = fairness_test_of(given, split, claims, bound, estimation)
@@ -196,7 +195,6 @@ def _estimation(context: Context) -> Estimation:
     declared: dict[str, Any] = {
         "bound": record.bound,
         "estimator": record.estimator,
-        "center": terms.center,
         "impact_range": {each.impact: (each.low, each.high) for each in terms.impact_ranges},
         "propensity_floor": terms.propensity_floor,
     }

@@ -1,0 +1,164 @@
+"""Student's t bound, guarded against what rows happen not to show.
+
+The plain bound trusts the spread of the rows. It passes far too often where the rows that matter
+are rare: decisions that were hardly ever taken, losses that hardly ever happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from math import inf, isfinite, sqrt
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from elfair.bounds import base
+from elfair.bounds.base import Prediction, Samples, dot
+from elfair.bounds.student import (
+    ROUNDING,
+    StudentT,
+    influences,
+    is_flat,
+    joint_variance,
+    satterthwaite,
+    welch,
+)
+from elfair.types import Floats
+
+
+class GuardedT(StudentT):
+    """Student's bound on one more row, with no variance below the known one.
+
+    * The variance of a row is at least the one that such rows are known to have
+      (``least_variance``).
+    * One more row lies at the upper end of a row or, where no end is known, at the largest row that
+      was seen, among other rows too (``worst``). If a loss of that size has the probability p, none
+      is among n rows with the probability exp(-n p); the one more row allows for that, because the
+      bound rises by its size times (1 + t) / n.
+
+    Examples
+    --------
+    >>> from elfair.bounds import Sample
+    >>> rows = [-0.5, 0.5, -0.5, 0.5]
+    >>> round(float(GuardedT().upper([Sample(rows)], 0.1)), 4)
+    0.4756
+    >>> round(float(StudentT().upper([Sample([*rows, 0.5])], 0.1)), 4)
+    0.4756
+    """
+
+    name = "guarded"
+    guarded = True
+
+    def _upper_of_sum(self, samples: Samples, delta: float, disjoint: bool) -> Floats:
+        return _upper(samples, None if disjoint else joint_variance(samples), delta)
+
+    def upper_of_moments(
+        self, moments: base.HasMoments, delta: float, *, shared_error: float | None = None
+    ) -> float | None:
+        """See `Bound.upper_of_moments`."""
+        joint = None if shared_error is None else np.asarray(shared_error**2)
+        return float(_upper(moments, joint, delta))
+
+    def moment_factors(self, width: float, delta: float, n: float) -> tuple[float, float] | None:
+        """None: the largest row counts, too."""
+        return None
+
+    def _predict_sum(
+        self, samples: Samples, delta: float, n: Sequence[float], disjoint: bool
+    ) -> Prediction:
+        means = [float(sample.values.mean()) for sample in samples]
+        centred = [s.values - mean for s, mean in zip(samples, means, strict=True)]
+        variances = [dot(c, c) / (c.size - 1) for c in centred]
+        longer = list(map(_Longer, samples, means, variances, n))
+        if any(is_flat(sqrt(each.variance), each.mean) and each.mean for each in longer):
+            return inf, base.slopes_of_means(samples)
+        if not any(each.variance for each in longer):
+            return 0.0, base.slopes_of_means(samples)
+        slopes_of_shared = None
+        if disjoint:
+            margin, slopes = welch([e.variance for e in longer], [k + 1 for k in n], delta)
+        else:
+            influence, places = influences(samples, centred, n)
+            shared = dot(influence, influence)
+            shared -= sum(v / k for v, k in zip(variances, n, strict=True))
+            variance = shared + sum(e.variance / (k + 1) for e, k in zip(longer, n, strict=True))
+            margin = sqrt(variance) * float(stdtrit(min(n), 1 - delta))
+            by_variance = margin / (2 * variance)
+            slopes = [by_variance / (k + 1) for k in n]
+            slopes_of_shared = [
+                by_variance * _by_shared(influence[place], c, k)
+                for place, c, k in zip(places, centred, n, strict=True)
+            ]
+        gradients = [e.gradient(c, s) for e, c, s in zip(longer, centred, slopes, strict=True)]
+        if slopes_of_shared is not None:
+            gradients = [a + b for a, b in zip(gradients, slopes_of_shared, strict=True)]
+        return sum(each.mean for each in longer) + margin, gradients
+
+
+def _by_shared(influence: Floats, centred: Floats, n: float) -> Floats:
+    """The derivative, by the rows of one sample, of what overlap adds to the variance."""
+    of_rows = influence - influence.mean()
+    of_rows *= 2 / sqrt(n * (centred.size - 1))
+    return np.asarray(of_rows - centred * (2 / (n * (centred.size - 1))))
+
+
+class _Longer:
+    """The moments to expect of n rows and one more, and their derivatives by the rows at hand."""
+
+    def __init__(self, sample: base.Sample, mean: float, variance: float, n: float) -> None:
+        self._n = n
+        self._at = None
+        end = sample.high
+        if not isfinite(end):
+            end = float(sample.largest)
+            if end > sample.worst:
+                self._at = int(sample.values.argmax())
+        self._away = end - mean
+        seen = ((n - 1) * variance + self._away**2 * n / (n + 1)) / n
+        self.mean = mean + self._away / (n + 1)
+        self.variance = max(seen, sample.least_variance)
+        self._known = self.variance > seen
+
+    def gradient(self, centred: Floats, by_variance: float) -> Floats:
+        """The derivative of the mean plus ``by_variance`` times the variance."""
+        n, size = self._n, centred.size
+        of_end = 1 / (n + 1)
+        gradient = np.full(size, (1 - of_end) / size)
+        if not self._known:
+            gradient += centred * (by_variance * 2 * (n - 1) / (n * (size - 1)))
+            of_variance = by_variance * 2 * self._away / (n + 1)
+            gradient -= of_variance / size
+            of_end += of_variance
+        if self._at is not None:
+            gradient[self._at] += of_end
+        return gradient
+
+
+def _upper(moments: base.HasMoments, joint: Floats | None, delta: float) -> Floats:
+    """The bound, with the variance of the sum of the means if samples overlap (``joint``)."""
+    n = [each.n + 1.0 for each in moments]
+    means, variances = zip(*map(_with_row, moments), strict=True)
+    terms = [
+        np.maximum(variance, each.least_variance) / k
+        for variance, each, k in zip(variances, moments, n, strict=True)
+    ]
+    total = np.asarray(sum(terms))
+    if joint is None:
+        freedom = satterthwaite(terms, total, n)
+    else:
+        # Rows that cancel tell as little as rows that do not vary.
+        apart = np.asarray(sum(each.variance / each.n for each in moments))
+        total = total + np.where((joint <= ROUNDING**2 * apart) & (apart > 0), inf, joint) - apart
+        freedom = np.asarray(min(n) - 1.0)
+    bound = np.asarray(sum(means)) + np.sqrt(total) * stdtrit(freedom, 1 - delta)
+    mute = [is_flat(np.sqrt(v), m) & (m != 0) for v, m in zip(variances, means, strict=True)]
+    return np.where(reduce(np.logical_or, mute), inf, bound)
+
+
+def _with_row(of: Any) -> tuple[Floats, Floats]:
+    """Mean and variance of the rows and one more."""
+    n, mean = of.n, np.asarray(of.mean)
+    away = (of.high if isfinite(of.high) else of.largest) - mean
+    return mean + away / (n + 1), ((n - 1) * of.variance + away**2 * n / (n + 1)) / n

@@ -1,0 +1,237 @@
+"""The rows of a statistic: functions of the policy that a bound averages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from elfair.bounds import Sample
+from elfair.types import Floats, Index
+
+#: A row smaller than this share of its terms is 0; what is left is rounding.
+ROUNDING = 64 * float(np.finfo(np.float64).eps)
+
+
+class WeightLaw(Protocol):
+    """What is known about the importance weights of a table."""
+
+    def weights(self, free: Floats) -> Floats:
+        """The weight of each row under a policy."""
+
+    def weight_variances(self, free: Floats, index: Index) -> Floats | None:
+        """The variance of the weight of each of some rows, before its decision was drawn; None if
+        it is not known.
+        """
+
+    def weight_variance_slopes(self, free: Floats, index: Index) -> Floats:
+        """Their derivatives by the free numbers of these rows, of shape (channels, m)."""
+
+
+class Weighted(NamedTuple):
+    """What importance weights multiply in rows, and what is known about the weights.
+
+    Parameters
+    ----------
+    residual : ndarray of shape (m,)
+        What the weight of each row multiplies.
+    law : WeightLaw
+        The weights of the table that the rows are about.
+    largest : float
+        The size of the largest residual in the whole table, inside the condition or not: people
+        outside it show what can happen, too.
+    """
+
+    residual: Floats
+    law: WeightLaw
+    largest: float
+
+
+class Learnt(NamedTuple):
+    """What other rows say about the rows of a test.
+
+    Parameters
+    ----------
+    mean, spread : float
+        Mean and standard deviation of a row.
+    worst : float
+        A row as large as they can well be.
+    """
+
+    mean: float
+    spread: float
+    worst: float
+
+
+class Capped(NamedTuple):
+    """Terms that grow with the probability of a decision only up to a cap:
+    sum_a factor_ai * min(lift_ai * pi_ai, cap_ai).
+
+    Parameters
+    ----------
+    factor, lift, cap : ndarray of shape (classes, m)
+        One number for each class and row.
+
+    Examples
+    --------
+    >>> both = np.ones((2, 1))
+    >>> Capped(both, both, np.array([[0.25], [1.0]])).values(np.array([[0.5]]))
+    array([0.75])
+    """
+
+    factor: Floats
+    lift: Floats
+    cap: Floats
+
+    def values(self, inside: Floats) -> Floats:
+        """The terms of each row under one or more policies."""
+        every = _probabilities(inside)
+        every *= self.lift
+        np.minimum(every, self.cap, out=every)
+        every *= self.factor
+        return np.asarray(every.sum(axis=-2))
+
+    def slope(self, inside: Floats) -> Floats:
+        """Their derivatives by the free numbers of one policy, of shape (channels, m)."""
+        grows = self.lift * _probabilities(inside) < self.cap
+        each = np.where(grows, self.factor * self.lift, 0.0)
+        return np.asarray(each[1:] - each[0])
+
+
+def _probabilities(inside: Floats) -> Floats:
+    """The probabilities of all classes, from those of all but the first."""
+    first = 1 - inside.sum(axis=-2, keepdims=True)
+    return np.concatenate([first, inside], axis=-2)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of one statistic: z_i = offset_i + sum_k slope_ki * free_ki, and capped terms.
+
+    The *free* numbers of a policy describe it completely on a row. For a classifier they are the
+    probabilities of all classes but the first, because probabilities sum to 1; for numeric
+    decisions, see `elfair.statistics.decisions`.
+
+    Parameters
+    ----------
+    index : ndarray of shape (m,)
+        The rows of the data set that meet the condition.
+    offset : ndarray of shape (m,)
+        The part of each row that no policy changes.
+    slope : ndarray of shape (channels, m)
+        What each free number adds.
+    low, high : float
+        The ends of a row under any policy: by declaration, never by observation.
+    capped : tuple of Capped
+        Terms that keep the upper end of a row finite whatever its weight. Only their sum with the
+        rest has a meaning: its expectation is affine in the policy although the row is not.
+    weighted : Weighted, optional
+        What importance weights multiply; None if nothing.
+
+    Examples
+    --------
+    >>> rows = Rows(np.array([0, 2]), np.array([1.0, 1.0]), np.array([[-1.0, 2.0]]), -1.0, 3.0)
+    >>> rows.values(np.array([[0.5, 0.9, 0.25]]))
+    array([0.5, 1.5])
+    """
+
+    index: Index
+    offset: Floats
+    slope: Floats
+    low: float
+    high: float
+    capped: tuple[Capped, ...] = ()
+    weighted: Weighted | None = None
+
+    def values(self, free: Floats) -> Floats:
+        """The rows under a policy, or under several at once along leading axes.
+
+        Parameters
+        ----------
+        free : ndarray of shape (..., channels, n)
+            The free numbers of every row of the data set.
+        """
+        return self.values_inside(self.inside(free))
+
+    def inside(self, free: Floats) -> Floats:
+        """The free numbers of the rows that meet the condition."""
+        return free if self.index.size == free.shape[-1] else free[..., self.index]
+
+    def values_inside(self, inside: Floats) -> Floats:
+        """The rows, from the free numbers of the rows that meet the condition."""
+        values: Floats = inside[..., 0, :] * self.slope[0]
+        for k in range(1, len(self.slope)):
+            values += inside[..., k, :] * self.slope[k]
+        values += self.offset
+        for terms in self.capped:
+            values += terms.values(inside)
+        return values
+
+    def slope_inside(self, inside: Floats) -> Floats:
+        """The derivatives of the rows by the free numbers of one policy, of shape (channels, m)."""
+        return sum((terms.slope(inside) for terms in self.capped), self.slope)
+
+    @cached_property
+    def mean_offset(self) -> float:
+        """The part of the average that no policy changes."""
+        return float(self.offset.mean())
+
+    @cached_property
+    def mean_size(self) -> float:
+        """The average size of what no policy changes: the scale of rounding errors."""
+        return float(np.abs(self.offset).mean())
+
+    def exact_values(self, free: Floats) -> Floats:
+        """The rows for the fairness test: a row that differs from 0 only by rounding is 0.
+
+        A policy equal to the behaviour model makes each paired row 0 by construction, and the
+        bounds must see that.
+        """
+        inside = free[..., self.index]
+        values = self.values_inside(inside)
+        size = np.abs(self.offset) + np.sum(np.abs(self.slope * inside), axis=-2)
+        for terms in self.capped:
+            size += np.sum(np.abs(terms.factor) * terms.cap, axis=-2)
+        return np.where(np.abs(values) <= ROUNDING * size, 0.0, values)
+
+    def sample(self, free: Floats, learnt: Learnt | None, *, aims_at_0: bool = True) -> Sample:
+        """The rows for the fairness test, as a sample for a bound.
+
+        Parameters
+        ----------
+        free : ndarray of shape (channels, n)
+            The policy.
+        learnt : Learnt or None
+            What other rows say.
+        aims_at_0 : bool, default True
+            Whether the bound on these rows alone decides, as it does if it is at most 0.
+        """
+        values = self.exact_values(free)
+        if learnt is None:
+            return Sample(values, self.low, self.high, rows=self.index)
+        return Sample(
+            values,
+            self.low,
+            self.high,
+            scale=learnt.spread or None,
+            rows=self.index,
+            expected=None if aims_at_0 else learnt.mean,
+            worst=learnt.worst,
+        )
+
+    @property
+    def are_silent(self) -> bool:
+        """Whether each row is 0 under any policy: what is averaged was never observed, although it
+        may occur.
+        """
+        return not (self.offset.any() or self.slope.any() or self.capped)
+
+    def scatter(self, by_free: Floats, n: int) -> Floats:
+        """Derivatives by the free numbers of the rows inside, as derivatives by those of all."""
+        if self.index.size == n:
+            return by_free
+        gradient = np.zeros((len(self.slope), n))
+        gradient[:, self.index] = by_free
+        return gradient
