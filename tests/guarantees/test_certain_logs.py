@@ -37,7 +37,7 @@ def old(x, exploration):
     return (1 - exploration) * sure + exploration / 2
 
 
-def trial(n, exploration, seed):
+def trial(n, exploration, seed, **parameters):
     """Whether a model is released, and whether it truly harms some group."""
     rng = np.random.default_rng(seed)
     group, x, repays = world(n, rng)
@@ -45,7 +45,7 @@ def trial(n, exploration, seed):
     decision = (rng.random(n) < p).astype(int)
     label = (rng.random(n) < repays).astype(int)
     impact = decision * (0.6 * label - 0.3) + rng.normal(0, 0.2, n)
-    clf = ELFClassifier(NO_WORSE, delta=DELTA, random_state=seed)
+    clf = ELFClassifier(NO_WORSE, delta=DELTA, random_state=seed, **parameters)
     clf.fit(
         x,
         label,
@@ -76,7 +76,8 @@ def test_no_more_models_harm_than_delta_allows(n):
 def test_without_the_known_variance_half_of_the_models_harm(monkeypatch):
     """What the rule is for: the setting above is one in which the spread of rows misleads."""
     monkeypatch.setattr("elfair.fairness_test.diagnostics.SEEN_VARIANCE", 0.0)
-    assert np.mean([trial(1_000, 2e-4, seed)[1] for seed in range(20)]) > 0.3
+    accepted = {"accept_violated": ["normal_average"]}
+    assert np.mean([trial(1_000, 2e-4, seed, **accepted)[1] for seed in range(20)]) > 0.3
 
 
 def test_a_log_with_some_chance_in_it_is_enough():

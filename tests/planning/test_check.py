@@ -191,6 +191,22 @@ def test_settings_that_matter_are_named(log, settings, code, about):
     assert (code, about) in [(finding.code, finding.about) for finding in report.findings]
 
 
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [({"split": "stratified"}, "halves_independent"), ({"estimator": "is"}, "tau_known")],
+)
+def test_settings_that_violate_an_assumption_leave_no_chance_unless_accepted(log, settings, code):
+    data = LoggedData(**log(300))
+    refused = check(ELFClassifier(CONSTRAINTS, **settings), data)
+    assert refused.chance == 0
+    assert "unless accept_violated names it" in refused.text(details=True)
+    accepted = check(ELFClassifier(CONSTRAINTS, **settings, accept_violated=[code]), data)
+    assert accepted.chance > 0
+    codes = {finding.code for finding in accepted.findings}
+    assert "assumption_accepted" in codes
+    assert "assumption_violated" not in codes
+
+
 def test_without_constraints_nothing_is_tested(log):
     report = check(ELFClassifier(), LoggedData(**log(100)))
     assert report.ok

@@ -24,6 +24,8 @@ SEEN_SHARE = 0.9
 #: The standard error of a mean weight, known from the behaviour model, above which a few rows that
 #: are not there may change everything.
 LARGEST_ERROR = 0.25
+#: Settings violate these, whatever the rows are.
+BY_SETTINGS: tuple[AssumptionCode, ...] = ("halves_independent", "tau_known")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from elfair.data.digests import is_module
 from elfair.errors import ConstraintError, DataError, ElfairError, PropensityError
 from elfair.estimators.base import ELFEstimator
 from elfair.estimators.fit import Request
-from elfair.fairness_test.assumptions import facts_of_test, list_assumptions
+from elfair.fairness_test.assumptions import BY_SETTINGS, facts_of_test, list_assumptions
 from elfair.fairness_test.evidence import NO_WEIGHTS
 from elfair.planning import findings
 from elfair.planning.check_report import SCHEMA, SEVERITIES, CheckReport, Finding
@@ -104,6 +104,12 @@ class _Check:
         groups = [describe(given, visible, self.left_out, ends) for given in conditions]
         statements, chance = self._forecast(forecaster)
         assumptions = self._assumptions(forecaster, groups)
+        accepted = self.request.parameters["accept_violated"]
+        if chance is not None and any(
+            each.status == "violated" and each.code in BY_SETTINGS and each.code not in accepted
+            for each in assumptions
+        ):
+            chance = 0.0  # whatever the rows are
         about = [each for claim in claims for each in claim.impact_conditions(visible.everyone)]
         found += [
             *findings.of_propensities(visible.everyone, groups),
@@ -111,7 +117,7 @@ class _Check:
             *findings.of_columns(visible.everyone, visible.candidate),
             *findings.of_people(visible.everyone, about),
             *findings.of_statements(statements),
-            *findings.of_assumptions(assumptions),
+            *findings.of_assumptions(assumptions, accepted),
             *findings.of_settings(self.request),
         ]
         return CheckReport(

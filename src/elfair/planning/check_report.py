@@ -99,6 +99,11 @@ TEXTS: dict[Severity, dict[str, tuple[str, str]]] = {
         ),
     },
     "note": {
+        "assumption_accepted": (
+            "assumption violated, which is accepted: {about}",
+            "a model may be released, and its certificate will say so; the stated confidence does "
+            "not hold without the assumption.",
+        ),
         "certain_decisions": (
             "some decisions were certain",
             "draw decisions at random wherever that is acceptable.",

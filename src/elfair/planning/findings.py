@@ -293,12 +293,13 @@ def of_statements(statements: Sequence[StatementCheck]) -> Iterator[Finding]:
             yield Finding.of(each.reach, evidence, about=each.statement)
 
 
-def of_assumptions(assumptions: Sequence[Assumption]) -> Iterator[Finding]:
+def of_assumptions(assumptions: Sequence[Assumption], accepted: Sequence[str]) -> Iterator[Finding]:
     """Assumptions that are known not to hold."""
     for assumption in assumptions:
-        if assumption.status == "violated" and assumption.code != "propensities_fit":
-            evidence = assumption.evidence
-            yield Finding.of("assumption_violated", evidence, about=assumption.name)
+        if assumption.status == "violated":
+            known = assumption.code in accepted
+            code = "assumption_accepted" if known else "assumption_violated"
+            yield Finding.of(code, assumption.evidence, about=assumption.name)
 
 
 def of_settings(request: Request) -> Iterator[Finding]:
