@@ -291,6 +291,15 @@ def test_each_model_that_certify_tests_is_a_look(counted):
     assert certify(0.95 * better(), table(seed=3), NO_WORSE).passed  # other rows
 
 
+@pytest.mark.parametrize(
+    "changed", [{"bound": "betting"}, {"estimator": "is"}, {"random_state": 1}], ids=str
+)
+def test_the_same_model_tested_in_another_way_is_a_further_look(changed, counted):
+    usual = {"impact_range": (-2, 3), "accept_violated": ["tau_known"]}
+    assert certify(better(), table(), NO_WORSE, **usual).passed
+    objected(lambda: certify(better(), table(), NO_WORSE, **usual, **changed), "opened_once")
+
+
 def test_declared_looks_share_delta(counted):
     data = table()
 
