@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from elfair import ELFClassifier, ELFRegressor, LoggedData, certify
+from elfair.data.looks import LooksOfProcess, counted_in
 from elfair.errors import DataError
 from elfair.policies.gaussian import normal_density
 from worlds_people import (
@@ -89,7 +90,8 @@ class World(ABC):
         seed : int
             Which trial.
         """
-        with warnings.catch_warnings():
+        # Other parameters on the same rows are another study.
+        with warnings.catch_warnings(), counted_in(LooksOfProcess()):
             warnings.simplefilter("ignore")
             try:
                 return self._tried(n, version, dict(parameters), seed)
