@@ -63,8 +63,20 @@ def test_the_error_of_predicting_each_row_from_the_others(columns):
         away = inputs - inputs.mean(axis=0)
         fitted = Ridge.fit(away[others], values[others])
         errors.append(values[row] - fitted.predict(away[[row]])[0])
-    found = Ridge.left_out_error(inputs, values)
-    assert found == pytest.approx(np.mean(np.square(errors)), rel=1e-2 if columns else 1e-9)
+    found = Ridge.left_out(inputs, values)
+    np.testing.assert_allclose(found, errors, atol=0.05 if columns else 1e-9)
+
+
+def test_rows_that_a_level_was_fitted_to_are_predicted_from_the_others():
+    data = make()
+    baselines = Baselines(Estimation(), data)
+    level = baselines.level(Impact("impact"), None)
+    own, other = (Term(Impact("impact"), None, -1.0, 1.0, own) for own in (True, False))
+    paired = ESTIMATORS["paired"]
+    np.testing.assert_array_equal(paired.subtracted(own, data, baselines)[0], level.left_out)
+    np.testing.assert_array_equal(paired.subtracted(other, data, baselines)[0], level.of(data))
+    assert baselines.learnt_from(data)
+    assert not baselines.learnt_from(make())
 
 
 def test_what_each_estimator_subtracts():

@@ -150,8 +150,6 @@ def test_weights_and_their_variance():
     decisions = decisions_of(make("mse <= 0"))
     free = free_of(make("mse <= 0"))
     np.testing.assert_allclose(decisions.weights(free), W)
-    # One density for each row says nothing of what else could have been decided.
-    assert decisions.weight_variances(free, np.arange(7)) is None
     assert decisions.rarest(free, np.arange(7)) is None
 
 

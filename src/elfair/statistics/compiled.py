@@ -146,7 +146,7 @@ def _part(
             _add_predicted(rows, part, baselines.model(impact).of(part), new, logged)
             ends = -np.inf, np.inf
         else:
-            term = Term(impact, given, new, logged)
+            term = Term(impact, given, new, logged, baselines.learnt_from(data))
             estimator = baselines.estimation.impact_estimator
             ends = estimator.add_rows(term, rows, part, baselines)
         low, high = low + ends[0], high + ends[1]

@@ -36,12 +36,16 @@ Subtracted: TypeAlias = tuple[float | Floats, Floats | None]
 
 
 class Term(NamedTuple):
-    """A part of g: new * E[impact | given] + logged * E_logged[impact | given]."""
+    """A part of g: new * E[impact | given] + logged * E_logged[impact | given].
+
+    ``own`` says whether its rows are those that baselines were learnt from.
+    """
 
     impact: Impact
     given: Condition | None
     new: float
     logged: float
+    own: bool = False
 
 
 @dataclass
@@ -121,7 +125,7 @@ def _add_weighted(
     term: Term, rows: Sum, data: LoggedData, k: float | Floats, table: Floats | None
 ) -> None:
     """Add rows new * (q + w (I - q)) + logged * I, with no limit to what a weight can do."""
-    impact, _, new, logged = term
+    impact, _, new, logged, _ = term
     decisions = decisions_of(data)
     away = impact.values(data) - k
     residual = away
@@ -172,7 +176,7 @@ def _add_capped(
     at most c R; where c w < l, (l - c w) J <= (l - c w) R and the rest is at most c w R. And J
     counts with c w - l at most, so it is at least R min(l - c W, -c) with the largest weight W.
     """
-    impact, _, new, logged = term
+    impact, _, new, logged, _ = term
     end, other = limits if new < 0 else limits[::-1]
     sign, width, c = (1.0 if new < 0 else -1.0), abs(other - end), abs(new)
     distance, of_logged = sign * (impact.values(data) - end), sign * logged
@@ -205,7 +209,8 @@ class Paired(ImpactEstimator):
 
     def subtracted(self, term: Term, data: LoggedData, baselines: Baselines) -> Subtracted:
         """See `Level`."""
-        return baselines.level(term.impact, term.given).of(data), None
+        level = baselines.level(term.impact, term.given)
+        return level.left_out if term.own else level.of(data), None
 
 
 class ImportanceSampling(ImpactEstimator):
@@ -385,6 +390,10 @@ class Baselines:
         self._candidate = candidate
         self._levels: dict[tuple[Impact, Condition | None], Level] = {}
         self._models: dict[Impact, OutcomeModel | QuadraticModel] = {}
+
+    def learnt_from(self, data: LoggedData) -> bool:
+        """Whether they were learnt from these rows."""
+        return data is self._candidate
 
     @cached_property
     def plain(self) -> Baselines:

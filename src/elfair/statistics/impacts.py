@@ -19,8 +19,8 @@ from elfair.language.tree import point_at, walk
 from elfair.types import Floats
 
 Ends: TypeAlias = tuple[float, float]
-#: The powers of features that `Level` may use.
-POWERS = (0, 1, 2)
+#: The powers of features that `Level` may use, beside none.
+POWERS = (1, 2)
 #: A row that alone decides its own prediction.
 ROUNDING = 1e-9
 
@@ -155,22 +155,40 @@ class Level:
     features, or in features and their squares, whichever predicts a candidate row best from the
     others. Where decisions were nearly certain, rows say little about what another one does; but
     they do say who fares badly either way.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        What it sees of a row.
+    power : int
+        The highest power of the features.
+    regression : Ridge
+        The coefficients.
+    left_out : ndarray
+        What it expects of each row that it was fitted to, from all the others. A search that used
+        its fit to these rows would take them for less noisy than those of the test.
     """
 
     encoding: Encoding
     power: int
     regression: Ridge
+    left_out: Floats
 
     @classmethod
     def fit(cls, data: LoggedData, impact: Impact, encoding: Encoding) -> Level:
         """Fit on candidate rows inside a condition."""
         values = impact.values(data)
-        best, least = cls(encoding, 0, Ridge.mean(values)), np.inf
-        for power in POWERS if values.size > 1 else ():
+        level = float(values.mean()) if values.size else 0.0
+        best = cls(encoding, 0, Ridge(level, np.empty(0)), np.full(values.size, level))
+        if values.size < 2:
+            return best
+        least = float(np.mean(Ridge.left_out(cls._inputs(encoding, data, 0), values) ** 2))
+        for power in POWERS:
             inputs = cls._inputs(encoding, data, power)
-            error = Ridge.left_out_error(inputs, values)
-            if error < least:
-                best, least = cls(encoding, power, Ridge.fit(inputs, values)), error
+            residual = Ridge.left_out(inputs, values)
+            if (error := float(np.mean(residual**2))) < least:
+                best = cls(encoding, power, Ridge.fit(inputs, values), values - residual)
+                least = error
         return best
 
     def of(self, data: LoggedData) -> Floats:
@@ -317,24 +335,19 @@ class Ridge:
         return cls(float(level - center @ coefficients), coefficients)
 
     @classmethod
-    def mean(cls, values: Floats) -> Ridge:
-        """Without inputs: the mean (0 of nothing)."""
-        return cls(float(values.mean()) if values.size else 0.0, np.empty(0))
-
-    @classmethod
-    def left_out_error(cls, inputs: Floats, values: Floats) -> float:
-        """The mean squared error if each value is predicted from all others.
+    def left_out(cls, inputs: Floats, values: Floats) -> Floats:
+        """How far each value is from what all others let expect.
 
         Examples
         --------
-        >>> Ridge.left_out_error(np.empty((3, 0)), np.array([0.0, 0.0, 3.0]))
-        4.5
+        >>> Ridge.left_out(np.empty((3, 0)), np.array([0.0, 0.0, 3.0]))
+        array([-1.5, -1.5,  3. ])
         """
         away = inputs - inputs.mean(axis=0)
         gram = away.T @ away + np.eye(inputs.shape[1])
         pull = 1 / values.size + np.einsum("ij,ij->i", away, np.linalg.solve(gram, away.T).T)
         residual = values - cls.fit(inputs, values).predict(inputs)
-        return float(np.mean((residual / np.maximum(1 - pull, ROUNDING)) ** 2))
+        return np.asarray(residual / np.maximum(1 - pull, ROUNDING))
 
     def predict(self, inputs: Floats) -> Floats:
         """The linear prediction."""
