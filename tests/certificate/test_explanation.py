@@ -146,7 +146,7 @@ def test_every_warning_is_in_the_details_once(failed):
     for warning in failed.warnings:
         if warning.code != "assumption_violated":
             assert text.count(warning.text) == 1
-    few = "only 20 held-out rows meet 'T == 1' (below 30)"
+    few = "only 15 held-out rows meet 'T == 1' (below 20)"
     assert few in text.split("Other warnings:")[1]
     assert few not in failed.explain()
 

@@ -60,10 +60,11 @@ def paper() -> Case:
     return fitted(ELFClassifier.paper(NO_WORSE), columns())
 
 
-def quantiles() -> Case:
-    return classifier(
-        ["quantile[impact, 0.2 | T == 0] >= -5", "CVaR[impact, 0.3] >= -5", "var[impact] <= 400"]
-    )
+def quantiles(**parameters: Any) -> Case:
+    texts = [
+        "quantile[impact, 0.2 | T == 0] >= -5", "CVaR[impact, 0.3] >= -5", "var[impact] <= 400"
+    ]  # fmt: skip
+    return classifier(texts, **parameters)
 
 
 def products() -> Case:
@@ -139,21 +140,30 @@ def scorer(*, came_fitted: bool = False) -> Case:
 
 
 def behavior_model() -> Case:
-    from sklearn.linear_model import LogisticRegression
+    """It decides well where no linear policy can, and labels pull elsewhere."""
+    from sklearn.tree import DecisionTreeClassifier
 
-    given = columns(700)
-    model = LogisticRegression().fit(given["X"], given["decision"])
-    rng = np.random.default_rng(3)
-    taken = (rng.random(700) < model.predict_proba(given["X"])[:, 1]).astype(int)
-    logged = {**given, "decision": taken, "behavior": model}
-    del logged["propensity"]
-    return fitted(ELFClassifier(NO_WORSE, candidates=3), logged)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2_000, 2))
+    far = np.abs(X[:, 0]) > 1
+    often = rng.random(2_000) < np.where(far, 0.9, 0.1)
+    model = DecisionTreeClassifier(max_depth=2).fit(X[1_000:], often[1_000:].astype(int))
+    X, far = X[:1_000], far[:1_000]
+    decision = (rng.random(1_000) < model.predict_proba(X)[:, 1]).astype(int)
+    given = {
+        "X": X,
+        "y": (X[:, 1] + rng.normal(size=1_000) > 0).astype(int),
+        "decision": decision,
+        "impact": (decision == far) + 0.1 * rng.normal(size=1_000),
+        "behavior": model,
+    }
+    return fitted(ELFClassifier("E[impact] >= E_logged[impact]", candidates=3), given)
 
 
 def small_groups() -> Case:
     """Costs, a group of few people, and people of unknown group."""
     given = columns(300)
-    group = np.array(["A"] * 260 + ["B"] * 30 + [None] * 10, dtype=object)
+    group = np.array(["A"] * 266 + ["B"] * 24 + [None] * 10, dtype=object)
     given["sensitive_features"] = {"T": group}
     texts = ["E[impact | T == 'B'] >= -20", "E[cost] <= 5"]
     cost = [[0.0, 1.0], [2.0, 0.0]]
@@ -197,6 +207,7 @@ CASES = {
     "scorer": scorer,
     "scorer that came fitted": lambda: scorer(came_fitted=True),
     "behaviour model": behavior_model,
+    "t": lambda: quantiles(bound="ttest"),
     "small groups": small_groups,
     "certify": foreign,
     "certify, nothing set aside": lambda: foreign(estimator="is", random_state=3),

@@ -52,6 +52,7 @@ def test_a_genuine_one_passes_at_every_level(checked):
     checks = checked()
     assert failed(checks) == set()
     assert {name for name, check in checks.items() if check.status == "skipped"} == {
+        "bounds",  # of rates, which need every row
         "search",
         "openings",
     }

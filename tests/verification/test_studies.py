@@ -84,7 +84,6 @@ STUDIES = {
     "estimator": ("seed = 3", "seed = 3\nestimator = 'dr'"),
     "split": ("seed = 3", "seed = 3\nsplit = 'crossfit'"),
     "share": ("seed = 3", "seed = 3\ncandidate_fraction = 0.3"),
-    "center": ("seed = 3", "seed = 3\ncenter = 'mean'"),
     "range": ("seed = 3", "seed = 3\nimpact_range = [-9, 9]"),
     "floor": ("seed = 3", "seed = 3\npropensity_floor = 0.01"),
     "search": ("seed = 3", "seed = 3\nsearch = 'cmaes'"),

@@ -39,6 +39,17 @@ def bound_for(highs: Sequence[float]) -> Bound:
     return BOUNDS["betting" if all(map(isfinite, highs)) else "guarded"]
 
 
+def bound_in_folds(name: str) -> str:
+    """The bound that a name stands for if folds share rows: "auto" has no finite-sample proof.
+
+    Examples
+    --------
+    >>> bound_in_folds("auto"), bound_in_folds("ttest")
+    ('guarded', 'ttest')
+    """
+    return "guarded" if name == AUTO else name
+
+
 def weakest(kinds: Iterable[Kind]) -> Kind:
     """The weakest of some kinds of bounds: what their combination holds for.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from elfair.bounds import AUTO, get_bound
+from elfair.bounds import bound_in_folds, get_bound
 from elfair.certificate import Certificate, SearchRecord
 from elfair.data import LoggedData
 from elfair.data.split import Split
@@ -170,7 +170,7 @@ class Request:
     def bound(self) -> str:
         """The bound asked for; for cross-fitting "auto" can only be the one without a proof."""
         asked: str = self.parameters["bound"]
-        return "guarded" if asked == AUTO and self.crossfit else asked
+        return bound_in_folds(asked) if self.crossfit else asked
 
     def check_crossfit(self) -> None:
         """Refuse what cross-fitting has no proof or no rows for.

@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import inf, isfinite, sqrt
 from typing import TYPE_CHECKING, Any
 
-from elfair.bounds import AUTO, bound_for, get_bound, weakest
+from elfair.bounds import AUTO, bound_for, bound_in_folds, get_bound, weakest
 from elfair.certificate import (
     NOT_STATED,
     Certificate,
@@ -197,22 +197,22 @@ def check_bounds(context: Context) -> str:
     """The bound on each linear form, from its moments."""
     record = context.record
     stretch = SHARED_ROWS if record.split == "crossfit" else 1.0
-    needs_rows = 0
+    need_rows = []
     for result, tail, where in _tails(record):
         auto = bound_for([part.high for part in tail.parts]).name
         agree(f"{where}: its bound", tail.bound, auto if record.bound == AUTO else record.bound)
         upper = upper_of(tail)
         if upper is None:
-            needs_rows += 1
+            need_rows.append(f"'{tail.bound}'")
             continue
         upper = allowing(replace(tail, upper=upper), result.groups, stretch)
         if not (tail.upper == inf and _may_be_silent(tail)):
             agree(f"{where}: the bound", tail.upper, upper, _scale(tail))
     for result in record.constraints:
         _check_kind(result)
-    if needs_rows:
+    if need_rows:
         raise SkippedError(
-            f"bound='{record.bound}' needs every row of {needs_rows} of "
+            f"{', '.join(sorted({*need_rows}))} needs every row of {len(need_rows)} of "
             f"{plural(_count(record), 'linear form')}, and the record holds moments; recomputation "
             "checks it"
         )
@@ -351,6 +351,7 @@ def _check_settings(context: Context, title: str, asked: Mapping[str, Any]) -> N
         said["split"] = record.split
     if record.split == "crossfit":
         said["folds"] = terms.folds
+        asked = {**asked, "bound": bound_in_folds(asked["bound"])}
     elif terms.claims:
         said["candidate_fraction"] = terms.candidate_share
     if record.search is not None:
