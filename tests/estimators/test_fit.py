@@ -293,7 +293,7 @@ def test_where_nothing_else_is_safe_the_behaviour_model_itself_is_returned(searc
     decision = (rng.random(1_000) < Best().predict_proba(X)[:, 1]).astype(int)
     impact = (decision == far) + 0.1 * rng.normal(size=1_000)
     label = (X[:, 1] + rng.normal(size=1_000) > 0).astype(int)  # accuracy pulls elsewhere
-    clf = ELFClassifier(NO_WORSE, bound="ttest", search=search)
+    clf = ELFClassifier(NO_WORSE, search=search)
     clf.fit(X, label, decision=decision, impact=impact, behavior=Best())
     (result,) = clf.certificate_.constraints
     assert clf.solution_found_
@@ -301,7 +301,7 @@ def test_where_nothing_else_is_safe_the_behaviour_model_itself_is_returned(searc
     assert result.mean_weight == pytest.approx(1, abs=1e-12)
     assert np.allclose(clf.predict_proba(X), Best().predict_proba(X), rtol=0, atol=1e-12)
     # Without the model there is no such fallback.
-    alone = ELFClassifier(NO_WORSE, bound="ttest", search=search)
+    alone = ELFClassifier(NO_WORSE, search=search)
     alone.fit(X, label, decision=decision, impact=impact, behavior=Best().predict_proba(X))
     assert not alone.solution_found_
 

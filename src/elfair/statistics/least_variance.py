@@ -23,7 +23,7 @@ from math import sqrt
 
 import numpy as np
 
-from elfair.statistics.rows import Rows
+from elfair.statistics.rows import ROUNDING, Rows
 from elfair.types import Floats
 
 #: The worst residual counts with this share of the typical distance of a weight from 1. Chosen with
@@ -50,7 +50,9 @@ def least_variance(rows: Rows, free: Floats) -> float:
     if variances is None:
         return 0.0
     unweighted = rows.values(free) - (law.weights(free)[rows.index] - 1) * residual
-    return float(unweighted.var(ddof=1) + np.mean(variances * residual**2))
+    least = float(unweighted.var(ddof=1) + np.mean(variances * residual**2))
+    # Of the behaviour model itself, only rounding is left.
+    return least if least > ROUNDING**2 * float(np.mean(residual**2)) else 0.0
 
 
 def least_variance_slope(rows: Rows, free: Floats) -> Floats:
@@ -69,11 +71,14 @@ def worst_row(rows: Rows, free: Floats) -> float:
     residual in the table with a typical weight. (The search may have found a policy that leaves the
     largest residuals of its own rows alone.)
     """
-    largest = float(rows.values(free).max())
+    largest = float(rows.exact_values(free).max())
     if rows.weighted is None:
         return largest
     law = rows.weighted.law
     variances = law.weight_variances(free, rows.index)
     if variances is None:
         variances = (law.weights(free)[rows.index] - 1) ** 2
-    return max(largest, TYPICAL * sqrt(float(variances.mean())) * rows.weighted.largest)
+    distance = sqrt(float(variances.mean()))
+    if distance <= ROUNDING:
+        return largest
+    return max(largest, TYPICAL * distance * rows.weighted.largest)
