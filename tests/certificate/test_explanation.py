@@ -12,11 +12,11 @@ from elfair.certificate import Assumption
 from elfair.certificate.explanation import verdict
 
 
-def draw(n=200, seed=0):
+def draw(n=200, seed=0, of_group=20):
     rng = np.random.default_rng(seed)
     decision = rng.integers(0, 2, n)
     group = np.zeros(n, int)
-    group[:20] = 1
+    group[:of_group] = 1
     return LoggedData(
         rng.normal(size=(n, 2)),
         rng.integers(0, 2, n),
@@ -146,9 +146,16 @@ def test_every_warning_is_in_the_details_once(failed):
     for warning in failed.warnings:
         if warning.code != "assumption_violated":
             assert text.count(warning.text) == 1
-    few = "only 15 held-out rows meet 'T == 1' (below 20)"
-    assert few in text.split("Other warnings:")[1]
-    assert few not in failed.explain()
+
+
+def test_warnings_about_what_passed_are_in_the_details_only():
+    p = np.random.default_rng(1).uniform(0.7, 0.95, 200)
+    texts = [TEXTS[0], "PR[T == 1] >= 0.01"]
+    record = certify(p, draw(of_group=8), texts, estimator="is", accept_violated=["tau_known"])
+    assert [result.passed for result in record.constraints] == [False, True]
+    few = "only 8 held-out rows meet 'T == 1' (below 10)"
+    assert few in record.explain(details=True).split("Other warnings:")[1]
+    assert few not in record.explain()
 
 
 def test_details_of_a_success_show_every_statement_with_its_constraint(passed):

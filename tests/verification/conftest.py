@@ -67,14 +67,13 @@ def quantiles(**parameters: Any) -> Case:
     return classifier(texts, **parameters)
 
 
-def products() -> Case:
-    return classifier(
-        [
-            "E[impact | T == 0] * PR >= -20",
-            "PR[T == 0] / PR[T == 1] >= 0.2 or accuracy >= 0.6",
-            "abs(PR[T == 0] - PR) <= 0.9",  # conditions that overlap
-        ]
-    )
+def products(**parameters: Any) -> Case:
+    texts = [
+        "E[impact | T == 0] * PR >= -20",
+        "PR[T == 0] / PR[T == 1] >= 0.2 or accuracy >= 0.6",
+        "abs(PR[T == 0] - PR) <= 0.9",  # conditions that overlap
+    ]
+    return classifier(texts, **parameters)
 
 
 def of_bound(bound: str, **parameters: Any) -> Case:
@@ -163,7 +162,7 @@ def behavior_model() -> Case:
 def small_groups() -> Case:
     """Costs, a group of few people, and people of unknown group."""
     given = columns(300)
-    group = np.array(["A"] * 266 + ["B"] * 24 + [None] * 10, dtype=object)
+    group = np.array(["A"] * 276 + ["B"] * 14 + [None] * 10, dtype=object)
     given["sensitive_features"] = {"T": group}
     texts = ["E[impact | T == 'B'] >= -20", "E[cost] <= 5"]
     cost = [[0.0, 1.0], [2.0, 0.0]]
@@ -198,6 +197,7 @@ CASES = {
     "quantiles": quantiles,
     "variance from below": lambda: classifier(["var[impact] >= 0.0001", "E[impact] >= -20"]),
     "products": products,
+    "products, t": lambda: products(bound="ttest"),
     "regression": regression,
     "regression, out of reach": lambda: regression(away=5.0, reach=9.0),
     "regression, crossfit": lambda: regression(split="crossfit", folds=3),
