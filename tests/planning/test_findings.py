@@ -51,11 +51,11 @@ def test_a_condition_with_quotes_is_not_quoted_once_more(log):
 
 def test_a_small_group_is_a_warning(log):
     group = np.zeros(400, dtype=int)
-    group[:40] = 1
+    group[:16] = 1
     report, found = findings(log(sensitive_features={"T": group}))
     assert report.ok
     assert found["small_group"].about == "T == 1"
-    assert "below 30" in found["small_group"].evidence
+    assert "below 10" in found["small_group"].evidence
 
 
 def test_a_group_of_one_is_an_error(log):

@@ -134,8 +134,7 @@ def test_every_parameter_reaches_the_estimator():
                 "seed = 3",
                 'seed = 3\nestimator = "dr"\nbound = "betting"\nsearch = "cmaes"\npower = 0.9\n'
                 'candidates = 7\ncandidate_fraction = 0.5\nsplit = "stratified"\nfolds = 4\n'
-                'impact_range = { "savings 2y" = [0, 3] }\npropensity_floor = 0.1\n'
-                'center = "range"',
+                'impact_range = { "savings 2y" = [0, 3] }\npropensity_floor = 0.1\n',
             ),
         )
     )
@@ -160,7 +159,6 @@ def test_every_parameter_reaches_the_estimator():
         "folds": 4,
         "impact_range": {"savings 2y": [0, 3]},
         "propensity_floor": 0.1,
-        "center": "range",
         "random_state": 3,
     }
     parameters = found.get_params(deep=False)
@@ -629,11 +627,6 @@ def test_a_missing_column_is_named(folder):
     with pytest.raises(DataError, match="has no column 'repaid'") as caught:
         StudyFile.loads(text, folder=folder).read()
     assert "did you mean 'repaid?'" in str(caught.value)
-
-
-def test_parameters_that_do_not_fit_each_other_are_found():
-    message = refused(replaced(("seed = 3", 'center = "range"')))
-    assert "center='range' needs a declared range" in message
 
 
 def test_another_database_is_asked_only_what_is_given():
