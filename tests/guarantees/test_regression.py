@@ -58,11 +58,16 @@ def free_of(policy):
     return lambda rows: family.free(theta, family.logged(rows))
 
 
-def found_policy(reg):
+def truth_of(reg, population):
+    """Whether a fitted model violates a constraint, released or not, and its squared error."""
     (model,) = reg.fitted_.models
-    at = np.vstack([np.zeros(3), np.eye(3)])
-    means, spread = model.policy.moments(model.theta, at)
-    return LinearPolicy(float(means[0]), means[1:] - means[0], spread)
+    crowd = population.sample(40_000, seed=10**6)
+    mean, spread = model.policy.moments(model.theta, crowd.features)
+    new = population.expected(mean, spread, crowd.group)
+    violated = any(
+        new[crowd.group == t].mean() < population.impact(population.behavior, t) for t in (0, 1)
+    )
+    return violated, float(np.mean((mean - crowd.label) ** 2) + spread**2)
 
 
 # -- estimates ---------------------------------------------------------------------------------
@@ -179,9 +184,7 @@ def trial(population, n, parameters, seed):
         behavior_spread=population.spread,
         impact=draw.impact,
     )
-    policy = found_policy(reg)
-    violated = max(population.violation(policy, t) for t in (0, 1)) > 0
-    return reg.solution_found_, violated, population.mse(policy)
+    return reg.solution_found_, *truth_of(reg, population)
 
 
 def columns(outcomes):
