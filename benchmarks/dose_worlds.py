@@ -28,7 +28,7 @@ from elfair.data.continuous import normal_density
 from worlds_people import DELTA, passes
 
 SIZES = (300, 1_000, 4_000)
-CROWD = 40_000
+CROWD = 20_000
 #: How many rows tell the true variance.
 MANY = 400_000
 #: Points and weights of the normal distribution of a new dose around its mean.
@@ -115,6 +115,9 @@ class World:
         ``good(features)``: by how much a good model of the twin raises the ordinary dose.
     noise : callable
         ``noise(rng, people, dose)``: what is added to the mean impact. Its own mean is 0.
+    least : int
+        The fewest rows with which the twin is tried. With fewer, hardly five tested people show
+        what the new model would do.
     by_group : bool
         Whether neither of two groups may be worse off, or else only everyone together.
     unseen : bool
@@ -126,6 +129,7 @@ class World:
     effect: Callable[[People, Doses, bool], Doses]
     good: Callable[[np.ndarray], Doses]
     noise: Callable[[Rng, People, Doses], Doses] = calm
+    least: int = 0
     by_group: bool = False
     unseen: bool = False
 
@@ -258,7 +262,7 @@ def by(shift: float) -> Callable[[np.ndarray], Doses]:
 
 WORLDS = [
     World("null", shifted, nothing, by(0.7)),
-    World("moved", moved, harmed, lambda features: 1.2 * features[:, 2]),
+    World("moved", moved, harmed, lambda features: 1.2 * features[:, 2], least=1_000),
     World("heavy tails", shifted, nothing, by(0.7), heavy),
     World("uneven spreads", uneven, nothing, by(0.3)),
     World("opposed groups", shifted, opposed, by(0.7), by_group=True, unseen=True),
@@ -289,8 +293,8 @@ def cells(names: Iterable[str], sizes: Iterable[int]) -> Iterable[tuple[World, i
     """Every world, size and version."""
     for world in WORLDS:
         if not names or any(name in world.name for name in names):
-            for better in (False, True):
-                yield from ((world, n, better) for n in sizes)
+            yield from ((world, n, False) for n in sizes)
+            yield from ((world, n, True) for n in sizes if n >= world.least)
 
 
 def read(value: str) -> Any:

@@ -19,7 +19,11 @@ DRAWS = 500
 #: Losses that high doses bring to one person in 600, and that hardly any log of 1,000 rows shows,
 #: cannot be excluded without a declared range.
 LANE = [world for world in WORLDS if world.name != "catastrophes"]
-CELLS = [(world, n) for world in LANE for n in (SIZES if FULL else SIZES[:1])]
+#: The reduced size tries the kinds of worlds that broke the promise before.
+CELLS = [
+    (world, n) for world in LANE for n in SIZES if FULL or (n == SIZES[0] and world in LANE[:3])
+]
+TWINS = [(world, n) for world, n in CELLS if n >= world.least]
 
 
 def named(value):
@@ -29,15 +33,15 @@ def named(value):
 @pytest.mark.parametrize(("world", "n"), CELLS, ids=named)
 def test_no_more_harm_than_was_promised(world, n):
     if not FULL:
-        check_rare(trial, world, n, False, {}, allowed=DELTA, full=DRAWS, bad=all)
+        check_rare(trial, world, n, False, {}, allowed=DELTA, full=DRAWS, bad=all, times=2.5)
         return
     harmed = np.mean([all(each) for each in drawn(trial, DRAWS, world, n, False, {})])
     assert harmed <= DELTA + 3 * sqrt(DELTA * (1 - DELTA) / DRAWS)
 
 
-@pytest.mark.parametrize(("world", "n"), CELLS, ids=named)
+@pytest.mark.parametrize(("world", "n"), TWINS, ids=named)
 def test_help_is_found_half_as_often_as_by_a_test_that_knows_the_variance(world, n):
-    draws = DRAWS if FULL else 12
+    draws = DRAWS if FULL else 8
     outcomes = drawn(trial, draws, world, n, True, {})
     half = world.oracle(n) / 2
     assert np.mean([found for found, _ in outcomes]) >= half - 3 * sqrt(half * (1 - half) / draws)
