@@ -225,14 +225,16 @@ def few(about: About, noise: Noise) -> Callable[[int], Population]:
     return lambda n: Population(about, noise, shares=(1 - n / 320, n / 320))
 
 
-def rare_losses(
-    rng: np.random.Generator, x: Floats, decision: Integers, version: Version
-) -> Floats:
-    """Decision 1 loses 20 in one case of 50, which its mean allows for (not in the twin)."""
-    risk = 0.02 * (decision == 1) * (version != "twin")
-    rare = 20 * ((rng.random(decision.size) < risk) - risk)
-    small: Floats = rng.uniform(-0.5, 0.5, decision.size)
-    return small - rare
+def rare_losses(size: float, share: float) -> Noise:
+    """Decision 1 loses so much in a share of cases, which its mean allows for (not in the twin)."""
+
+    def noise(rng: np.random.Generator, x: Floats, decision: Integers, version: Version) -> Floats:
+        risk = share * (decision == 1) * (version != "twin")
+        rare = size * ((rng.random(decision.size) < risk) - risk)
+        small: Floats = rng.uniform(-0.5, 0.5, decision.size)
+        return small - rare
+
+    return noise
 
 
 def odd_among(n: int, version: Version) -> float:
@@ -272,13 +274,15 @@ def reverse_some(epsilon: float) -> Certified:
     )
 
 
-def small_group(name: str, summary: str, noise: Noise) -> Certified:
+def small_group(
+    name: str, summary: str, noise: Noise, usual: float, origin: Literal["issue", "own"] = "issue"
+) -> Certified:
     """A given model, and a promise about a group of few rows."""
     return Certified(
         name=name,
-        origin="issue",
+        origin=origin,
         summary=summary,
-        population=few(one_way({"edge": 0.0, "beyond": -0.1, "twin": 0.6}, usual=-1.5), noise),
+        population=few(one_way({"edge": 0.0, "beyond": -0.1, "twin": 0.6}, usual), noise),
         promise=lambda version: NoWorse(1),
         good=lambda n, version: mostly_one,
         table=lambda n: 400,
@@ -374,8 +378,8 @@ WORLDS: list[World] = [
     ),
     reverse_some(0.05),
     reverse_some(0.02),
-    small_group("few rows", "a group of few rows", uniform()),
-    small_group("few rows, losses", "a group of few rows, and rare losses of 20", rare_losses),
+    small_group("few rows", "a group of few rows", uniform(), -1.5),
+    small_group("few rows, losses", "few rows, and losses of 8", rare_losses(8, 0.08), 0.0),
     Dosed(
         name="doses, nothing",
         origin="issue",

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from worlds_base import Dosed, Fitted, World
-from worlds_issue import ByVersion, mostly_one, one_way
+from worlds_issue import ByVersion, mostly_one, one_way, rare_losses, small_group
 from worlds_people import (
     About,
     Floats,
@@ -245,6 +245,13 @@ WORLDS: list[World] = [
         good=lambda x: two(np.where(x[:, 0] > 1, 0.001, 0.8)),
         ends=(-2.0, 1.2),
         floor=0.001,
+    ),
+    small_group(
+        "few rows, ruin",
+        "of 80 rows of a group about one in three tables shows a loss of 20",
+        rare_losses(20, 0.02),
+        -1.5,
+        "own",
     ),
     Dosed(
         name="doses, lognormal losses",
