@@ -253,6 +253,7 @@ class Dosed(World):
             label,
             decision=dose,
             propensity=normal_density(dose, 0.0, 1.0),
+            behavior_mean=0.0,
             behavior_spread=1.0,
             impact=impact,
         )

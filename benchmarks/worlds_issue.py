@@ -144,7 +144,7 @@ def twenty(x: Floats, group: Integers, version: Version) -> tuple[Floats, Floats
     gain = np.where(group == 0, smallest, 2.0)
     level = np.where(group == 0, -0.5, 0.0) + 0.3 * x[:, 0]
     mean = np.column_stack([level, level + gain])
-    return two(np.full(len(x), 0.35)), mean, two(np.full(len(x), 0.95))
+    return two(np.full(len(x), 0.5)), mean, two(np.full(len(x), 0.95))
 
 
 def one_way(effect: ByVersion, usual: float = 0.0) -> About:
@@ -374,7 +374,7 @@ WORLDS: list[World] = [
         population=Population(searched_rate, shares=(0.92, 0.08)),
         promises=(Rate(0.05, 1, label=0, group=1),),
         good=sharp(0.4),
-        least=1_000,
+        least=3_000,
     ),
     reverse_some(0.05),
     reverse_some(0.02),

@@ -171,6 +171,7 @@ WORLDS: list[World] = [
         "the same, for a tenth of the people",
         Population(opposed({"edge": 0.0, "beyond": -0.1, "twin": 0.4}), shares=(0.1, 0.9)),
         promises=BOTH,
+        least=1_000,
         ends=(-1.6, 1.1),
     ),
     fitted(
@@ -199,6 +200,7 @@ WORLDS: list[World] = [
         "one person in 10, who fares badly, was hardly ever decided about as labels ask",
         Population(clusters),
         good=lambda x: two(np.full(len(x), 0.5)),
+        least=1_000,
         ends=(-2.6, 1.0),
         floor=0.01,
     ),
@@ -215,6 +217,7 @@ WORLDS: list[World] = [
         Population(rare_twice, shares=(0.94, 0.06), told=True),
         promises=BOTH,
         good=lambda x: np.tile([0.1, 0.1, 0.8], (len(x), 1)),
+        least=1_000,
         ends=(-1.5, 2.0),
         floor=0.03,
     ),

@@ -19,7 +19,7 @@ Version: TypeAlias = Literal["edge", "beyond", "twin"]
 VERSIONS: tuple[Version, ...] = ("edge", "beyond", "twin")
 DELTA = 0.1
 #: How many people the truth is an average over, and rows the oracle's variance.
-CROWD, MANY = 50_000, 200_000
+CROWD, MANY = 50_000, 100_000
 
 
 @dataclass(frozen=True)
