@@ -22,7 +22,13 @@ from elfair import (
     decision,
     mse,
 )
-from elfair.errors import BoundError, CertificateWarning, DataError, InputError
+from elfair.errors import (
+    BoundError,
+    CertificateWarning,
+    DataError,
+    InputError,
+    PropensityError,
+)
 from elfair.populations import Dosage
 
 POPULATION = Dosage()
@@ -68,6 +74,17 @@ def test_a_solution_and_its_certificate(fitted):
     assert status["behaviour spread"] == "assumed"
     assert certificate.from_json(certificate.to_json()) == certificate
     assert "Solution found" in fitted.explain()
+
+
+def test_a_known_mean_is_checked_against_the_decisions():
+    drawn = {"propensity": None, "behavior_mean": POPULATION.behavior.mean(X)}
+    reg = fit(POPULATION.constraints, drawn)
+    status = {a.name: a.status for a in reg.certificate_.assumptions}
+    assert status["propensities fit the decisions"] == "checked"
+    with pytest.raises(PropensityError, match="how far decisions spread"):
+        fit(given={**drawn, "behavior_spread": 1.3})
+    with pytest.raises(PropensityError, match="the mean decision"):
+        fit(given={**drawn, "behavior_mean": drawn["behavior_mean"] + 0.3})
 
 
 def test_the_spread_stays_between_floor_and_ceiling(fitted):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -111,3 +113,33 @@ def test_labels_that_do_not_vary_keep_their_unit():
 
 def test_far_away_the_density_is_zero_and_not_an_error():
     assert normal_density(1e6, np.zeros(1), 0.1) == 0.0
+
+
+@pytest.mark.parametrize("reach", [1e-9, 0.5, 3.0])
+def test_a_mean_bends_within_its_reach_and_has_a_gradient(reach):
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(50, 2)), rng.normal(size=50)
+    plain = GaussianPolicy.standardised(X, y, smallest=0.1, largest=0.2)
+    usual = np.array([1.0, -2.0, 3.0])
+    policy = replace(plain, reach=reach, usual=usual)
+    middle = plain.level + plain.unit * (usual @ plain.design(X))
+    for theta in (np.array([4.0, 5.0, -3.0, 2.0]), np.array([500.0, -500.0, 500.0, 2.0])):
+        away = (plain.moments(theta, X)[0] - middle) / reach
+        bent = (policy.moments(theta, X)[0] - middle) / reach
+        assert (np.abs(bent) <= 1 + 1e-6).all()
+        near = np.abs(away) < 0.1
+        np.testing.assert_allclose(bent[near], away[near], atol=1e-5)
+        np.testing.assert_allclose(bent, away / (1 + away**4) ** 0.25, atol=1e-6)
+        data = ContinuousData(X, y, decision=y)
+        inputs = policy.logged(data)
+        free = policy.free(theta, inputs)
+        gradient = policy.pull_back(theta, inputs, free, np.ones((1, *free.shape)))
+        assert np.isfinite(gradient).all()
+        if reach > 0.1:
+            step = 1e-5 * np.eye(4)
+            sums = [policy.free(theta + sign * step, inputs).sum(axis=(1, 2)) for sign in (1, -1)]
+            np.testing.assert_allclose(
+                gradient[0], (sums[0] - sums[1]) / 2e-5, rtol=1e-4, atol=1e-4
+            )
+    far = policy.moments(theta, 1e150 * X)[0]
+    assert np.isfinite(far).all()

@@ -26,6 +26,8 @@ DENSITY, MEAN, SQUARE, FIRST_THRESHOLD = range(4)
 FINENESS = 10.0
 #: Parameters stay within this box: a mean 50 standard deviations of the label away.
 LARGEST_PARAMETER = 50 * FINENESS
+#: A mean this many reaches away is as good as infinitely far away, and its powers do not overflow.
+OUT_OF_REACH = 1e4
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,7 @@ class GaussianPolicy:
         if not self.usual.size:
             return np.asarray(mean)
         usual = self._usual(design)
-        away = (mean - usual) / self.reach
+        away = np.clip((mean - usual) / self.reach, -OUT_OF_REACH, OUT_OF_REACH)
         return np.asarray(usual + self.reach * away / (1 + away**4) ** 0.25)
 
     def _usual(self, design: Floats) -> Floats:
@@ -175,7 +177,8 @@ class GaussianPolicy:
         """The derivative of the mean by what it would be without a reach."""
         if not self.usual.size:
             return 1.0
-        return np.asarray((1 - ((mean - self._usual(design)) / self.reach) ** 4) ** 1.25)
+        away = (mean - self._usual(design)) / self.reach
+        return np.asarray(np.maximum(0.0, 1 - away**4) ** 1.25)  # rounding may take it beyond 1
 
     def _spread(self, theta: Floats) -> Floats:
         way = theta[..., -1] / FINENESS
