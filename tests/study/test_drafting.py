@@ -121,6 +121,14 @@ def test_a_column_that_was_filled_in_is_no_feature_any_more(tmp_path):
         StudyFile.loads(text)
 
 
+def test_the_range_of_the_impact_is_asked_for_and_what_was_seen_is_only_a_comment(tmp_path):
+    (tmp_path / "t.csv").write_text("age,impact\n30,2.5\n40,-1\n50,\n")
+    draft = draft_study(tmp_path / "t.csv", folder=tmp_path)
+    (line,) = [line for line in draft.splitlines() if "impact_range =" in line]
+    assert line.startswith("# impact_range = ")
+    assert line.endswith("# seen in these rows: -1 to 2.5; declare what is possible")
+
+
 def test_every_setting_is_shown_and_can_be_switched_on(tmp_path):
     text = drafted(PEOPLE, tmp_path)
     loose = re.sub(r"(?m)^# (?=[a-z_]+ = )", "", text)

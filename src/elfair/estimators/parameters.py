@@ -387,8 +387,8 @@ PARAMETERS: tuple[Parameter, ...] = (
               about="how a statement is bounded"),
     Parameter("impact_range", _RANGE, _same(None, _EVERYWHERE), optional=True, table="test",
               example=(0, 1),
-              about="the range that no impact can leave, whatever the data show; finite-sample "
-              "bounds need it"),
+              about="the range that no impact can leave, whatever the data show: with it, the "
+              "promise about impacts holds for any number of rows"),
     Parameter("propensity_floor", number("(0, 1]"), _same(None, ("classifier", "certify")),
               optional=True, table="test", example=0.05,
               about="the smallest probability with which the behaviour model could take any "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from math import isfinite
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -61,7 +62,7 @@ def draft_study(
         "data": _data(where, query, table),
         "rows": _defaults(keys_of(RowKeys), "missing_impact"),
         "model": _model(guess),
-        "test": _defaults(TEST, "delta", "seed"),
+        "test": {**_defaults(TEST, "delta", "seed"), **_range(guess, table)},
     }
     known = keys_of(StudyKeys)
     tables = {name: keys for name, each in known.items() if (keys := keys_inside(each)) is not None}
@@ -133,6 +134,20 @@ def _model(guess: Guess) -> dict[str, str]:
         return _defaults(MODEL, "objective")
     impact = str(Column(guess.impact)) if guess.impact else "impact"
     return {"objective": f"objective = {toml(f'E[{impact}]')}  # guess: there is no label"}
+
+
+def _range(guess: Guess, table: Any) -> dict[str, str]:
+    """A place for the range of the impact, with what was seen beside it: what is possible is for
+    the user to say.
+    """
+    if guess.impact is None:
+        return {}
+    values = [value for value in table.column(guess.impact).to_pylist() if value is not None]
+    seen = [float(value) for value in values if isfinite(value)]
+    if not seen:
+        return {}
+    span = f"seen in these rows: {min(seen):g} to {max(seen):g}; declare what is possible"
+    return {"impact_range": f"# {example_of('impact_range', TEST['impact_range'])}  # {span}"}
 
 
 def _defaults(keys: Mapping[str, Key], *names: str) -> dict[str, str]:
