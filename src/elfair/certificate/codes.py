@@ -178,8 +178,10 @@ ASSUMPTIONS: dict[AssumptionCode, Words] = {
     ),
     "normal_average": Words(
         "normal average",
-        "The average of the held-out rows is close to normally distributed.",
-        "There are enough rows for their average to follow a bell curve.",
+        "The average of the held-out rows is close to normally distributed, and no impact is far "
+        "outside the range that rows show.",
+        "There are enough rows for their average to follow a bell curve, and nothing far worse "
+        "than anything seen happens now and then.",
     ),
     "scorer_not_fitted": Words(
         "scorer not fitted to held-out rows",
