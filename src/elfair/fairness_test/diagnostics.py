@@ -82,16 +82,15 @@ def unseen_cost(parts: Sequence[PartRecord], groups: Sequence[GroupRecord], delt
 
 
 def has_too_few_rows(part: PartRecord) -> bool:
-    """Whether a part has too few rows for a t bound: not if they are 0 whatever was decided, as
-    those of the behaviour model are.
+    """Whether a part has too few rows for a t bound. Rows of 0 are no exception: if the new model
+    differs from the old one only about a few people, none of them may be among a few rows.
 
     Examples
     --------
-    >>> has_too_few_rows(PartRecord("T == 1", 12, 0.0, 1.0, 2.0, -inf, inf, 0.0, None))
+    >>> has_too_few_rows(PartRecord("T == 1", 8, 0.0, 1.0, 2.0, -inf, inf, 0.0, None))
     True
     """
-    by_construction = part.mean == part.variance == part.least_variance == 0
-    return part.n < FEW_ROWS and part.high == inf and not by_construction
+    return part.n < FEW_ROWS and part.high == inf
 
 
 def allowing(record: TailRecord, groups: Sequence[GroupRecord], stretch: float) -> float:
