@@ -172,10 +172,10 @@ def test_a_rare_decision_that_is_to_become_common_leaves_no_normal_average():
         classes=[0, 1],
     )
 
-    def normal(p, bound="ttest"):
+    def normal(p, bound="ttest", **options):
         record = certify(
             np.full(600, p), data, "E[impact] >= E_logged[impact] - 0.3", impact_range=(-20, 9),
-            bound=bound,
+            bound=bound, **options,
         )  # fmt: skip
         return {a.name: a for a in record.assumptions}.get("normal average")
 
