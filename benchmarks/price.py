@@ -4,8 +4,8 @@ On the foster-care-like population with clipped impacts, all bounds in one run, 
 
     python benchmarks/price.py                  # about 20 minutes on 2 cores
 
-It writes the table into docs/results.md. "As many rows" means: to return a model as often *and* as
-accurate, by interpolation in log n between the sizes that were run.
+"As many rows" means: to return a model as often *and* as accurate, by interpolation in log n between
+the sizes that were run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 from elfair import ELFClassifier
 from elfair.data.looks import LooksOfProcess, counted_in
 from elfair.populations import FosterCare
-from pages import stamp, write_into
+from pages import stamp
 
 #: For each alpha: the sizes, the size that the plain t bound is looked at with, and what the
 #: paper's settings reach with how many rows (docs/results.md).
@@ -94,7 +94,7 @@ def rows_for(
 
 
 def table(results: dict[Cell, list[tuple[bool, float]]]) -> str:
-    """The table of docs/results.md."""
+    """What was found, in Markdown."""
     lines = [
         "| alpha | bound | returned / accuracy, %, by n | rows for what ttest has | "
         "rows for what the paper's settings have |",
@@ -130,7 +130,7 @@ def table(results: dict[Cell, list[tuple[bool, float]]]) -> str:
 
 
 def main() -> None:
-    """Run what is missing, and write the table."""
+    """Run what is missing, and print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--jobs", type=int)
@@ -152,7 +152,6 @@ def main() -> None:
     results = {cell: stored[str((cell, options.seeds))] for cell in cells()}
     text = f"{options.seeds} seeds a cell. {stamp()}.\n\n{table(results)}"
     print(text)
-    write_into("results.md", "price", text)
 
 
 if __name__ == "__main__":
