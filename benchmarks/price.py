@@ -4,8 +4,8 @@ On the foster-care-like population with clipped impacts, all bounds in one run, 
 
     python benchmarks/price.py                  # about 20 minutes on 2 cores
 
-"As many rows" means: to return a model as often *and* as accurate, by interpolation in log n between
-the sizes that were run.
+"As many rows" means: to return a model as often *and* as accurate, by interpolation in log n
+between the sizes that were run.
 """
 
 from __future__ import annotations
