@@ -178,12 +178,8 @@ class TailRequirement:
             slopes = [slope + self._optimism[0]]
             return TailPrediction(self.factors, self, free, g, constant, slopes, spreads, centred)
         samples = [
-            Sample(
-                away + mean, rows.low, rows.high, spread or None, rows.index, least_variance=least
-            )
-            for rows, mean, away, spread, least in zip(
-                self.rows, means, centred, spreads, known, strict=True
-            )
+            Sample(c + m, rows.low, rows.high, s or None, rows.index, least_variance=least)
+            for rows, m, c, s, least in zip(self.rows, means, centred, spreads, known, strict=True)
         ]
         upper, gradients = self._predicted(samples)
         hidden = {}
