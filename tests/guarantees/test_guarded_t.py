@@ -18,6 +18,8 @@ from counting import FULL, check_rare, drawn
 from elfair import LoggedData, certify
 from elfair.errors import CertificateWarning
 
+pytestmark = pytest.mark.filterwarnings("ignore::elfair.errors.CertificateWarning")
+
 DELTA = 0.1
 DRAWS = 500
 NO_WORSE = "E[impact] >= E_logged[impact]"
@@ -261,6 +263,14 @@ LEVELS = {
 @pytest.mark.parametrize("name", LEVELS)
 def test_losses_against_a_number(name, n):
     assert is_kept(passes, name, n, f"E[impact] >= {-LEVELS[name]!r}", "paired", True)
+
+
+@pytest.mark.parametrize("name", ["rarer", "harmed"])
+def test_without_the_guards_it_passes_too_often(name):
+    """What they are for: these are settings in which the spread of rows misleads."""
+    logs = [log_of(name, 300, seed, known=True) for seed in range(60)]
+    plain = [certify(*log, NO_WORSE, delta=DELTA, bound="ttest") for log in logs]
+    assert np.mean([each.constraints[0].upper <= 0 for each in plain]) > 2 * DELTA
 
 
 # -- rates ---------------------------------------------------------------------------------------
