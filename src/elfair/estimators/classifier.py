@@ -45,10 +45,11 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
     estimator : {"paired", "is", "dr"}, default "paired"
         How to estimate the impact of a new model: the paired difference to the behaviour model,
         plain importance sampling (the paper), or doubly robust.
-    bound : {"auto", "ttest", "hoeffding", "bernstein", "anderson", "betting"}, default "auto"
-        How to bound it. "auto" is "betting", which holds for any number of rows, wherever the ends
-        of rows are known: for rates, and for impacts with a declared range. Elsewhere it is
-        "ttest", which is asymptotic. The method page lists what each bound needs.
+    bound : {"auto", "guarded", "ttest", "hoeffding", "bernstein", "anderson", "betting"}
+        How to bound it. "auto", the default, is "betting", which holds for any number of rows,
+        wherever the ends of rows are known: for rates, and for impacts with a declared range.
+        Elsewhere it is "guarded", a t bound with guards against what rows happen not to show, which
+        is asymptotic. The method page lists what each bound needs.
     search : {"gradient", "cmaes"}, default "gradient"
         How to search for models.
     power : float or None, default 0.95

@@ -50,13 +50,13 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         is quadratic in the decision, and needs ``bound="ttest"``. It keeps the level of that bound
         if new decisions are far from logged ones; "paired" and "is" do so only with a declared
         range.
-    bound : {"auto", "ttest", "anderson", "betting", "hoeffding", "bernstein"}, default "auto"
-        How to bound it. "auto" is "betting", which holds for any number of rows, for events such as
-        ``P[decision >= t | ...]`` (and for impacts with ``estimator="paired"``), and "ttest"
-        otherwise, which is asymptotic. Finite-sample bounds on impacts need an
-        ``impact_range`` and ``estimator="paired"``. Those that also need a propensity floor, which
-        a density does not have, work only for ``P[decision >= t | ...]``. The method page lists
-        what each bound needs.
+    bound : {"auto", "guarded", "ttest", "anderson", "betting", "hoeffding", "bernstein"}
+        How to bound it. "auto", the default, is "betting", which holds for any number of rows, for
+        events such as ``P[decision >= t | ...]`` and for impacts with a declared range and
+        ``estimator="paired"``, and "guarded" otherwise, which is asymptotic. Finite-sample bounds
+        on impacts need an ``impact_range`` and ``estimator="paired"``. Those that also need a
+        propensity floor, which a density does not have, work only for ``P[decision >= t | ...]``.
+        The method page lists what each bound needs.
     search : {"gradient", "cmaes"}, default "gradient"
         How to search for models.
     spread : (float, float), default (0.2, 0.9)
