@@ -65,8 +65,9 @@ def by_hand(data, free):
     impact, hit = data.impacts["impact"], every[data.label_index, rows]
 
     def gain(given, inside):
-        q = Baselines(Estimation(), data).level(Impact("impact"), given).of(data)
-        return (q + weight * (impact - q))[inside].mean()
+        # These are the rows that it was fitted to: each is predicted from the others.
+        q = Baselines(Estimation(), data).level(Impact("impact"), given).left_out
+        return np.mean(q + weight[inside] * (impact[inside] - q))
 
     e = gain(None, np.full(N, True))
     e0, e1 = (gain(col("T") == group, t == group) for group in (0, 1))

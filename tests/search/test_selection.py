@@ -113,7 +113,7 @@ def test_many_rows_are_explored_in_part_and_finished_on_all(candidate_rows, make
     complete = DEFAULT.run(data, plan, 4_000).best
     assert found.meets_target
     assert complete.meets_target
-    assert found.loss == pytest.approx(complete.loss, abs=0.004)
+    assert found.loss == pytest.approx(complete.loss, abs=0.006)
     # What it says holds on all rows, and not on the explored ones alone.
     view = view_of(data, plan, 4_000, policy=policy)
     view.best = view.starts()[0]
