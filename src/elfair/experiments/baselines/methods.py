@@ -155,7 +155,8 @@ class QuasiSeldonian:
         self, draw: Draw, constraints: Sequence[str], *, delta: float, seed: int
     ) -> ELFClassifier | None:
         """The classifier, or None where it says "no solution found"; see `Method`."""
-        classifier = ELFClassifier(self.fairness, delta=delta, random_state=seed)
+        # "Quasi" is Student's t: the bound of the published ones.
+        classifier = ELFClassifier(self.fairness, delta=delta, bound="ttest", random_state=seed)
         classifier.fit(draw.features, draw.label, sensitive_features={"T": draw.group})
         return classifier if classifier.solution_found_ else None
 
