@@ -30,7 +30,7 @@ SAYS = {
         "Logged: 12,000 decisions",
         "['Granted?', 'Prob. of this decision', 'decided_at', 'model']",
         "Ready: True",
-        "Round two: Solution found",
+        "Round two: ",
     ),
 }
 

@@ -132,8 +132,8 @@ class NoSolutionFoundError(ElfairError, RuntimeError):
     >>> clf.predict(X)
     Traceback (most recent call last):
         ...
-    elfair.errors.NoSolutionFoundError: no solution found: no model passed the fairness test, ...
-    Hint: explain() says which constraint failed and how many rows it may take.
+    elfair.errors.NoSolutionFoundError: no solution found: no model passed the test, so there is ...
+    Hint: explain() says what was wrong and what to do about it.
     """
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn import config_context
+from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -112,12 +113,14 @@ def test_grid_search_with_routing(constraints, logged):
 
 @BOTH
 def test_grid_search_around_a_pipeline(constraints, logged):
-    pipe = Pipeline([("scale", StandardScaler()), ("elf", ELFClassifier(constraints))])
-    grid = {"elf__delta": [0.05, 0.1]}
+    # With half of the rows, less 40 %, the plain t bound finds models at both points of the grid.
+    clf = ELFClassifier(constraints, bound="ttest")
+    pipe = Pipeline([("scale", StandardScaler()), ("elf", clf)])
+    grid = {"elf__delta": [0.1, 0.2]}
     search = GridSearchCV(pipe, grid, cv=2, error_score="raise")
     search.fit(X, DRAW.label, **prefixed(logged, "elf"))
     with config_context(enable_metadata_routing=True):
-        pipe = Pipeline([("scale", StandardScaler()), ("elf", routed(ELFClassifier(constraints)))])
+        pipe = Pipeline([("scale", StandardScaler()), ("elf", routed(clone(clf)))])
         on = GridSearchCV(pipe, grid, cv=2, error_score="raise").fit(X, DRAW.label, **logged)
     assert np.array_equal(on.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"])
 

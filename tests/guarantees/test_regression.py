@@ -12,6 +12,7 @@ import pytest
 
 from counting import FULL, check_rare, drawn, limit
 from elfair import ELFRegressor
+from elfair.bounds import get_bound
 from elfair.data import ContinuousData
 from elfair.data.split import SealedHalf
 from elfair.fairness_test.ladder import Rung, learn_from
@@ -143,7 +144,9 @@ def passes_at_the_edge(what, bound, estimator, linear, n, seed):
     claims = read_constraints(at_the_edge(population, linear)[what], DELTA)
     policy = free_of(linear)
     candidate = logged(population, 400, 10_000 + seed)
-    baselines = Baselines(Estimation(estimator, ranges=ranges), candidate)
+    finite_sample = get_bound(bound).kind == "finite-sample"
+    estimation = Estimation(estimator, ranges=ranges, finite_sample=finite_sample)
+    baselines = Baselines(estimation, candidate)
     plan = Plan.make(claims, bound, baselines, candidate)
     learnt = learn_from(plan, candidate, policy(candidate))
     sealed = SealedHalf(logged(population, n, seed))

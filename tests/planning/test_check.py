@@ -286,7 +286,7 @@ def test_many_statements_groups_and_findings_stay_short(log):
     table["sensitive_features"] = {"T": group}
     texts = [f"E[impact | T == {t}] >= -9" for t in range(12)]
     report = check(ELFClassifier(texts), LoggedData(**table))
-    assert len([finding for finding in report.findings if finding.severity == "warning"]) > 3
+    assert any(finding.severity == "warning" for finding in report.findings)
     shown = report.text()
     assert len(shown.splitlines()) <= 20
     assert "and 7 more, all of them more likely to pass" in shown

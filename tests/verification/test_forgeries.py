@@ -152,9 +152,11 @@ def one_more(certificate):
 
 def counts(certificate):
     group = certificate.groups[0]
-    first, second, *rest = group.weights.counts[5:]
-    moved = (*group.weights.counts[:5], first + 1, second - 1, *rest)
-    weights = Histogram(group.weights.edges, moved)
+    # From the fullest bar to the next: none becomes negative.
+    at = max(range(len(group.weights.counts) - 1), key=group.weights.counts.__getitem__)
+    moved = [*group.weights.counts]
+    moved[at], moved[at + 1] = moved[at] - 1, moved[at + 1] + 1
+    weights = Histogram(group.weights.edges, tuple(moved))
     return replace(certificate, groups=nth(certificate.groups, 0, weights=weights))
 
 

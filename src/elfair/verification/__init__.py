@@ -63,7 +63,7 @@ def verify(
     >>> verification.passed
     True
     >>> [check.name for check in verification.checks if check.status == "skipped"]
-    ['source file', 'openings']
+    ['source file', 'bounds', 'openings']
     >>> verify(certificate.to_json().replace("0.7", "0.6")).passed
     False
     """

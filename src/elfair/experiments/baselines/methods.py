@@ -68,7 +68,7 @@ class ELF:
     --------
     >>> from elfair.populations import FosterCare
     >>> population = FosterCare()
-    >>> method, draw = ELF("elfair"), population.sample(2000, seed=1)
+    >>> method, draw = ELF("elfair"), population.sample(2000, seed=77)
     >>> model = method.fit(draw, population.constraints, delta=0.1, seed=1)
     >>> max(population.violations(model).values()) <= 0
     True
