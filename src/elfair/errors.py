@@ -115,7 +115,7 @@ class BoundError(InputError):
     Traceback (most recent call last):
         ...
     elfair.errors.BoundError: The 'betting' bound needs the upper end of a row, finite. ...
-    Hint: declare impact_range=(lowest, highest), or use bound='ttest' (asymptotic).
+    Hint: declare impact_range=(lowest, highest), or use bound='guarded' (asymptotic).
     """
 
 

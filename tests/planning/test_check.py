@@ -152,7 +152,8 @@ def test_lending_is_checked(log):
     population = Lending()
     report = check(ELFClassifier(population.constraints), LoggedData(**log(2000, 0, population)))
     assert report.ok
-    assert [finding.code for finding in report.findings] == ["identical_rows"]
+    codes = [finding.code for finding in report.findings]
+    assert codes == ["identical_rows", "range_not_declared"]
     assert all(statement.alone is not None for statement in report.statements)
 
 
@@ -271,7 +272,7 @@ def test_the_text_is_short_unless_details_are_asked_for(log):
     report = check(ELFClassifier(CONSTRAINTS), LoggedData(**log(400)))
     lines = report.text().splitlines()
     assert len(lines) <= 10
-    assert lines[0] == "Ready to fit: no problems found."
+    assert lines[0] == "Ready to fit: no problems found, 1 note."
     assert f"released with probability {report.chance:.2f}" in lines[1]
     chances = [float(line.split()[0]) for line in lines[2:5]]
     assert chances == sorted(chances)  # the least likely first
@@ -298,3 +299,23 @@ def test_it_is_fast(log):
     start = time.process_time()  # of this process: others have no part in it
     check(ELFClassifier(CONSTRAINTS), data)
     assert time.process_time() - start < 4  # about 1 s here
+
+
+def test_a_range_that_is_not_declared_is_named_with_what_it_would_buy(log):
+    data = LoggedData(**log(600, seed=3))
+    (found,) = [
+        each
+        for each in check(ELFClassifier(CONSTRAINTS), data).findings
+        if each.code == "range_not_declared"
+    ]
+    assert found.severity == "note"
+    assert "any number of rows" in found.hint
+    assert "candidate rows show" in found.evidence
+    quiet = (
+        ELFClassifier(CONSTRAINTS, impact_range=(-50, 50)),
+        ELFClassifier(CONSTRAINTS, bound="ttest"),
+        ELFClassifier("accuracy >= 0.7"),
+    )
+    for settled in quiet:
+        codes = [each.code for each in check(settled, data).findings]
+        assert "range_not_declared" not in codes

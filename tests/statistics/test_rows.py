@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from elfair import LoggedData
 from elfair.statistics import Rows
+from elfair.statistics.decisions import decisions_of
+from elfair.statistics.least_variance import least_variance
+from elfair.statistics.rows import Weighted
 
 N = 30
 
@@ -85,3 +89,53 @@ def test_rounding_is_measured_against_terms_of_either_sign():
     assert rows.values(np.array([[-0.3, -0.2]]))[0] != 0
     np.testing.assert_allclose(rows.exact_values(np.array([[-0.3, -0.2]])), [0.0, 0.1])
     assert rows.exact_values(np.array([[-0.3, -0.2]]))[0] == 0
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_known_variance_of_weights_is_that_of_all_decisions_that_could_be_drawn(classes):
+    rng = np.random.default_rng(3)
+    behavior = 0.9 * rng.dirichlet(np.ones(classes), 8) + 0.1 / classes
+    new = rng.dirichlet(np.full(classes, 0.3), 8)
+    data = LoggedData(
+        np.zeros((8, 1)),
+        decision=np.zeros(8, dtype=int),
+        behavior=behavior,
+        impact=np.arange(8.0),
+        classes=list(range(classes)),
+    )
+    weights = new / behavior
+    mean = np.sum(behavior * weights, axis=1)
+    np.testing.assert_allclose(mean, 1)
+    expected = np.sum(behavior * (weights - 1) ** 2, axis=1)
+    law, free = decisions_of(data), new[:, 1:].T
+    found = law.weight_variances(free, np.arange(8))
+    np.testing.assert_allclose(found, expected)
+    slopes = law.weight_variance_slopes(free, np.arange(8))
+    for k in range(classes - 1):
+        step = np.zeros_like(free)
+        step[k] = 1e-6
+        ahead, behind = (law.weight_variances(free + s, np.arange(8)) for s in (step, -step))
+        np.testing.assert_allclose(slopes[k], (ahead - behind) / 2e-6, rtol=1e-5)
+
+
+def test_the_least_variance_of_rows_is_theirs_if_decisions_do_nothing():
+    """Over all decisions that could be drawn, for impacts that no decision changes."""
+    rng = np.random.default_rng(4)
+    n, k = 400, 0.3
+    behavior, new = (np.column_stack([1 - p, p]) for p in rng.uniform(0.05, 0.95, (2, n)))
+    impact = rng.normal(size=n)
+    weights = new / behavior
+    for logged in (1.0, 0.0):  # no worse than logged, and a fixed threshold
+        rows = -(k + weights * (impact - k)[:, None]) + logged * impact[:, None]
+        mean = np.sum(behavior * rows, axis=1).mean()
+        truth = np.sum(behavior * (rows - mean) ** 2, axis=1).mean()
+        data = LoggedData(
+            np.zeros((n, 1)), decision=[0] * n, behavior=behavior, impact=impact, classes=[0, 1]
+        )
+        residual = -(impact - k)
+        law, free = decisions_of(data), new[:, 1:].T
+        taken = rows[:, 0]
+        of = Rows(
+            np.arange(n), taken, np.zeros((1, n)), -np.inf, np.inf, (), Weighted(residual, law, 1.0)
+        )
+        assert least_variance(of, free) == pytest.approx(truth, rel=0.01)

@@ -35,14 +35,14 @@ class Sample:
     scale : float, optional
         The typical spread (standard deviation) of a row, learnt from *other* rows, for "betting".
     rows : array of shape (n,), optional
-        The distinct positions of the rows in the data set, for "ttest" if samples overlap.
+        The distinct positions of the rows in the data set, for t bounds if samples overlap.
     expected : float, optional
         About where the mean should be, learnt from *other* rows, for "betting"; by default its bets
         aim at 0, below which a statement passes.
     least_variance : float, default 0
-        A variance that such rows are known to have even if these do not show it, for "ttest".
+        A variance that such rows are known to have even if these do not show it, for "guarded".
     worst : float, default -inf
-        A row as large as such rows can well be, by *other* rows, for "ttest".
+        A row as large as such rows can well be, by *other* rows, for "guarded".
 
     Examples
     --------
@@ -190,7 +190,7 @@ class Bound(ABC):
                 f"The {self.name!r} bound needs the {ends} end of a row, finite. "
                 f"Got low={sample.low}, high={sample.high} instead ({' and '.join(missing)} "
                 "not known).",
-                hint=f"declare {remedy}, or use bound='ttest' (asymptotic).",
+                hint=f"declare {remedy}, or use bound='guarded' (asymptotic).",
             )
 
     def upper(self, samples: Samples, delta: float, *, disjoint: bool = True) -> Floats:

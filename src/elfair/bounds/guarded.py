@@ -21,7 +21,6 @@ from elfair.bounds.student import (
     StudentT,
     influences,
     is_flat,
-    joint_variance,
     satterthwaite,
     welch,
 )
@@ -51,15 +50,8 @@ class GuardedT(StudentT):
     name = "guarded"
     guarded = True
 
-    def _upper_of_sum(self, samples: Samples, delta: float, disjoint: bool) -> Floats:
-        return _upper(samples, None if disjoint else joint_variance(samples), delta)
-
-    def upper_of_moments(
-        self, moments: base.HasMoments, delta: float, *, shared_error: float | None = None
-    ) -> float | None:
-        """See `Bound.upper_of_moments`."""
-        joint = None if shared_error is None else np.asarray(shared_error**2)
-        return float(_upper(moments, joint, delta))
+    def _bounded(self, moments: base.HasMoments, joint: Floats | None, delta: float) -> Floats:
+        return _upper(moments, joint, delta)
 
     def moment_factors(self, width: float, delta: float, n: float) -> tuple[float, float] | None:
         """None: the largest row counts, too."""

@@ -42,14 +42,18 @@ class StudentT(base.Bound):
     too_few = 1
 
     def _upper_of_sum(self, samples: Samples, delta: float, disjoint: bool) -> Floats:
-        return _upper(samples, None if disjoint else joint_variance(samples), delta)
+        return self._bounded(samples, None if disjoint else joint_variance(samples), delta)
 
     def upper_of_moments(
         self, moments: base.HasMoments, delta: float, *, shared_error: float | None = None
     ) -> float | None:
         """See `Bound.upper_of_moments`."""
         joint = None if shared_error is None else np.asarray(shared_error**2)
-        return float(_upper(moments, joint, delta))
+        return float(self._bounded(moments, joint, delta))
+
+    def _bounded(self, moments: base.HasMoments, joint: Floats | None, delta: float) -> Floats:
+        """The bound, with the variance of the sum of the means if samples overlap (``joint``)."""
+        return _upper(moments, joint, delta)
 
     def _predict_sum(
         self, samples: Samples, delta: float, n: Sequence[float], disjoint: bool

@@ -59,7 +59,7 @@ VIOLATED: dict[AssumptionCode, tuple[str, str]] = {
     ),
     "normal_average": (
         "the new model takes decisions almost absent from the log",
-        f"use a finite-sample bound, such as bound='{FINITE_SAMPLE[-1]}'; log more exploration",
+        "leave bound= out: the default allows for that; log more exploration",
     ),
 }
 
@@ -161,12 +161,12 @@ def _further(result: ConstraintResult, searched: bool) -> Iterator[Advice]:
             "a product, or an either/or",
             "write a form that is tested at the full delta, if there is one",
         )
-    if result.kind == "finite-sample":
+    *cautious, least = FINITE_SAMPLE
+    if used := next((tail.bound for tail in result.tails if tail.bound in cautious), None):
         yield Advice(
-            "its bound is finite-sample",
-            "finite-sample bounds are more cautious than the t bound",
-            f"use bound='{FINITE_SAMPLE[-1]}', the least cautious of them; declare a tighter "
-            "impact_range, if it is true",
+            f"its bound is '{used}'",
+            "other finite-sample bounds are tighter",
+            f"leave bound= out, or use bound='{least}'",
         )
 
 

@@ -47,9 +47,9 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         ``"E[profit] - 0.1 * E[decision]"``.
     estimator : {"dr", "paired", "is"}, default "dr"
         How to estimate the impact of a new model. "dr" fits a ridge regression of the impact that
-        is quadratic in the decision, and needs ``bound="ttest"``. It keeps the level of that bound
-        if new decisions are far from logged ones; "paired" and "is" do so only with a declared
-        range.
+        is quadratic in the decision, and has no finite-sample bound. It keeps the level of a t
+        bound if new decisions are far from logged ones; "paired" and "is" do so only with a
+        declared range.
     bound : {"auto", "guarded", "ttest", "anderson", "betting", "hoeffding", "bernstein"}
         How to bound it. "auto", the default, is "betting", which holds for any number of rows, for
         events such as ``P[decision >= t | ...]`` and for impacts with a declared range and
@@ -201,13 +201,13 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
                     f"bound='{bound.name}' needs the largest importance weight, which is not known "
                     f"if decisions are numbers: '{text}' is weighted by densities.",
                     hint="use bound='betting' with estimator='paired' and a declared impact_range, "
-                    "or bound='ttest'.",
+                    "or bound='guarded'.",
                 )
             if any(isinstance(mean.of, Decision | SquaredError) for mean in means):
                 raise BoundError(
                     f"bound='{bound.name}' needs a known range; '{text}' speaks of the decision or "
                     "of its error, which have none.",
-                    hint="use bound='ttest', or ask for P[decision >= t | ...].",
+                    hint="use bound='guarded', or ask for P[decision >= t | ...].",
                 )
 
     def predict_distribution(self, X: Any) -> tuple[Floats, Floats]:

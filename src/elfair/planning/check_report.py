@@ -130,6 +130,11 @@ TEXTS: dict[Severity, dict[str, tuple[str, str]]] = {
             "no statement about an impact covers some of the people",
             "a group that is not named is not protected.",
         ),
+        "range_not_declared": (
+            "the range of impact '{about}' is not declared",
+            "declare impact_range, all that the impact can be: the promise about it then holds for "
+            "any number of rows, and no longer rests on the losses that these rows happen to show.",
+        ),
         "crossfit_not_forecast": (
             "no forecast with split='crossfit'",
             "split='random' keeps candidate rows, which a forecast may use.",

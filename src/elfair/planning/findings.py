@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc
 
+from elfair.bounds import AUTO
 from elfair.certificate import Assumption
 from elfair.data import LoggedData
 from elfair.data.columns import is_missing
@@ -23,6 +24,7 @@ from elfair.planning.check_report import Finding
 from elfair.planning.forecast import StatementCheck
 from elfair.planning.visible import TINY, GroupCheck, VisibleRows, not_forecast
 from elfair.statistics.compiled import shown_values
+from elfair.statistics.plan import Plan
 from elfair.types import Booleans, Floats
 
 #: A feature gives away a class that it predicts in this share of rows, and a number that it
@@ -300,6 +302,19 @@ def of_assumptions(assumptions: Sequence[Assumption], accepted: Sequence[str]) -
             known = assumption.code in accepted
             code = "assumption_accepted" if known else "assumption_violated"
             yield Finding.of(code, assumption.evidence, about=assumption.name)
+
+
+def of_ranges(plan: Plan | None, candidate: LoggedData) -> Iterator[Finding]:
+    """Impacts whose promise is asymptotic only because their range is not declared."""
+    if plan is None or plan.bound != AUTO or candidate.decision_kind == "numbers":
+        return
+    tails = [tail for claim in plan.compile(candidate) for tail in claim.tails]
+    parts = [part for tail in tails if tail.bound.guarded for part in tail.parts]
+    for name in dict.fromkeys(impact.name for part in parts for impact in part.impacts):
+        if name not in plan.baselines.estimation.ranges:
+            values = candidate.impacts[name]
+            seen = f"candidate rows show {values.min():g} to {values.max():g}"
+            yield Finding.of("range_not_declared", seen, about=name)
 
 
 def of_settings(request: Request) -> Iterator[Finding]:

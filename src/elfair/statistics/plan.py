@@ -152,7 +152,7 @@ class Plan:
         else:
             bound = get_bound(self.bound)
         estimator = self.baselines.estimation.impact_estimator
-        tail = Tail(form, claim.delta, parts, bound, estimator.learns != "nothing")
+        tail = Tail(form, claim.delta, parts, bound)
         tail.check_bound(estimator)
         return tail
 
@@ -205,15 +205,12 @@ class Tail:
         Its rows, by condition.
     bound : Bound
         The bound.
-    centred : bool
-        Whether a constant or a model is subtracted from impacts before weighting.
     """
 
     form: Linear
     delta: float
     parts: tuple[Part, ...]
     bound: Bound
-    centred: bool = True
 
     @cached_property
     def disjoint(self) -> bool:
@@ -236,7 +233,7 @@ class Tail:
                 f"estimator='{estimator.name}' have one only if the range of the impact and the "
                 "behaviour model's probability of every decision are known.",
                 hint="declare impact_range= and pass behavior=, or use estimator='paired' or "
-                "bound='ttest'.",
+                "bound='guarded'.",
             )
         for part in self.parts:
             self.bound.check(Sample(np.zeros(2), part.rows.low, part.rows.high))
