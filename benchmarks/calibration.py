@@ -210,6 +210,7 @@ def passes(
                 scale=float(other.std(ddof=1)),
                 least_variance=least,  # type: ignore[arg-type]  (one for each data set)
                 worst=float(other.max()),
+                others=other.size,
             )
             for p, (values, least), other in (
                 (p, p.rows((size, rows), rng), other)

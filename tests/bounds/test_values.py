@@ -190,18 +190,48 @@ def guarded(values: np.ndarray, **known: float) -> float:
     return float(get_bound("guarded").upper([Sample(values, **known)], 0.1))
 
 
+def allowing(values: np.ndarray, away: float, least: float = 0.0) -> float:
+    """The bound that allows for one more row so far above the mean, by its definition."""
+    n = values.size
+    variance = max(np.var(values, ddof=1) + away**2 / (n + 1), least)
+    return float(values.mean() + away / (n + 1) + stats.t.ppf(0.9, n - 1) * np.sqrt(variance / n))
+
+
 def test_the_guarded_bound_takes_no_variance_below_the_known_one() -> None:
-    longer = np.append(Z, Z.max())
-    assert guarded(Z, least_variance=0.01) == pytest.approx(plain(longer))
-    assert guarded(Z, least_variance=9.0) == pytest.approx(plain(longer, 9.0))
-    assert guarded(np.zeros(7), least_variance=9.0) == pytest.approx(plain(np.zeros(8), 9.0))
+    away = Z.max() - Z.mean()
+    assert guarded(Z, least_variance=0.01) == pytest.approx(allowing(Z, away))
+    assert guarded(Z, least_variance=9.0) == pytest.approx(allowing(Z, away, 9.0))
+    assert guarded(np.zeros(7), least_variance=9.0) == pytest.approx(plain(np.zeros(7), 9.0))
 
 
 def test_the_guarded_bound_puts_one_more_row_at_the_worst_end() -> None:
-    assert guarded(Z) == pytest.approx(plain(np.append(Z, Z.max())))
-    assert guarded(Z, worst=3.0) == pytest.approx(plain(np.append(Z, 3.0)))
-    assert guarded(Z, worst=3.0, high=7.0) == pytest.approx(plain(np.append(Z, 7.0)))
+    assert guarded(Z) == pytest.approx(allowing(Z, Z.max() - Z.mean()))
+    assert guarded(Z, worst=3.0) == pytest.approx(allowing(Z, 3.0 - Z.mean()))
+    assert guarded(Z, worst=3.0, high=7.0) == pytest.approx(allowing(Z, 7.0 - Z.mean()))
+    # Never below the t bound on one more row.
+    assert guarded(Z, high=7.0) > plain(np.append(Z, 7.0))
+
+
+@pytest.mark.parametrize(
+    ("others", "share"),
+    [(0, 0.0), (Z.size // 2, (Z.size // 2) / Z.size), (Z.size, 1.0), (999, 1.0)],
+)
+def test_only_what_is_beyond_normal_counts_if_other_rows_show_it(others, share) -> None:
+    normal = share * stats.norm.ppf(1 - 1 / Z.size) * np.std(Z, ddof=1)
+    away = 3.0 - Z.mean() - normal
+    assert away > 0
+    assert guarded(Z, worst=3.0, others=others) == pytest.approx(allowing(Z, away))
+    # A known end is the end.
+    assert guarded(Z, worst=3.0, others=others, high=7.0) == guarded(Z, high=7.0)
+
+
+def test_rows_that_are_no_larger_than_normal_ones_cost_nothing() -> None:
+    rows = np.tile([-1.0, 1.0], 200)
+    assert guarded(rows, worst=1.0, others=600) == pytest.approx(plain(rows))
+
+
+def test_rows_at_a_known_end_vary() -> None:
     # So rows that do not vary say something, and rows of 0 no longer say everything.
-    assert guarded(np.full(99, -0.5), high=0.5) == pytest.approx(plain(np.append([-0.5] * 99, 0.5)))
+    assert guarded(np.full(99, -0.5), high=0.5) == pytest.approx(allowing(np.full(99, -0.5), 1.0))
     assert guarded(np.zeros(9), high=1.0) > 0
     assert guarded(np.zeros(9)) == guarded(np.zeros(9), high=0.0) == 0

@@ -13,7 +13,7 @@ from elfair.policies import SoftmaxPolicy
 from elfair.populations import FosterCare
 from elfair.search import Problem, Target
 from elfair.search.goals import PredictLabel
-from elfair.search.prediction import requirements_of
+from elfair.search.requirements import requirements_of
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.claims import read_constraints
 from elfair.statistics.plan import Plan

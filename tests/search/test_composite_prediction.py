@@ -11,7 +11,8 @@ from scipy.special import ndtri
 from elfair import LoggedData
 from elfair.bounds import BOUNDS, FINITE_SAMPLE, Sample, get_bound
 from elfair.search import Target
-from elfair.search.prediction import CombinedPrediction, Requirement, ShrunkMean
+from elfair.search.requirements import CombinedPrediction, Requirement
+from elfair.search.shrinkage import ShrunkMean
 from elfair.statistics import Baselines, Estimation, Rows
 from elfair.statistics.claims import read_constraints
 from elfair.statistics.plan import Plan

@@ -11,7 +11,8 @@ from scipy.special import expit, ndtri
 from elfair import LoggedData
 from elfair.bounds import BOUNDS, FINITE_SAMPLE, Sample, get_bound
 from elfair.populations import FosterCare
-from elfair.search.prediction import XI_SHARE, Requirement, Target
+from elfair.search.prediction import XI_SHARE, Target
+from elfair.search.requirements import Requirement
 from elfair.search.shrinkage import ShrunkMean
 from elfair.statistics import Baselines, Estimation, Rows
 from elfair.statistics.claims import read_constraints
@@ -153,7 +154,7 @@ def test_the_excess_is_the_statistics_as_written_down(bound):
     z = rows.values(free)
     m = z.size
     n_test, n_search = 0.7 * m, 1.5 * m  # rows *inside the condition*
-    sample = Sample(z, rows.low, rows.high, z.std(ddof=1))
+    sample = Sample(z, rows.low, rows.high, z.std(ddof=1), others=n_search)
     upper, _ = get_bound(bound).predict([sample], 0.05, [n_test])
     s = z.std(ddof=1)
 

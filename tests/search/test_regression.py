@@ -10,8 +10,8 @@ from elfair.data import ContinuousData
 from elfair.errors import DataError
 from elfair.populations import Dosage
 from elfair.search import Problem, Target
-from elfair.search.prediction import requirements_of
 from elfair.search.regression import Regression, SquaredLoss
+from elfair.search.requirements import requirements_of
 from elfair.search.shrinkage import shrunk_means
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.claims import read_constraints

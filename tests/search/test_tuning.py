@@ -11,7 +11,7 @@ from elfair.search import Selection, Target
 from elfair.search import selection as searching
 from elfair.search.classification import Classification
 from elfair.search.goals import PredictLabel
-from elfair.search.prediction import Requirement
+from elfair.search.requirements import Requirement
 from elfair.search.selection import TUNING_FOLDS, tune
 
 

@@ -8,7 +8,7 @@ import pytest
 from elfair import LoggedData
 from elfair.statistics import Rows
 from elfair.statistics.decisions import decisions_of
-from elfair.statistics.least_variance import least_variance
+from elfair.statistics.hidden import least_variance
 from elfair.statistics.rows import Weighted
 
 N = 30

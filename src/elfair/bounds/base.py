@@ -43,6 +43,8 @@ class Sample:
         A variance that such rows are known to have even if these do not show it, for "guarded".
     worst : float, default -inf
         A row as large as such rows can well be, by *other* rows, for "guarded".
+    others : float, default 0
+        How many other rows that is the largest of.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class Sample:
     expected: float | None = None
     least_variance: float = 0.0
     worst: float = -inf
+    others: float = 0
 
     def __post_init__(self) -> None:
         values = np.asarray(self.values, dtype=np.float64)
@@ -116,7 +119,7 @@ class Moments:
         See `Sample.largest`.
     low, high : float
         Known ends of a row.
-    least_variance : float, default 0
+    least_variance, others : float, default 0
         See `Sample`.
 
     Examples
@@ -132,6 +135,7 @@ class Moments:
     low: float = -inf
     high: float = inf
     least_variance: float = 0.0
+    others: float = 0
 
 
 Samples: TypeAlias = Sequence[Sample]

@@ -12,7 +12,7 @@ from math import inf, isfinite, sqrt
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
 from elfair.bounds import base
 from elfair.bounds.base import Prediction, Samples, dot
@@ -28,23 +28,29 @@ from elfair.types import Floats
 
 
 class GuardedT(StudentT):
-    """Student's bound on one more row, with no variance below the known one.
+    """Student's bound, with no variance below the known one, and with room for a row not seen.
 
     * The variance of a row is at least the one that such rows are known to have
       (``least_variance``).
-    * One more row lies at the upper end of a row or, where no end is known, at the largest row that
-      was seen, among other rows too (``worst``). If a loss of that size has the probability p, none
-      is among n rows with the probability exp(-n p); the one more row allows for that, because the
-      bound rises by its size times (1 + t) / n.
+    * Mean and variance allow for one more row: at the upper end of a row or, where no end is known,
+      as far out as the largest row that was seen, among other rows too (``worst``), exceeds what is
+      normal. If a loss of that size has the probability p, none is among n rows with the
+      probability exp(-n p); one more row of the size r allows for that, because it raises the bound
+      by about r (1 + t) / n. The plain bound is right for normal rows. The largest of n of them
+      lies about k = z(1 - 1/n) spreads above their mean, so that only what is beyond counts. If
+      there are fewer other rows than n, they say less about how large rows can be, and k is smaller
+      in proportion.
 
     Examples
     --------
     >>> from elfair.bounds import Sample
     >>> rows = [-0.5, 0.5, -0.5, 0.5]
     >>> round(float(GuardedT().upper([Sample(rows)], 0.1)), 4)
-    0.4756
-    >>> round(float(StudentT().upper([Sample([*rows, 0.5])], 0.1)), 4)
-    0.4756
+    0.607
+    >>> round(float(GuardedT().upper([Sample(rows, worst=0.5, others=4)], 0.1)), 4)
+    0.4966
+    >>> round(float(StudentT().upper([Sample(rows)], 0.1)), 4)
+    0.4728
     """
 
     name = "guarded"
@@ -70,15 +76,15 @@ class GuardedT(StudentT):
             return 0.0, base.slopes_of_means(samples)
         slopes_of_shared = None
         if disjoint:
-            margin, slopes = welch([e.variance for e in longer], [k + 1 for k in n], delta)
+            margin, slopes = welch([each.variance for each in longer], n, delta)
         else:
             influence, places = influences(samples, centred, n)
             shared = dot(influence, influence)
             shared -= sum(v / k for v, k in zip(variances, n, strict=True))
-            variance = shared + sum(e.variance / (k + 1) for e, k in zip(longer, n, strict=True))
-            margin = sqrt(variance) * float(stdtrit(min(n), 1 - delta))
+            variance = shared + sum(e.variance / k for e, k in zip(longer, n, strict=True))
+            margin = sqrt(variance) * float(stdtrit(min(n) - 1, 1 - delta))
             by_variance = margin / (2 * variance)
-            slopes = [by_variance / (k + 1) for k in n]
+            slopes = [by_variance / k for k in n]
             slopes_of_shared = [
                 by_variance * _by_shared(influence[place], c, k)
                 for place, c, k in zip(places, centred, n, strict=True)
@@ -100,42 +106,54 @@ class _Longer:
     """The moments to expect of n rows and one more, and their derivatives by the rows at hand."""
 
     def __init__(self, sample: base.Sample, mean: float, variance: float, n: float) -> None:
-        self._n = n
-        self._at = None
-        end = sample.high
-        if not isfinite(end):
-            end = float(sample.largest)
-            if end > sample.worst:
-                self._at = int(sample.values.argmax())
-        self._away = end - mean
-        seen = ((n - 1) * variance + self._away**2 * n / (n + 1)) / n
+        self._n, self._spread, self._normal = n, sqrt(variance), 0.0
+        self._at = None  # the row at hand that the one more row is like
+        if isfinite(sample.high):
+            self._away = sample.high - mean
+        else:
+            self._normal = normal_largest(n, sample.others)
+            self._away = max(0.0, float(sample.largest) - mean - self._normal * self._spread)
+            place = int(sample.values.argmax())
+            if sample.values[place] > sample.worst:
+                self._at = place
         self.mean = mean + self._away / (n + 1)
+        seen = variance + self._away**2 / (n + 1)
         self.variance = max(seen, sample.least_variance)
         self._known = self.variance > seen
 
     def gradient(self, centred: Floats, by_variance: float) -> Floats:
         """The derivative of the mean plus ``by_variance`` times the variance."""
-        n, size = self._n, centred.size
-        of_end = 1 / (n + 1)
-        gradient = np.full(size, (1 - of_end) / size)
+        size = centred.size
+        gradient = np.full(size, 1 / size)
+        by_away = 1 / (self._n + 1) if self._away else 0.0
         if not self._known:
-            gradient += centred * (by_variance * 2 * (n - 1) / (n * (size - 1)))
-            of_variance = by_variance * 2 * self._away / (n + 1)
-            gradient -= of_variance / size
-            of_end += of_variance
+            gradient += centred * (by_variance * 2 / (size - 1))
+            by_away += by_variance * 2 * self._away / (self._n + 1)
+        gradient -= by_away / size
+        if by_away and self._normal:
+            gradient -= centred * (by_away * self._normal / (self._spread * (size - 1)))
         if self._at is not None:
-            gradient[self._at] += of_end
+            gradient[self._at] += by_away
         return gradient
+
+
+def normal_largest(n: float, others: float) -> float:
+    """About how many spreads the largest of n normal rows lies above their mean, in proportion if
+    there are fewer other rows than n.
+
+    Examples
+    --------
+    >>> [round(normal_largest(100, others), 2) for others in (0, 50, 100, 150)]
+    [0.0, 1.16, 2.33, 2.33]
+    """
+    return float(ndtri(1 - 1 / n)) * min(1.0, others / n)
 
 
 def _upper(moments: base.HasMoments, joint: Floats | None, delta: float) -> Floats:
     """The bound, with the variance of the sum of the means if samples overlap (``joint``)."""
-    n = [each.n + 1.0 for each in moments]
+    n = [float(each.n) for each in moments]
     means, variances = zip(*map(_with_row, moments), strict=True)
-    terms = [
-        np.maximum(variance, each.least_variance) / k
-        for variance, each, k in zip(variances, moments, n, strict=True)
-    ]
+    terms = [v / k for v, k in zip(variances, n, strict=True)]
     total = np.asarray(sum(terms))
     if joint is None:
         freedom = satterthwaite(terms, total, n)
@@ -150,7 +168,12 @@ def _upper(moments: base.HasMoments, joint: Floats | None, delta: float) -> Floa
 
 
 def _with_row(of: Any) -> tuple[Floats, Floats]:
-    """Mean and variance of the rows and one more."""
+    """Mean and variance that allow for one more row."""
     n, mean = of.n, np.asarray(of.mean)
-    away = (of.high if isfinite(of.high) else of.largest) - mean
-    return mean + away / (n + 1), ((n - 1) * of.variance + away**2 * n / (n + 1)) / n
+    if isfinite(of.high):
+        away = of.high - mean
+    else:
+        normal = normal_largest(n, of.others) * np.sqrt(of.variance)
+        away = np.maximum(0.0, of.largest - mean - normal)
+    variance = np.maximum(of.variance + away**2 / (n + 1), of.least_variance)
+    return mean + away / (n + 1), variance

@@ -234,8 +234,10 @@ class PartRecord:
     n : int
         The number of rows.
     mean, variance, largest : float
-        Their mean, their variance (which divides by n - 1), and the largest of them and of
-        candidate rows.
+        Their mean, their variance (which divides by n - 1), and the largest of them and of other
+        rows.
+    others : int
+        How many other rows that is: of candidates, or set aside.
     low, high : float
         The smallest and the largest value that a row can have; infinite if not known.
     least_variance : float
@@ -250,6 +252,7 @@ class PartRecord:
     mean: float
     variance: float
     largest: float
+    others: int
     low: float
     high: float
     least_variance: float

@@ -9,7 +9,7 @@ bound needs none of this.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import inf, log
+from math import inf
 
 from scipy.special import stdtrit
 
@@ -17,6 +17,7 @@ from elfair.bounds import get_bound
 from elfair.certificate import GroupRecord, PartRecord, TailRecord, WarningRecord
 from elfair.data import LoggedData
 from elfair.statistics import Impact, Part
+from elfair.statistics.hidden import rare_share
 from elfair.statistics.plan import CompiledClaim
 
 #: Below this many rows of a condition there is no t bound, unless the upper end of a row is known:
@@ -32,9 +33,8 @@ SEEN_VARIANCE = 0.5
 def unseen_share(group: GroupRecord, delta: float) -> float:
     """The share of the new model's decisions whose impact rows of a group may not show at all.
 
-    If the behaviour model is known: the share of the rarest decisions, if all rows that show them
-    are absent with a probability above delta. Otherwise: what the mean weight lacks of 1, beyond
-    chance.
+    If the behaviour model is known: that of decisions which are too rare (`rare_share`). Otherwise:
+    what the mean weight lacks of 1, beyond chance.
 
     Parameters
     ----------
@@ -45,17 +45,16 @@ def unseen_share(group: GroupRecord, delta: float) -> float:
 
     Examples
     --------
-    >>> from dataclasses import replace
     >>> known = GroupRecord("everyone", 400, 350.0, 0.97, 0.05, 1.1, 0.05, 0.0025)
-    >>> unseen_share(known, 0.1), unseen_share(replace(known, n=4000), 0.1)
-    (0.05, 0.0)
+    >>> unseen_share(known, 0.1)
+    0.05
     >>> round(unseen_share(GroupRecord("everyone", 400, 350.0, 0.5, 0.05, 1.1), 0.1), 2)
     0.44
     """
     if group.mean_weight is None or group.mean_weight_error is None:
         return 0.0
     if group.rare_new is not None and group.rare_logged is not None:
-        return group.rare_new if group.n * group.rare_logged < -log(delta) else 0.0
+        return rare_share(group.rare_new, group.rare_logged, group.n, delta)
     chance = float(stdtrit(group.n - 1, 1 - delta)) * group.mean_weight_error
     return max(0.0, 1 - group.mean_weight - chance)
 
@@ -87,7 +86,7 @@ def has_too_few_rows(part: PartRecord) -> bool:
 
     Examples
     --------
-    >>> has_too_few_rows(PartRecord("T == 1", 8, 0.0, 1.0, 2.0, -inf, inf, 0.0, None))
+    >>> has_too_few_rows(PartRecord("T == 1", 8, 0.0, 1.0, 2.0, 12, -inf, inf, 0.0, None))
     True
     """
     return part.n < FEW_ROWS and part.high == inf

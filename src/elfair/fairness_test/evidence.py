@@ -17,7 +17,7 @@ from elfair.fairness_test.diagnostics import allowing, statement_warnings
 from elfair.language.intervals import Formula
 from elfair.statistics import Part
 from elfair.statistics.decisions import decisions_of
-from elfair.statistics.least_variance import least_variance, worst_row
+from elfair.statistics.hidden import least_variance, worst_row
 from elfair.statistics.plan import CompiledClaim, Plan, Tail
 from elfair.statistics.rows import Learnt
 from elfair.types import Floats, Index
@@ -252,13 +252,13 @@ def upper_of(record: TailRecord) -> float | None:
 
     Examples
     --------
-    >>> part = PartRecord("everyone", 40, 0.0, 1.0, 2.0, -inf, inf, 0.0, None)
+    >>> part = PartRecord("everyone", 40, 0.0, 1.0, 2.0, 60, -inf, inf, 0.0, None)
     >>> tail = TailRecord("PR - 0.5", 0.1, "ttest", 0.0, 0.2061, 0.1581, True, (part,))
     >>> round(upper_of(tail), 4)
     0.2061
     """
     moments = [
-        Moments(p.n, p.mean, p.variance, p.largest, p.low, p.high, p.least_variance)
+        Moments(p.n, p.mean, p.variance, p.largest, p.low, p.high, p.least_variance, p.others)
         for p in record.parts
     ]
     shared_error = None if record.disjoint else record.error
@@ -310,6 +310,7 @@ def _part_record(part: Part, sample: Sample) -> PartRecord:
         mean=float(sample.values.mean()),
         variance=float(sample.variance),
         largest=float(sample.largest),
+        others=int(sample.others),
         low=sample.low,
         high=sample.high,
         least_variance=sample.least_variance,
@@ -349,10 +350,11 @@ def weights_of(
     decisions = decisions_of(data)
     weights = decisions.weights(free)[index]
     squares = float(weights @ weights)
+    rarest = decisions.rarest(free, index)
     return (
         float(weights.sum() ** 2 / squares) if squares else 0.0,
         float(weights.mean()),
         sqrt(decisions.weight_variance(free, index) / index.size),
         float(weights.max()),
-        *(decisions.rarest(free, index) or (None, None)),
+        *((None, None) if rarest is None else (rarest.new, rarest.logged)),
     )

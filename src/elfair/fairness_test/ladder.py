@@ -21,7 +21,7 @@ from elfair.fairness_test.diagnostics import FEW_ROWS
 from elfair.fairness_test.drawing import impact_series
 from elfair.policies.models import Model, digests
 from elfair.statistics import rows
-from elfair.statistics.least_variance import worst_row
+from elfair.statistics.hidden import worst_row
 from elfair.statistics.plan import CompiledClaim, Plan
 from elfair.statistics.settling import settle
 from elfair.types import Floats
@@ -69,7 +69,8 @@ def learn_from(plan: Plan, data: LoggedData, free: Floats) -> Learnt | None:
 
 def _learnt(of: rows.Rows, free: Floats) -> rows.Learnt:
     values = of.values(free)
-    return rows.Learnt(float(values.mean()), float(values.std(ddof=1)), worst_row(of, free))
+    moments = float(values.mean()), float(values.std(ddof=1))
+    return rows.Learnt(*moments, worst_row(of, free), values.size)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ import numpy as np
 from elfair.data import LoggedData
 from elfair.search import Selection
 from elfair.search.gradient import minimised
-from elfair.search.prediction import Factors, Prediction, requirements_of
+from elfair.search.prediction import Factors, Prediction
+from elfair.search.requirements import requirements_of
 from elfair.search.shrinkage import shrunk_means
 from elfair.statistics.plan import Plan
 from elfair.types import Floats

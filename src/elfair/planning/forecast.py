@@ -59,7 +59,7 @@ from elfair.planning.alone import MEAN, Bench
 from elfair.planning.curve import ChanceCurve, Scores
 from elfair.planning.visible import VisibleRows
 from elfair.search import SearchProgress, Target
-from elfair.search.prediction import requirements_of
+from elfair.search.requirements import requirements_of
 from elfair.search.shrinkage import shrunk_means
 from elfair.statistics.plan import Plan
 from elfair.statistics.settling import settle

@@ -1,27 +1,21 @@
 """What candidate rows predict of the fairness test, and what the search asks of it.
 
 A *target* says how far inside its constraints a candidate must be. A *requirement* is one claim on
-the candidate rows. Its *prediction* under a policy is a smooth function of the policy, with a
-derivative.
+the candidate rows (`elfair.search.requirements`). Its *prediction* under a policy is a smooth
+function of the policy, with a derivative.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
-from math import inf, isfinite, sqrt
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf, isfinite
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import log_ndtr, ndtri
 
-from elfair.bounds import Sample
-from elfair.language.intervals import Formula
-from elfair.search.shrinkage import ShrunkMean
-from elfair.statistics.least_variance import least_variance, least_variance_slope
-from elfair.statistics.plan import CompiledClaim, Tail
 from elfair.types import Floats
 
 #: The default xi, as a share of the standard deviation of a row of g.
@@ -29,10 +23,6 @@ XI_SHARE = 0.01
 #: The powers of less cautious models, tested after the first one. The last is the least cautious
 #: that candidate rows support: they put its g below 0 by about half a standard error.
 LOWER_POWERS = (0.6, 0.25)
-#: The step of a derivative, as a share.
-SMALL = 1e-5
-#: A spread below this share of a row's terms is rounding: then the bound must look at the rows.
-ROUNDING = 1e-13
 
 
 class Factors(NamedTuple):
@@ -96,137 +86,6 @@ class Target:
             assert self.power is not None
             return Factors(1.0, 0.0, float(ndtri(self.power)), share, margin)
         return Factors(self.inflation, 1 - self.inflation, 0.0, share / 4, margin / 4)
-
-
-class TailRequirement:
-    """A tail of a claim on the candidate rows, which predict its bound.
-
-    Parameters
-    ----------
-    tail : Tail
-        The tail on the candidate rows.
-    target : Target
-        How far inside its constraints a candidate must be.
-    test_ratio : float
-        The expected number of test rows for each row at hand.
-    search_ratio : float, default 1
-        Candidate rows for each row at hand (above 1 if the search works on a part of them).
-    shrunk : sequence of ShrunkMean, optional
-        One for each part; by default, the average of the rows themselves.
-    n_parameters : int, default 0
-        The number of parameters that the search will fit to these rows.
-    error_ratio : float, optional
-        The number of rows whose average errs as much as the prediction, for each row at hand. By
-        default, the prediction and the test err independently of each other.
-    """
-
-    def __init__(
-        self,
-        tail: Tail,
-        target: Target,
-        test_ratio: float,
-        search_ratio: float = 1.0,
-        *,
-        shrunk: Sequence[ShrunkMean] | None = None,
-        n_parameters: int = 0,
-        error_ratio: float | None = None,
-    ) -> None:
-        self._bound, self._delta, self._disjoint = tail.bound, tail.delta, tail.disjoint
-        self.factors = target.factors
-        self.rows = [part.rows for part in tail.parts]
-        if shrunk is None:
-            shrunk = [ShrunkMean(rows, 1.0) for rows in self.rows]
-        self.shrunk = [each.rows for each in shrunk]
-        self._n_test = [test_ratio * rows.index.size for rows in self.rows]
-        # Variances in units of a row's: of the shrunk mean, and of its distance from the test's.
-        known = [
-            each.share / (search_ratio * rows.index.size)
-            for each, rows in zip(shrunk, self.rows, strict=True)
-        ]
-        self.error_shares = [1 / n + share for n, share in zip(self._n_test, known, strict=True)]
-        if error_ratio is not None:
-            self.error_shares = [1 / (error_ratio * rows.index.size) for rows in self.rows]
-        # A search that fits p parameters to n rows finds an average that is better than the truth
-        # by about p / n standard deviations of a row (measured on the foster-care-like population
-        # at 500 to 4,096 rows): it finds whatever luck there is.
-        self._optimism = [n_parameters * share for share in known]
-        self._moments: tuple[float, float] | None = None
-        if len(self.rows) == 1:
-            width = self.rows[0].high - self.rows[0].low
-            self._moments = self._bound.moment_factors(width, self._delta, self._n_test[0])
-
-    def predict(self, free: Floats) -> TailPrediction:
-        """The prediction under one policy."""
-        g, varies, means, spreads, centred = 0.0, True, [], [], []
-        known = [least_variance(r, free) if self._bound.guarded else 0.0 for r in self.rows]
-        for rows, shrunk in zip(self.rows, self.shrunk, strict=True):
-            inside = rows.inside(free)
-            mean, spread, away = _moments_of(rows.values_inside(inside))
-            if spread <= ROUNDING * rows.mean_size:  # then the mean is certain, too
-                mean, spread, away = _moments_of(rows.exact_values(free))
-                g, varies = g + mean, False
-            elif shrunk is rows:
-                g += mean
-            else:
-                total = float(np.einsum("ki,ki", shrunk.slope, inside))
-                g += shrunk.mean_offset + total / away.size
-            means.append(mean)
-            spreads.append(spread)
-            centred.append(away)
-        if self._moments is not None and varies:
-            constant, slope = self._moments
-            slopes = [slope + self._optimism[0]]
-            return TailPrediction(self.factors, self, free, g, constant, slopes, spreads, centred)
-        samples = [
-            Sample(c + m, rows.low, rows.high, s or None, rows.index, least_variance=least)
-            for rows, m, c, s, least in zip(self.rows, means, centred, spreads, known, strict=True)
-        ]
-        upper, gradients = self._predicted(samples)
-        hidden = {}
-        for k, least in enumerate(known):
-            if least > spreads[k] ** 2:
-                hidden[k] = self._by_least_variance(samples, k, upper)
-                spreads[k] = sqrt(least)
-        margin = upper - sum(means)
-        return TailPrediction(
-            self.factors, self, free, g, margin, self._optimism, spreads, centred, gradients, hidden
-        )
-
-    def _predicted(self, samples: list[Sample]) -> tuple[float, list[Floats]]:
-        return self._bound.predict(samples, self._delta, self._n_test, disjoint=self._disjoint)
-
-    def _by_least_variance(self, samples: list[Sample], k: int, upper: float) -> float:
-        """The derivative of the bound by the known variance of one part."""
-        step = SMALL * samples[k].least_variance
-        more = replace(samples[k], least_variance=samples[k].least_variance + step)
-        ahead, _ = self._predicted([*samples[:k], more, *samples[k + 1 :]])
-        return (ahead - upper) / step
-
-    def excess(self, free: Floats) -> Floats:
-        """The excess of each of many policies, of shape (size,)."""
-        if self._moments is None:
-            return np.array([self.predict(one).excess for one in free])
-        values = self.rows[0].values(free)
-        mean, spread = values.mean(axis=-1), values.std(axis=-1, ddof=1)
-        flat = spread <= ROUNDING * self.rows[0].mean_size
-        if self.shrunk[0] is not self.rows[0]:
-            mean = self.shrunk[0].values(free).mean(axis=-1)
-        constant, slope = self._moments
-        factors = self.factors
-        by_spread = factors.upper * (slope + self._optimism[0]) + factors.spread
-        by_spread += factors.error * sqrt(self.error_shares[0])
-        excess: Floats = (factors.upper + factors.mean) * mean + by_spread * spread
-        excess += factors.upper * constant + factors.constant
-        for i in np.flatnonzero(flat):
-            excess[i] = self.predict(free[i]).excess
-        return excess
-
-
-def _moments_of(values: Floats) -> tuple[float, float, Floats]:
-    """Mean and standard deviation; the values become their distances from the mean."""
-    mean = float(values.mean())
-    values -= mean
-    return mean, sqrt(float(np.einsum("i,i", values, values)) / (values.size - 1)), values
 
 
 class Levels(NamedTuple):
@@ -306,192 +165,3 @@ class Prediction(ABC):
         slope = np.exp(-0.5 * self.score**2 - self.log_pass) / np.sqrt(2 * np.pi)
         upper, error = self.levels.upper, self.levels.error
         return np.asarray(slope * self.pull_back(Factors(-1 / error, error=upper / error**2), n))
-
-
-@dataclass
-class TailPrediction(Prediction):
-    """What is predicted of the bound on one linear form.
-
-    Parameters
-    ----------
-    requirement : TailRequirement
-        Where it comes from.
-    free : ndarray of shape (channels, n)
-        The policy.
-    mean : float
-        The mean of the form.
-    margin : float
-        What the bound adds to the mean, apart from the slopes.
-    slopes : list of float
-        How much of each part's spread the bound adds.
-    spreads : list of float
-        The standard deviation of a row of each part.
-    centred : list of ndarray
-        The rows of each part, minus their mean.
-    gradients : list of ndarray, optional
-        The derivative of the bound by the rows of each part; by default, only the slopes count.
-    hidden : dict of int to float
-        For each part whose rows show less than their known variance, the derivative of the bound by
-        that.
-    """
-
-    requirement: TailRequirement
-    free: Floats
-    mean: float
-    margin: float
-    slopes: list[float]
-    spreads: list[float]
-    centred: list[Floats]
-    gradients: list[Floats] | None = None
-    hidden: dict[int, float] = field(default_factory=dict)
-
-    @cached_property
-    def levels(self) -> Levels:
-        """The bound, the mean, the error and the spread."""
-        stretched = sum(a * b for a, b in zip(self.slopes, self.spreads, strict=True))
-        shares = zip(self.requirement.error_shares, self.spreads, strict=True)
-        return Levels(
-            self.mean + self.margin + stretched,
-            self.mean,
-            sqrt(sum(share * spread**2 for share, spread in shares)),
-            sqrt(sum(spread**2 for spread in self.spreads)),
-        )
-
-    def pull_back(self, by: Factors, n: int) -> Floats:
-        """See `Prediction.pull_back`."""
-        requirement, total = self.requirement, []
-        for k, (rows, shrunk) in enumerate(zip(requirement.rows, requirement.shrunk, strict=True)):
-            away, spread = self.centred[k], self.spreads[k]
-            by_mean = (by.upper + by.mean) / away.size
-            by_variance = 0.0
-            if spread > 0:
-                by_variance = by.upper * self.slopes[k] / spread + by.spread / self.levels.spread
-                by_variance += by.error * requirement.error_shares[k] / self.levels.error
-            weights = away * (0.0 if k in self.hidden else by_variance / (away.size - 1))
-            if self.gradients is not None:  # what the bound adds to the average of the rows
-                weights += by.upper * (self.gradients[k] - 1 / away.size)
-            slope = rows.slope_inside(rows.inside(self.free))
-            by_free = slope * weights + (slope if shrunk is rows else shrunk.slope) * by_mean
-            if k in self.hidden:
-                of_variance = by_variance / 2 + by.upper * self.hidden[k]
-                by_free = by_free + of_variance * least_variance_slope(rows, self.free)
-            total.append(rows.scatter(by_free, n))
-        return reduce(np.add, total)
-
-
-class Requirement:
-    """A claim on the candidate rows, which predict its test.
-
-    Parameters
-    ----------
-    compiled : CompiledClaim
-        The claim on the candidate rows.
-    shrunk : sequence of ShrunkMean, optional
-        One for each part of each tail.
-    target, test_ratio, search_ratio, n_parameters, error_ratio
-        See `TailRequirement`.
-    """
-
-    def __init__(
-        self,
-        compiled: CompiledClaim,
-        target: Target,
-        test_ratio: float,
-        search_ratio: float = 1.0,
-        *,
-        shrunk: Sequence[ShrunkMean] | None = None,
-        **options: Any,
-    ) -> None:
-        self._formula = compiled.formula
-        by_tail = compiled.by_tail(shrunk) if shrunk else [None] * len(compiled.tails)
-        self._tails = [
-            TailRequirement(tail, target, test_ratio, search_ratio, shrunk=means, **options)
-            for tail, means in zip(compiled.tails, by_tail, strict=True)
-        ]
-
-    def aim(self, target: Target) -> None:
-        """Ask for another target from now on."""
-        for tail in self._tails:
-            tail.factors = target.factors
-
-    def predict(self, free: Floats) -> Prediction:
-        """The prediction under one policy."""
-        tails = [tail.predict(free) for tail in self._tails]
-        if self._formula is None:
-            return tails[0]
-        return CombinedPrediction(self._formula, tails[0].factors, tails)
-
-    def excess(self, free: Floats) -> Floats:
-        """The excess of each of many policies, of shape (size,)."""
-        if self._formula is None:
-            return self._tails[0].excess(free)
-        return np.array([self.predict(one).excess for one in free])
-
-
-def requirements_of(
-    compiled: Sequence[CompiledClaim],
-    target: Target,
-    test_ratio: float,
-    search_ratio: float = 1.0,
-    *,
-    shrunk: Sequence[Sequence[ShrunkMean]] | None = None,
-    **options: Any,
-) -> list[Requirement]:
-    """The requirement of each claim; see `Requirement`."""
-    of_claims = [None] * len(compiled) if shrunk is None else shrunk
-    return [
-        Requirement(claim, target, test_ratio, search_ratio, shrunk=means, **options)
-        for claim, means in zip(compiled, of_claims, strict=True)
-    ]
-
-
-class CombinedPrediction(Prediction):
-    """What is predicted of a bound that combines the bounds on several tails.
-
-    The formula counts as linear between a prediction and its test. The two tails of a variable err
-    together; different variables err independently.
-    """
-
-    def __init__(self, formula: Formula, factors: Factors, tails: Sequence[TailPrediction]) -> None:
-        super().__init__(factors)
-        self._formula, self._tails = formula, tails
-        self._upper, self._by_upper = formula.upper([tail.levels.upper for tail in tails])
-        self._mean, self._by_mean = formula.value([tail.mean for tail in tails])
-        # For each variable: its first tail, and how much its error and its spread count.
-        self._variables = [
-            (
-                variable[0][0],
-                sum(side * float(self._by_upper[place]) for place, side in variable),
-                float(self._by_mean[variable[0][0]]),
-            )
-            for variable in formula.variables
-        ]
-
-    @cached_property
-    def levels(self) -> Levels:
-        """The bound, the mean, the error and the spread."""
-        of = [tail.levels for tail in self._tails]
-        return Levels(
-            self._upper,
-            self._mean,
-            sqrt(sum((share * of[first].error) ** 2 for first, share, _ in self._variables)),
-            sqrt(sum((share * of[first].spread) ** 2 for first, _, share in self._variables)),
-        )
-
-    def pull_back(self, by: Factors, n: int) -> Floats:
-        """See `Prediction.pull_back`."""
-        levels = self.levels
-        if not isfinite(levels.upper):  # then only the mean shows a direction: down
-            by = Factors(0.0, mean=1.0)
-        shares = [
-            Factors(by.upper * float(upper), mean=by.mean * float(mean))
-            for upper, mean in zip(self._by_upper, self._by_mean, strict=True)
-        ]
-        for first, error, spread in self._variables:
-            of = self._tails[first].levels
-            shares[first] = shares[first]._replace(
-                error=by.error * error**2 * of.error / (levels.error or 1.0),
-                spread=by.spread * spread**2 * of.spread / (levels.spread or 1.0),
-            )
-        pulled = [tail.pull_back(share, n) for tail, share in zip(self._tails, shares, strict=True)]
-        return reduce(np.add, pulled)

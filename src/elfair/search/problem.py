@@ -12,7 +12,8 @@ from elfair.certificate import Assumption
 from elfair.data import LoggedData
 from elfair.policies import Policy
 from elfair.search.goals import Loss
-from elfair.search.prediction import Prediction, Requirement, Target
+from elfair.search.prediction import Prediction, Target
+from elfair.search.requirements import Requirement
 from elfair.types import Floats
 
 #: How far above 0 an excess may be, in spreads of a row.

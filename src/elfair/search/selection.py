@@ -22,8 +22,9 @@ from elfair.data import LoggedData
 from elfair.errors import DataError
 from elfair.search.evolution import cmaes_search
 from elfair.search.gradient import gradient_path, gradient_search
-from elfair.search.prediction import Target, requirements_of
+from elfair.search.prediction import Target
 from elfair.search.problem import Candidate, Problem, Progress, Task, silent
+from elfair.search.requirements import requirements_of
 from elfair.search.shrinkage import shrunk_means
 from elfair.search.steps import steps_search
 from elfair.statistics.plan import Plan

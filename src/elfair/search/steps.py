@@ -16,8 +16,9 @@ import numpy as np
 from elfair.data import LoggedData
 from elfair.policies.torch_module import TorchPolicy
 from elfair.search.goals import LogLoss, Preferred
-from elfair.search.prediction import Target, requirements_of
+from elfair.search.prediction import Target
 from elfair.search.problem import Candidate, Problem, Progress, silent
+from elfair.search.requirements import requirements_of
 from elfair.search.shrinkage import shrunk_means
 from elfair.types import Floats, Index
 

@@ -22,6 +22,7 @@ from elfair.language.expressions import Mean
 from elfair.language.tree import point_at, walk
 from elfair.policies.gaussian import DENSITY, FIRST_THRESHOLD, MEAN, SQUARE
 from elfair.statistics.impacts import asks_for_cost
+from elfair.statistics.rows import Rarest
 from elfair.types import Array, Floats, Index
 
 
@@ -93,6 +94,12 @@ class Classes:
         every = np.vstack([1 - free.sum(axis=0), free])
         return np.asarray(every[self._taken] / _known(self._data.propensity))
 
+    def weight_slopes(self, index: Index) -> Floats:
+        """The derivatives of the weights of some rows by their free numbers."""
+        one = np.zeros((self.slots, self._data.n))
+        one[self._taken] = 1 / _known(self._data.propensity)
+        return np.asarray((one[1:] - one[0])[:, index])
+
     def weight_variances(self, free: Floats, index: Index) -> Floats | None:
         """The variance of the weight of each of some rows, before its decision was drawn; None if
         the behaviour model is not known.
@@ -118,9 +125,9 @@ class Classes:
         each = np.divide(away, behavior, out=np.zeros_like(new), where=behavior > 0)
         return np.asarray(each[1:] - each[0])
 
-    def rarest(self, free: Floats, index: Index) -> tuple[float, float] | None:
-        """How often a policy takes the decisions that were the rarest for what it makes of them,
-        and how often the behaviour model does, on some rows; None if that is not known.
+    def rarest(self, free: Floats, index: Index) -> Rarest | None:
+        """The decisions that were the rarest for what a policy makes of them, on some rows; None if
+        that is not known.
 
         They are those with at least half of the typical weight, where decisions count by the square
         of their weights: if such rows happen to be absent, nothing shows what the policy changes.
@@ -131,7 +138,8 @@ class Classes:
         weights = np.divide(new, behavior, out=np.zeros_like(new), where=behavior > 0)
         squares = new * weights**2
         rare = weights * squares.sum() >= 0.5 * (squares * weights).sum()
-        return float(new[rare].sum()) / index.size, float(behavior[rare].sum()) / index.size
+        new_share, logged = (float(each[rare].sum()) / index.size for each in (new, behavior))
+        return Rarest(new_share, logged, rare)
 
     def _both(self, free: Floats, index: Index) -> tuple[Floats, Floats]:
         """The probabilities of a policy and of the behaviour model, of shape (classes, m)."""
@@ -259,13 +267,19 @@ class Numbers:
         """The density at the logged decision, divided by its propensity."""
         return np.asarray(free[DENSITY] / _known(self._data.propensity))
 
+    def weight_slopes(self, index: Index) -> Floats:
+        """The derivatives of the weights of some rows by their free numbers."""
+        slopes = np.zeros((self.slots, index.size))
+        slopes[DENSITY] = 1 / _known(self._data.propensity)[index]
+        return slopes
+
     def weight_variance(self, free: Floats, index: Index) -> float:
         """The variance among the rows, even where `weight_variances` knows more: weights that are
         all too small must look too small.
         """
         return float(self.weights(free)[index].var(ddof=1))
 
-    def rarest(self, free: Floats, index: Index) -> tuple[float, float] | None:
+    def rarest(self, free: Floats, index: Index) -> Rarest | None:
         """None: the density of a single decision says too little."""
         return None
 

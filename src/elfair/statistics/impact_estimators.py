@@ -166,15 +166,18 @@ def _add_capped(
     """Add rows whose bad end no weight moves; return their ends.
 
     J is the distance of an impact from the bad end of its range, which is R wide. For any q in
-    [0, R], let m_a = min(pi_a q_a, R beta_a). Then E[J under the new model] is the mean of
+    [0, R], let m_a = min(pi_a q_a, R beta_a / (1 - beta_a)). Then E[J under the new model] is the
+    mean of
 
         w J + sum_a m_a - m_D / beta_D,
 
-    because the last two have the same mean; and these rows are never below -R (1 - beta_D), as a
-    plain w (J - q) may be. With c = -new (the sign of J makes it positive) and the term l J of the
-    logged decisions, a row is at most R max(c, l): where c w >= l, (l - c w) J <= 0 and the rest is
-    at most c R; where c w < l, (l - c w) J <= (l - c w) R and the rest is at most c w R. And J
-    counts with c w - l at most, so it is at least R min(l - c W, -c) with the largest weight W.
+    because the last two have the same mean. The plain w (J - q) may be as low as -w R; these rows
+    are never below -R, because the sum holds m_D itself: b - sum_a m_a <= (1 - beta_D) b with
+    b = m_D / beta_D, which is at most w R and at most R / (1 - beta_D). With c = -new (the sign of
+    J makes it positive) and the term l J of the logged decisions, a row is at most R max(c, l):
+    where c w >= l, (l - c w) J <= 0 and the rest is at most c R; where c w < l, (l - c w) J is at
+    most (l - c w) R and the rest is at most c w R. And a row is at least R min(l - c W, -c) with
+    the largest weight W: b - sum_a m_a >= -(1 - pi_D) R, and w + 1 - pi_D <= 1 / beta_D <= W.
     """
     impact, _, new, logged, _ = term
     end, other = limits if new < 0 else limits[::-1]
@@ -185,7 +188,9 @@ def _add_capped(
     q = np.broadcast_to(k, behavior.shape) if table is None else k + table
     factor = np.full(behavior.shape, -c)
     decisions.add_weighted(factor, np.full(data.n, c))
-    rows.capped.append(Capped(factor, np.clip(sign * (q - end), 0.0, width), width * behavior))
+    # m_a <= R anyway: there is no cap on a decision that is more likely than not.
+    odds = np.divide(behavior, 1 - behavior, out=np.ones_like(behavior), where=behavior < 0.5)
+    rows.capped.append(Capped(factor, np.clip(sign * (q - end), 0.0, width), width * odds))
     decisions.add_weighted(rows.by_slot, -c * distance)
     constant = (new + logged) * end
     rows.offset += of_logged * distance + constant

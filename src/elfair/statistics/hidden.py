@@ -19,17 +19,12 @@ them may happen to be absent. Then rows show less than this.
 
 from __future__ import annotations
 
-from math import sqrt
+from math import inf, log, sqrt
 
 import numpy as np
 
 from elfair.statistics.rows import ROUNDING, Rows
 from elfair.types import Floats
-
-#: The worst residual counts with this share of the typical distance of a weight from 1. Chosen with
-#: the populations of benchmarks/worlds.py in view: a larger share holds the level no better.
-
-TYPICAL = 0.5
 
 
 def least_variance(rows: Rows, free: Floats) -> float:
@@ -72,13 +67,59 @@ def worst_row(rows: Rows, free: Floats) -> float:
     largest residuals of its own rows alone.)
     """
     largest = float(rows.exact_values(free).max())
+    return max(largest, worst_by_weight(rows, free)[0])
+
+
+def worst_by_weight(rows: Rows, free: Floats) -> tuple[float, Floats | None]:
+    """The largest residual in the table with a typical weight; and its derivative by the free
+    numbers of the rows inside, of shape (channels, m), or None if weights are 1.
+    """
     if rows.weighted is None:
-        return largest
-    law = rows.weighted.law
-    variances = law.weight_variances(free, rows.index)
-    if variances is None:
-        variances = (law.weights(free)[rows.index] - 1) ** 2
-    distance = sqrt(float(variances.mean()))
+        return -inf, None
+    _, law, largest = rows.weighted
+    squares = law.weight_variances(free, rows.index)
+    if squares is not None:
+        slopes = law.weight_variance_slopes(free, rows.index)
+    else:
+        away = law.weights(free)[rows.index] - 1
+        squares, slopes = away**2, 2 * away * law.weight_slopes(rows.index)
+    distance = sqrt(float(squares.mean()))
     if distance <= ROUNDING:
-        return largest
-    return max(largest, TYPICAL * distance * rows.weighted.largest)
+        return -inf, None
+    return largest * distance, slopes * (largest / (2 * distance * rows.index.size))
+
+
+def rare_share(new: float, logged: float, n: float, delta: float) -> float:
+    """The share of a policy's decisions that rows may not show at all: that of the rarest ones, if
+    all rows with them are absent with a probability above delta.
+
+    Parameters
+    ----------
+    new, logged : float
+        How often the policy takes these decisions, and how often the behaviour model does.
+    n : float
+        The number of rows.
+    delta : float
+        The probability with which a bound may err.
+
+    Examples
+    --------
+    >>> rare_share(0.05, 0.0025, 400, 0.1), rare_share(0.05, 0.0025, 4000, 0.1)
+    (0.05, 0.0)
+    """
+    return new if n * logged < -log(delta) else 0.0
+
+
+def rare_cost(rows: Rows, free: Floats, n: float, delta: float) -> tuple[float, Floats | None]:
+    """What the decisions that n rows may not show can add to the average, at the worst residual;
+    and its derivative by the free numbers of the rows inside, of shape (channels, m), or None.
+    """
+    rarest = None if rows.weighted is None else rows.weighted.law.rarest(free, rows.index)
+    if rows.weighted is None or rarest is None:
+        return 0.0, None
+    cost = max(0.0, float(rows.weighted.residual.max()))
+    cost *= rare_share(rarest.new, rarest.logged, n, delta)
+    if not cost:
+        return 0.0, None
+    taken = rarest.which.astype(np.float64)
+    return cost, (taken[1:] - taken[0]) * (cost / (rarest.new * rows.index.size))
