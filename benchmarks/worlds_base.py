@@ -60,6 +60,10 @@ class World(ABC):
         The range that no impact leaves.
     floor : float, optional
         The smallest probability of any decision under the old model.
+    blind : callable
+        From a number of rows to the share of tables, at the edge, that hold none of the losses
+        which the world is about. Nothing distinguishes such a table from one of a twin without
+        losses, so who returns models there cannot refuse them here, unless the range is declared.
     """
 
     name: str
@@ -69,6 +73,7 @@ class World(ABC):
     least: int = 0
     ends: tuple[float, float] | None = None
     floor: float | None = None
+    blind: Callable[[int], float] = lambda n: 0.0
 
     def rng(self, n: int, version: Version, seed: int) -> np.random.Generator:
         """Chance that belongs to one trial."""

@@ -275,7 +275,12 @@ def reverse_some(epsilon: float) -> Certified:
 
 
 def small_group(
-    name: str, summary: str, noise: Noise, usual: float, origin: Literal["issue", "own"] = "issue"
+    name: str,
+    summary: str,
+    noise: Noise,
+    usual: float,
+    origin: Literal["issue", "own"] = "issue",
+    blind: Callable[[int], float] = lambda n: 0.0,
 ) -> Certified:
     """A given model, and a promise about a group of few rows."""
     return Certified(
@@ -288,6 +293,7 @@ def small_group(
         table=lambda n: 400,
         sizes=(8, 20, 80),
         least=80,
+        blind=blind,
     )
 
 
@@ -318,6 +324,7 @@ WORLDS: list[World] = [
         population=Population(catastrophe, losses),
         good=mostly_one,
         ends=(-41, 1.5),
+        blind=lambda n: (1 - (0.008 + 0.001) / 2) ** n,
     ),
     one_of_three(
         "three decisions", "a decision that is logged 2 % of the time is good for one group only"

@@ -251,10 +251,12 @@ WORLDS: list[World] = [
     ),
     small_group(
         "few rows, ruin",
-        "of 80 rows of a group about one in three tables shows a loss of 20",
+        "few rows, and one table in five shows no loss of 20",
         rare_losses(20, 0.02),
         -1.5,
         "own",
+        # One person in five got decision 1, in a table of 400.
+        blind=lambda n: (1 - 0.02 * 0.194) ** 400,
     ),
     Dosed(
         name="doses, lognormal losses",

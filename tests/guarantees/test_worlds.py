@@ -23,9 +23,7 @@ from worlds_base import Certified, Dosed, Fitted
 from worlds_people import DELTA
 
 SEEDS = 500
-#: What the reduced lane tries: one size of worlds that broke the t bound. (Not "catastrophe" with
-#: 300 rows, which often show no loss at all: .22 of 158 models broke their promise there when this
-#: was written. The full lane says so until a rule is found.)
+#: What the reduced lane tries: one size of worlds that broke the t bound.
 HARD = {
     "reversal 0.05": 1_000,
     "epsilon-greedy": 300,
@@ -116,9 +114,39 @@ def test_few_models_break_their_promise(cell):
 @pytest.mark.parametrize("version", ["edge", "beyond"])
 def test_few_models_break_their_promise_in_any_world(version):
     broken = {cell: counts(cell, SEEDS)[1] for cell in cells(version, HARD)}
-    wrong = {named(cell): n / SEEDS for cell, n in broken.items() if worlds.too_many(n, SEEDS)}
+    wrong = {
+        named(cell): n / SEEDS
+        for cell, n in broken.items()
+        if worlds.too_many(n, SEEDS, allowed=cell.allowed)
+    }
     assert not wrong
     assert not worlds.too_many(sum(broken.values()), SEEDS * len(broken), errors=2.0)
+
+
+def test_one_loss_in_the_table_is_enough():
+    """With 300 rows one table in four holds no catastrophe, and nothing could tell it from a table
+    of the twin; of the others hardly any may release a model.
+    """
+    world, n = worlds.WORLDS["catastrophe"], 300
+    (cell,) = worlds.cells([world.name], ["edge"], [n])
+    assert cell.allowed == pytest.approx(0.26, abs=0.01)
+
+    def bad(seed):
+        log = world.population.log(n, world.rng(n, "edge", seed), "edge")
+        return (log.impact < -20).any() and violated(cell.trial(seed))
+
+    check_rare(bad, allowed=DELTA / 2, full=SEEDS, times=3.0)
+
+
+def test_a_declared_range_excludes_what_no_row_shows():
+    check_rare(
+        trial,
+        settled("catastrophe", {"auto": {}}, 300, "auto", declared=True),
+        allowed=DELTA,
+        full=SEEDS,
+        bad=violated,
+        times=3.0,
+    )
 
 
 # -- the power -----------------------------------------------------------------------------------
@@ -157,10 +185,10 @@ OF_DOSES = {
 }
 
 
-def settled(name, settings, n, setting):
+def settled(name, settings, n, setting, declared=False):
     """A cell with a setting, and what it needs to be declared."""
     world, given = worlds.WORLDS[name], dict(settings[setting])
-    if given.get("bound") in DECLARED:
+    if declared or given.get("bound") in DECLARED:
         given["impact_range"] = world.ends
         if world.floor is not None:
             given["propensity_floor"] = world.floor

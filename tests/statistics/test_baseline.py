@@ -52,19 +52,63 @@ def test_the_level_is_rich_enough(power):
     assert np.sqrt(np.mean(away**2)) < 0.15
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("columns", [0, 3])
-def test_the_error_of_predicting_each_row_from_the_others(columns):
+def test_the_error_of_predicting_each_row_from_the_others(columns, weighted):
     rng = np.random.default_rng(5)
     inputs, values = rng.normal(size=(30, columns)), rng.normal(size=30)
+    weights = rng.exponential(size=30) if weighted else np.ones(30)
+    weights /= weights.mean()
     errors = []
     for row in range(30):
         others = np.delete(np.arange(30), row)
         # The centre of the inputs is that of all rows, as a closed form has it.
-        away = inputs - inputs.mean(axis=0)
-        fitted = Ridge.fit(away[others], values[others])
+        away = inputs - np.average(inputs, 0, weights)
+        fitted = Ridge.fit(away[others], values[others], weights[others])
         errors.append(values[row] - fitted.predict(away[[row]])[0])
-    found = Ridge.left_out(inputs, values)
+    found = Ridge.left_out(inputs, values, weights)
     np.testing.assert_allclose(found, errors, atol=0.05 if columns else 1e-9)
+
+
+def test_weights_are_repetitions():
+    rng = np.random.default_rng(6)
+    inputs, values = rng.normal(size=(30, 2)), rng.normal(size=30)
+    often = 1 + rng.integers(0, 3, 30)
+    once, again = (
+        Ridge.fit(inputs, values, often / 1.0),
+        Ridge.fit(np.repeat(inputs, often, axis=0), np.repeat(values, often)),
+    )
+    assert once.intercept == pytest.approx(again.intercept)
+    np.testing.assert_allclose(once.coefficients, again.coefficients)
+
+
+def test_the_level_does_not_follow_the_usual_decision():
+    """Who mostly gets decision 1 gains by it; but whatever is decided, nobody fares better."""
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=(4_000, 1))
+    usual = np.where(x[:, 0] > 0, 0.9, 0.1)
+    decision = (rng.random(4_000) < usual).astype(int)
+    data = LoggedData(
+        x,
+        decision=decision,
+        propensity=np.where(decision == 1, usual, 1 - usual),
+        impact=2 * decision + rng.normal(size=4_000),
+    )
+    level = Baselines(Estimation(), data).level(Impact("impact"), None)
+    np.testing.assert_allclose(level.of(data), 1.0, atol=0.25)
+
+
+def test_features_count_only_if_they_predict_better_than_by_chance():
+    rng = np.random.default_rng(8)
+    powers = [
+        Baselines(Estimation(), data).level(Impact("impact"), None).power
+        for data in (
+            LoggedData(rng.normal(size=(60, 3)), decision=rng.integers(0, 2, 60),
+                       impact=rng.normal(size=60))
+            for _ in range(40)
+        )
+    ]  # fmt: skip
+    assert np.mean(np.array(powers) == 0) > 0.8
 
 
 def test_rows_that_a_level_was_fitted_to_are_predicted_from_the_others():

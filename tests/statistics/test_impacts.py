@@ -91,7 +91,7 @@ def test_rows_of_an_event_of_the_impact_average_to_its_weighted_share(estimator,
     baselines = Baselines(Estimation(estimator, finite_sample=finite_sample), data)
     (part,) = compile_form(conjunct.form, data, baselines, {})
     rows, below = part.rows.values(free), data.impacts["gain"] < 0.2
-    k = below.mean()
+    k = np.average(below, weights=1 / PROPENSITY)
     if not finite_sample:
         assert np.isinf([part.rows.low, part.rows.high]).all()
         if estimator != "dr":

@@ -6,12 +6,14 @@ sentence. The details add every statement, all assumptions and warnings, and the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from math import inf
 from typing import TYPE_CHECKING
 
+from elfair.bounds import get_bound
 from elfair.certificate.advice import advise, object_to
 from elfair.certificate.codes import Assumption
-from elfair.certificate.parts import ConstraintResult, GroupRecord
+from elfair.certificate.parts import ConstraintResult, GroupRecord, TailRecord
 from elfair.language.conditions import EVERYONE
 from elfair.records.text import confidence, number, plural, visible
 
@@ -184,11 +186,20 @@ def promise(certificate: Certificate) -> str:
     looks = certificate.terms.looks
     limit += f", over all {looks} looks that were declared" if looks > 1 else ""
     assumed = sum(each.status == "assumed" for each in certificate.assumptions)
+    # The one that a reader can judge best, and a declared range makes superfluous.
+    endless = any(part.high == inf for tail in _asymptotic(certificate) for part in tail.parts)
+    hold = "no impact is far worse than any in the table, and all other" if endless else "all"
     return (
         "Promise: the probability that a model is released and violates some constraint is at most "
-        f"{certificate.joint_delta:g}{limit}, if all assumptions hold ({assumed} of "
+        f"{certificate.joint_delta:g}{limit}, if {hold} assumptions hold ({assumed} of "
         f"{len(certificate.assumptions)} are assumed, not checked)."
     )
+
+
+def _asymptotic(certificate: Certificate) -> Iterator[TailRecord]:
+    """The linear forms whose bounds hold in the limit of many rows."""
+    for result in certificate.constraints:
+        yield from (t for t in result.tails if get_bound(t.bound).kind == "asymptotic")
 
 
 def seen(result: ConstraintResult) -> str:

@@ -183,7 +183,11 @@ def _normal_average(facts: Facts) -> Assumption:
     worst = max(facts.groups, key=lambda group: group.mean_weight_error or 0.0, default=None)
     error = (worst.mean_weight_error if worst is not None else None) or 0.0
     status: Status = "assumed"
-    evidence = f"the smallest group has {min((g.n for g in facts.groups), default=0)} rows"
+    fewest = min((group.n for group in facts.groups), default=0)
+    evidence = (
+        f"the smallest group has {fewest} rows: a loss that hits fewer than 1 person in "
+        f"{max(fewest // 2, 1)} may well not be among them"
+    )
     if worst is not None and not facts.guarded and facts.behavior_known and error > LARGEST_ERROR:
         status = "violated"
         evidence = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -152,9 +153,12 @@ class Level:
     """q(x): the impact to expect of a person whatever is decided.
 
     It is linear in powers of the features and in groups: in none of them (the mean), in the
-    features, or in features and their squares, whichever predicts a candidate row best from the
-    others. Where decisions were nearly certain, rows say little about what another one does; but
-    they do say who fares badly either way.
+    features, or in features and their squares. The richer one counts if it predicts a candidate row
+    from the others better than by chance: by more than a standard error.
+
+    Each row has the weight 1 / propensity, so that q is what to expect if decisions were taken at
+    random. Without weights, q would follow the decision that people like these usually got, and the
+    effect of another one would show only in the few rows that had it.
 
     Parameters
     ----------
@@ -177,19 +181,28 @@ class Level:
     @classmethod
     def fit(cls, data: LoggedData, impact: Impact, encoding: Encoding) -> Level:
         """Fit on candidate rows inside a condition."""
-        values = impact.values(data)
-        level = float(values.mean()) if values.size else 0.0
+        values, weights = impact.values(data), cls._weights(data)
+        level = float(np.average(values, weights=weights)) if values.size else 0.0
         best = cls(encoding, 0, Ridge(level, np.empty(0)), np.full(values.size, level))
         if values.size < 2:
             return best
-        least = float(np.mean(Ridge.left_out(cls._inputs(encoding, data, 0), values) ** 2))
+        errors = weights * Ridge.left_out(np.empty((values.size, 0)), values, weights) ** 2
         for power in POWERS:
             inputs = cls._inputs(encoding, data, power)
-            residual = Ridge.left_out(inputs, values)
-            if (error := float(np.mean(residual**2))) < least:
-                best = cls(encoding, power, Ridge.fit(inputs, values), values - residual)
-                least = error
+            residual = Ridge.left_out(inputs, values, weights)
+            fewer = errors - weights * residual**2
+            if fewer.mean() > fewer.std() / sqrt(fewer.size):
+                best = cls(encoding, power, Ridge.fit(inputs, values, weights), values - residual)
+                errors = weights * residual**2
         return best
+
+    @staticmethod
+    def _weights(data: LoggedData) -> Floats:
+        """As if each class had been decided equally often about anybody; they average 1."""
+        if data.propensity is None or data.decision_kind == "numbers" or not data.n:
+            return np.ones(data.n)
+        weights = 1 / data.propensity
+        return np.asarray(weights * (data.n / weights.sum()))
 
     def of(self, data: LoggedData) -> Floats:
         """The expected impact of each row."""
@@ -326,28 +339,30 @@ class Ridge:
     coefficients: Floats
 
     @classmethod
-    def fit(cls, inputs: Floats, values: Floats) -> Ridge:
-        """Solve the normal equations."""
-        center, level = inputs.mean(axis=0), float(values.mean())
+    def fit(cls, inputs: Floats, values: Floats, weights: Floats | None = None) -> Ridge:
+        """Solve the normal equations; weights average 1."""
+        center = np.average(inputs, 0, weights)
+        level = float(np.average(values, weights=weights))
         away = inputs - center
-        gram = away.T @ away + np.eye(inputs.shape[1])
-        coefficients = np.linalg.solve(gram, away.T @ (values - level))
+        counted = away if weights is None else away * weights[:, None]
+        gram = away.T @ counted + np.eye(inputs.shape[1])
+        coefficients = np.asarray(np.linalg.solve(gram, counted.T @ (values - level)))
         return cls(float(level - center @ coefficients), coefficients)
 
     @classmethod
-    def left_out(cls, inputs: Floats, values: Floats) -> Floats:
+    def left_out(cls, inputs: Floats, values: Floats, weights: Floats) -> Floats:
         """How far each value is from what all others let expect.
 
         Examples
         --------
-        >>> Ridge.left_out(np.empty((3, 0)), np.array([0.0, 0.0, 3.0]))
+        >>> Ridge.left_out(np.empty((3, 0)), np.array([0.0, 0.0, 3.0]), np.ones(3))
         array([-1.5, -1.5,  3. ])
         """
-        away = inputs - inputs.mean(axis=0)
-        gram = away.T @ away + np.eye(inputs.shape[1])
+        away = inputs - np.average(inputs, 0, weights)
+        gram = (away.T * weights) @ away + np.eye(inputs.shape[1])
         pull = 1 / values.size + np.einsum("ij,ij->i", away, np.linalg.solve(gram, away.T).T)
-        residual = values - cls.fit(inputs, values).predict(inputs)
-        return np.asarray(residual / np.maximum(1 - pull, ROUNDING))
+        residual = values - cls.fit(inputs, values, weights).predict(inputs)
+        return np.asarray(residual / np.maximum(1 - weights * pull, ROUNDING))
 
     def predict(self, inputs: Floats) -> Floats:
         """The linear prediction."""
