@@ -121,9 +121,7 @@ def test_the_certificate_is_computed_from_held_out_rows_alone(estimator):
     pi = clf.fitted_.probabilities(DRAW.features[rows], None)
     weight = pi[np.arange(rows.size), DRAW.decision[rows]] / DRAW.propensity[rows]
     if estimator == "paired":
-        table = LoggedData(
-            DRAW.features, sensitive_features={"T": DRAW.group}, impact=DRAW.impact
-        )  # fmt: skip
+        table = LoggedData(DRAW.features, **DRAW.logged)
         candidate = table.take(np.setdiff1d(np.arange(1500), held_out(1500)))
         level = Baselines(Estimation(), candidate).level(Impact("impact"), col("T") == 1)
         g = (1 - weight) * (DRAW.impact[rows] - level.of(table.take(rows)))

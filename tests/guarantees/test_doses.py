@@ -109,7 +109,7 @@ def test_what_is_reached_is_near_the_best_that_a_linear_policy_can_do(objective,
     for n in (500, 4_000):
         reached = [truth(*found(objective, n, seed)[:2]) for seed in range(seeds)]
         lost[n] = (best - np.mean(reached)) / (best - behaviour)
-    assert lost[500] < 0.13
+    assert lost[500] < 0.15
     assert lost[4_000] < 0.08
     assert lost[4_000] < lost[500]
 

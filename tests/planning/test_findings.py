@@ -26,10 +26,18 @@ def findings(table, constraints=NO_WORSE, left_out=None, **settings):
 
 def test_a_good_log_has_no_findings(log):
     for seed in range(3):
-        report, found = findings(log(600, seed))
+        report, found = findings(log(600, seed), impact_range=(-0.25, 1.35))
         assert report.ok
         assert not found
         assert "no problems found" in report.text()
+
+
+def test_a_range_that_is_not_declared_is_a_note(log):
+    report, found = findings(log(600))
+    assert report.ok
+    assert {code: finding.severity for code, finding in found.items()} == {
+        "range_not_declared": "note"
+    }
 
 
 def test_a_group_with_no_rows_is_an_error(log):
@@ -245,7 +253,7 @@ def test_impacts_missing_at_random_are_a_note(log, people):
     kept = {n: v[~gone] for n, v in table.items() if n != "sensitive_features"}
     kept["sensitive_features"] = {"T": table["sensitive_features"]["T"][~gone]}
     report, found = findings(kept, left_out=people(table, gone))
-    assert set(found) == {"impact_missing"}
+    assert set(found) == {"impact_missing", "range_not_declared"}
     assert report.n_left_out == gone.sum()
     inside = table["sensitive_features"]["T"] == 1
     assert report.groups[2].left_out == (gone & inside).sum()

@@ -130,7 +130,7 @@ class _Longer:
             gradient += centred * (by_variance * 2 / (size - 1))
             by_away += by_variance * 2 * self._away / (self._n + 1)
         gradient -= by_away / size
-        if by_away and self._normal:
+        if self._normal and self._spread > 0:
             gradient -= centred * (by_away * self._normal / (self._spread * (size - 1)))
         if self._at is not None:
             gradient[self._at] += by_away

@@ -10,9 +10,15 @@ from typing import Any
 import numpy as np
 
 from elfair.language.intervals import Formula
-from elfair.search.prediction import Factors, Levels, Prediction, Target
+from elfair.search.prediction import (
+    Factors,
+    Levels,
+    Prediction,
+    TailPrediction,
+    TailRequirement,
+    Target,
+)
 from elfair.search.shrinkage import ShrunkMean
-from elfair.search.tails import TailPrediction, TailRequirement
 from elfair.statistics.plan import CompiledClaim
 from elfair.types import Floats
 
