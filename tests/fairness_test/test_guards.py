@@ -11,6 +11,14 @@ import pytest
 from elfair import LoggedData, certify, verify
 from elfair.certificate import GroupRecord
 from elfair.fairness_test.diagnostics import FEW_ROWS, unseen_cost, unseen_share
+from elfair.fairness_test.evidence import bounded
+from elfair.search import Target
+from elfair.search.requirements import Requirement
+from elfair.statistics import Baselines, Estimation
+from elfair.statistics.claims import read_constraints
+from elfair.statistics.hidden import worst_row
+from elfair.statistics.plan import Plan
+from elfair.statistics.rows import Learnt
 
 pytestmark = pytest.mark.filterwarnings("ignore::elfair.errors.CertificateWarning")
 NO_WORSE = "E[impact] >= E_logged[impact]"
@@ -83,6 +91,36 @@ def test_without_the_other_probabilities_the_mean_weight_tells():
     assert group.rare_new is None
     assert unseen_share(group, 0.1) == pytest.approx(0.09, abs=0.01)  # weights of 0.45 / 0.495
     assert "decisions_unseen" in codes(result)
+
+
+@pytest.mark.parametrize("common", [0.1, 0.001])
+@pytest.mark.parametrize("text", [NO_WORSE, "E[impact] >= -0.5"])
+def test_the_search_foresees_all_that_the_test_allows_for(text, common):
+    """On the same rows, with as many others like them, its prediction is the bound."""
+    n, rng = 300, np.random.default_rng(4)
+    behavior = two(np.where(np.arange(n) % 10 == 0, common, 0.5))
+    data = log_of(n, behavior, rng)
+    data.impacts["impact"][3] = -9.0  # a loss that the model leaves alone
+    new = np.where(np.arange(n) % 10 == 0, 0.9, 0.5)
+    new[3] = behavior[3, 1]
+    free = new[None, :]
+    estimation = Estimation()
+    claims = read_constraints(text, 0.1)
+    plan = Plan.make(claims, "guarded", Baselines(estimation, data), data)
+    (compiled,) = plan.compile(data)
+    (rows,) = (part.rows for part in compiled.parts)
+    values = rows.values(free)
+    learnt = Learnt(float(values.mean()), float(values.std()), worst_row(rows, free), n)
+    test = bounded(compiled, data, free, [learnt], 1.0)
+    prediction = Requirement(compiled, Target(power=0.5), 1.0).predict(free)
+    assert prediction.levels.upper == pytest.approx(test.upper, rel=1e-9)
+    ((record,),) = ((tail.record for tail in test.tails),)
+    (part,) = record.parts
+    if text == NO_WORSE:
+        assert part.largest > values.max()  # it is the loss that counts
+    if common < 0.1:
+        assert part.least_variance > part.variance
+        assert unseen_cost(record.parts, test.groups, 0.1) > 0
 
 
 def two(one):

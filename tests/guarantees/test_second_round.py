@@ -41,9 +41,7 @@ def log_of_a_first_model(seed, exploration):
 
 
 def second_model(log, constraints, exploration):
-    # The plain t bound: with weights of at most 20 it keeps its level here by itself. The default
-    # allows for decisions of which about one row is expected, and returns few of these models.
-    clf = ELFClassifier(constraints, delta=DELTA, exploration=exploration, bound="ttest")
+    clf = ELFClassifier(constraints, delta=DELTA, exploration=exploration)
     return clf.fit(log.features, log.label, **log.logged)
 
 
@@ -72,7 +70,8 @@ def test_a_log_with_some_chance_in_it_can_be_learnt_from():
         failures["accuracy"] += new.accuracy < 0.75
         accuracies.append(new.accuracy)
     n = len(every)
-    # About half: the search is too hopeful about rows that it learnt the level of people from.
+    # About half: the first model is about as good as a model can be, so there is little to gain,
+    # and rows are rare that would show what its unlikely decisions do.
     assert len(accuracies) / n >= 0.4 - (0.0 if FULL else 3 * sqrt(0.4 * 0.6 / n))
     assert max(failures.values()) / n <= limit(n), failures
     # Logged decisions were right in 0.709 of all cases, and blind ones would be in 0.5.
