@@ -29,7 +29,7 @@ def test_gradients_match_finite_differences(
 ) -> None:
     bound, start = get_bound(name), samples(count)
     sizes = [n, 2.6 * n][:count]
-    value, gradients = bound.predict(start, 0.1, sizes, disjoint=disjoint)
+    value, gradients, *_ = bound.predict(start, 0.1, sizes, disjoint=disjoint)
     assert np.isfinite(value)
     step = 1e-5
 
@@ -51,7 +51,7 @@ def test_gradients_match_finite_differences(
 def test_the_betting_gradient_where_the_stake_limits_the_bets(n: float) -> None:
     # Rows far from their end for their spread, as those of a model near the behaviour model are.
     bound, values = get_bound("betting"), 0.2 * np.random.default_rng(4).random(30)
-    _, (gradient,) = bound.predict([Sample(values, high=1.2)], 0.1, [n])
+    _, (gradient,), *_ = bound.predict([Sample(values, high=1.2)], 0.1, [n])
     for i in range(values.size):
         ends = []
         for step in (1e-5, -1e-5):
@@ -70,7 +70,7 @@ def test_with_as_many_rows_the_prediction_is_the_bound(
     bound, seen = get_bound(name), samples(count)
     if name == "ttest":  # the one more row at a known end is not predicted
         seen = [replace(sample, high=inf) for sample in seen]
-    value, _ = bound.predict(seen, 0.1, [sample.n for sample in seen], disjoint=disjoint)
+    value, *_ = bound.predict(seen, 0.1, [sample.n for sample in seen], disjoint=disjoint)
     np.testing.assert_allclose(value, bound.upper(seen, 0.1, disjoint=disjoint), rtol=1e-12)
 
 
@@ -85,7 +85,7 @@ def test_more_test_rows_predict_a_smaller_bound(name: str) -> None:
     ("name", "n"), [(b.name, float(n)) for b in BOUNDS.values() for n in {0, b.too_few}]
 )
 def test_too_few_test_rows_predict_no_bound(name: str, n: float) -> None:
-    value, gradients = get_bound(name).predict(samples(2), 0.1, [n, 50])
+    value, gradients, *_ = get_bound(name).predict(samples(2), 0.1, [n, 50])
     assert value == inf
     assert [g.size for g in gradients] == [40, 90]
     assert all(np.isfinite(g).all() for g in gradients)
@@ -94,18 +94,20 @@ def test_too_few_test_rows_predict_no_bound(name: str, n: float) -> None:
 @pytest.mark.parametrize("name", ["hoeffding", "bernstein"])
 def test_rows_without_spread_keep_the_gradient_of_the_mean(name: str) -> None:
     flat = Sample(np.full(8, -0.25), low=-1, high=1)
-    value, (gradient,) = get_bound(name).predict([flat], 0.1, [8])
+    value, (gradient,), *_ = get_bound(name).predict([flat], 0.1, [8])
     np.testing.assert_allclose(value, get_bound(name).upper([flat], 0.1))
     np.testing.assert_allclose(gradient, 1 / 8)
 
 
 def test_betting_predicts_without_spread_and_without_room() -> None:
     flat = Sample(np.full(8, -0.25), high=1.0)
-    value, (gradient,) = get_bound("betting").predict([flat], 0.1, [100])
+    value, (gradient,), *_ = get_bound("betting").predict([flat], 0.1, [100])
     assert -0.25 < value < 0.0
     assert np.isfinite(gradient).all()
     assert gradient.min() > 0
-    value, (gradient,) = get_bound("betting").predict([Sample(np.zeros(8), high=0.0)], 0.1, [100])
+    value, (gradient,), *_ = get_bound("betting").predict(
+        [Sample(np.zeros(8), high=0.0)], 0.1, [100]
+    )
     assert value == 0
     np.testing.assert_allclose(gradient, 1 / 8)
 
@@ -135,7 +137,7 @@ def test_the_betting_prediction_tracks_the_bound(kind: str, n: int, delta: float
     low, high = 1e-9, center
     for _ in range(30):
         middle = (low + high) / 2
-        value, _ = bound.predict([Sample(middle - seen, high=middle)], delta, [n])
+        value, *_ = bound.predict([Sample(middle - seen, high=middle)], delta, [n])
         low, high = (middle, high) if value <= 0 else (low, middle)
     passed = bound.upper([Sample(low - y, high=low, scale=scale)], delta) <= 0
     assert 0.35 < passed.mean() < 0.65

@@ -56,7 +56,7 @@ def test_the_factors_of_moments_give_the_predicted_bound(name, n):
     factors = bound.moment_factors(rows.high - rows.low, 0.05, n)
     assert (factors is None) == (name in ("anderson", "betting", "guarded"))
     if factors is not None:
-        predicted, _ = bound.predict([rows], 0.05, [n])
+        predicted, *_ = bound.predict([rows], 0.05, [n])
         expected = float(rows.mean) + factors[0] + factors[1] * float(np.sqrt(rows.variance))
         assert predicted == pytest.approx(expected, rel=1e-12)
 

@@ -111,7 +111,7 @@ def test_flat_rows_say_nothing_under_t_unless_they_are_zero() -> None:
         assert t.upper([Sample(np.full(10, constant))], 0.1) == inf
         assert t.predict([Sample(np.full(10, constant))], 0.1, [10])[0] == inf
     assert t.upper([Sample(np.zeros(10))], 0.1) == 0
-    value, (gradient,) = t.predict([Sample(np.zeros(10))], 0.1, [10])
+    value, (gradient,), *_ = t.predict([Sample(np.zeros(10))], 0.1, [10])
     assert value == 0
     np.testing.assert_allclose(gradient, 0.1)
     # One mute sample makes the sum mute; one that is 0 by construction does not.

@@ -60,7 +60,7 @@ def test_well_inside_it_passes_so_that_the_test_above_means_something(inside: st
 def test_the_truth_is_the_truth() -> None:
     # By brute force: weighted samples of a million rows against the closed forms.
     data, policy = population.draw(1_000_000, seed=1)
-    weights = decisions_of(data).weights(policy[None])
+    weights = decisions_of(data).weights(policy[None]).values
     impact = data.impacts["impact"]
     n = impact.size
 

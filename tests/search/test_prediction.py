@@ -133,7 +133,7 @@ def test_moments_and_rows_predict_the_same(monkeypatch, bound, shrinking):
                     patch.setattr(type(get_bound(bound)), "moment_factors", lambda *_: None)
                 requirement = Requirement(compiled, target, 0.7, 1.5, shrunk=shrunk, n_parameters=4)
             predictions = [requirement.predict(one) for one in free]
-            assert all((p.gradients is None) == by_moments for p in predictions)
+            assert all((p.predicted is None) == by_moments for p in predictions)
             found.append(
                 [
                     np.array([(p.levels.upper, p.excess, p.score, p.spread) for p in predictions]),
@@ -155,7 +155,7 @@ def test_the_excess_is_the_statistics_as_written_down(bound):
     m = z.size
     n_test, n_search = 0.7 * m, 1.5 * m  # rows *inside the condition*
     sample = Sample(z, rows.low, rows.high, z.std(ddof=1), others=n_search)
-    upper, _ = get_bound(bound).predict([sample], 0.05, [n_test])
+    upper, *_ = get_bound(bound).predict([sample], 0.05, [n_test])
     s = z.std(ddof=1)
 
     def excess(**target):
@@ -181,7 +181,7 @@ def test_the_error_of_several_parts_adds_up_their_variances():
     variances = [z.var(ddof=1) * (1 / (0.7 * z.size) + 1 / (1.5 * z.size)) for z in values]
     assert prediction.levels.error == pytest.approx(sqrt(sum(variances)))
     assert prediction.levels.mean == pytest.approx(sum(z.mean() for z in values))
-    upper, _ = get_bound("ttest").predict(
+    upper, *_ = get_bound("ttest").predict(
         [Sample(z) for z in values], 0.1, [0.7 * z.size for z in values]
     )
     assert prediction.levels.upper == pytest.approx(upper)

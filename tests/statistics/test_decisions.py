@@ -149,8 +149,8 @@ def test_the_papers_tau():
 def test_weights_and_their_variance():
     decisions = decisions_of(make("mse <= 0"))
     free = free_of(make("mse <= 0"))
-    np.testing.assert_allclose(decisions.weights(free), W)
-    assert decisions.rarest(free, np.arange(7)) is None
+    np.testing.assert_allclose(decisions.weights(free).values, W)
+    assert decisions.weights(free).rarest is None
 
 
 @pytest.mark.parametrize("shape", [(0.0, 0.9), (1.5, 0.9), (1.5, 0.4), (-2.0, 0.6)])
@@ -166,16 +166,17 @@ def test_the_variance_of_a_weight_is_known_before_its_decision_is_drawn(shape):
         np.trapezoid(normal_density(grid, m, s) ** 2 / normal_density(grid, u, b), grid) - 1
         for m, s, u, b in zip(mean, own, usual, spread, strict=True)
     ]
-    found = decisions_of(data).weight_variances(free, np.arange(3))
+    found = decisions_of(data).weights(free).variances
     np.testing.assert_allclose(found, expected, rtol=1e-6)
-    np.testing.assert_allclose(decisions_of(data).weight_variances(free, [1]), expected[1:2])
-    slopes = decisions_of(data).weight_variance_slopes(free, np.arange(3))
+    np.testing.assert_allclose(
+        decisions_of(data).weights(free, np.array([1])).variances, expected[1:2]
+    )
+    slopes = decisions_of(data).weights(free).variance_slopes
     for channel in range(3):
         step = np.zeros((3, 3))
         step[channel] = 1e-6
         above, below = (
-            decisions_of(data).weight_variances(at, np.arange(3))
-            for at in (free + step, free - step)
+            decisions_of(data).weights(at).variances for at in (free + step, free - step)
         )
         np.testing.assert_allclose(slopes[channel], (above - below) / 2e-6, rtol=1e-5, atol=1e-6)
 

@@ -85,7 +85,7 @@ def test_an_impact_among_those_decided_in_one_way_is_an_error_that_says_so():
 def test_rows_of_an_event_of_the_impact_average_to_its_weighted_share(estimator, finite_sample):
     data = make()
     free = np.full((1, N), 0.3)
-    weights = decisions_of(data).weights(free)
+    weights = decisions_of(data).weights(free).values
     np.testing.assert_allclose(weights, np.where(data.decision == 1, 0.3, 0.7) / PROPENSITY)
     (conjunct,) = conjuncts("P[gain < 0.2] <= 0.4")
     baselines = Baselines(Estimation(estimator, finite_sample=finite_sample), data)

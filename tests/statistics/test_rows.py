@@ -8,7 +8,7 @@ import pytest
 from elfair import LoggedData
 from elfair.statistics import Rows
 from elfair.statistics.decisions import decisions_of
-from elfair.statistics.hidden import least_variance
+from elfair.statistics.hidden import Hidden
 from elfair.statistics.rows import Weighted
 
 N = 30
@@ -108,13 +108,13 @@ def test_the_known_variance_of_weights_is_that_of_all_decisions_that_could_be_dr
     np.testing.assert_allclose(mean, 1)
     expected = np.sum(behavior * (weights - 1) ** 2, axis=1)
     law, free = decisions_of(data), new[:, 1:].T
-    found = law.weight_variances(free, np.arange(8))
+    found = law.weights(free).variances
     np.testing.assert_allclose(found, expected)
-    slopes = law.weight_variance_slopes(free, np.arange(8))
+    slopes = law.weights(free).variance_slopes
     for k in range(classes - 1):
         step = np.zeros_like(free)
         step[k] = 1e-6
-        ahead, behind = (law.weight_variances(free + s, np.arange(8)) for s in (step, -step))
+        ahead, behind = (law.weights(free + s).variances for s in (step, -step))
         np.testing.assert_allclose(slopes[k], (ahead - behind) / 2e-6, rtol=1e-5)
 
 
@@ -138,4 +138,4 @@ def test_the_least_variance_of_rows_is_theirs_if_decisions_do_nothing():
         of = Rows(
             np.arange(n), taken, np.zeros((1, n)), -np.inf, np.inf, (), Weighted(residual, law, 1.0)
         )
-        assert least_variance(of, free) == pytest.approx(truth, rel=0.01)
+        assert Hidden(of, free).least_variance == pytest.approx(truth, rel=0.01)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import isabstract
 from math import inf, isfinite
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -141,8 +141,25 @@ class Moments:
 Samples: TypeAlias = Sequence[Sample]
 #: A sample also has moments.
 HasMoments: TypeAlias = Sequence[Sample | Moments]
-#: A bound, and its derivatives by the values of each sample.
-Prediction: TypeAlias = tuple[float, list[Floats]]
+
+
+class Prediction(NamedTuple):
+    """A bound to expect, and its derivatives by all that it depends on.
+
+    Parameters
+    ----------
+    upper : float
+        The bound.
+    by_values : sequence of arrays
+        Its derivatives by the values of each sample.
+    by_least_variance, by_worst : sequence of float
+        Those by these numbers of each sample; empty if they do not count.
+    """
+
+    upper: float
+    by_values: Sequence[Floats]
+    by_least_variance: Sequence[float] = ()
+    by_worst: Sequence[float] = ()
 
 
 class Bound(ABC):
@@ -226,10 +243,7 @@ class Bound(ABC):
 
         Returns
         -------
-        value : float
-            The predicted bound.
-        gradients : list of arrays
-            Its derivatives with respect to the values of each sample.
+        Prediction
         """
         self._require(samples, delta)
         if len(n) != len(samples) or any(sample.values.ndim != 1 for sample in samples):
@@ -239,7 +253,7 @@ class Bound(ABC):
                 hint="n holds the expected number of test rows inside each condition.",
             )
         if min(n) <= self.too_few:
-            return inf, slopes_of_means(samples)
+            return Prediction(inf, slopes_of_means(samples))
         return self._predict_sum(samples, delta, n, disjoint or len(samples) == 1)
 
     @abstractmethod

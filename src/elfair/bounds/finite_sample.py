@@ -53,7 +53,7 @@ class FiniteSampleBound(Bound):
             return self._predict_disjoint(samples, delta, n)
         share = delta / len(samples)
         parts = [self._predict_disjoint([s], share, [k]) for s, k in zip(samples, n, strict=True)]
-        return sum(value for value, _ in parts), [gradient for _, (gradient,) in parts]
+        return Prediction(sum(each.upper for each in parts), [each.by_values[0] for each in parts])
 
     def upper_of_moments(
         self, moments: HasMoments, delta: float, *, shared_error: float | None = None
@@ -81,7 +81,7 @@ class BlockBound(FiniteSampleBound):
     def _predict_disjoint(self, samples: Samples, delta: float, n: Sequence[float]) -> Prediction:
         sizes = block_sizes(samples, n)
         value, gradient = self._predict(join(samples, sizes), delta, min(n))
-        return value, share_out(gradient, samples, sizes)
+        return Prediction(value, share_out(gradient, samples, sizes))
 
 
 def block_sizes(samples: Samples, n: Sequence[float]) -> list[int]:
@@ -178,7 +178,7 @@ class Hoeffding(FiniteSampleBound):
 
     def _predict_disjoint(self, samples: Samples, delta: float, n: Sequence[float]) -> Prediction:
         mean = sum(float(sample.mean) for sample in samples)
-        return mean + _margin(samples, delta, n), slopes_of_means(samples)
+        return Prediction(mean + _margin(samples, delta, n), slopes_of_means(samples))
 
     def moment_factors(self, width: float, delta: float, n: float) -> tuple[float, float] | None:
         """See `Bound.moment_factors`."""

@@ -71,9 +71,9 @@ class GuardedT(StudentT):
         variances = [dot(c, c) / (c.size - 1) for c in centred]
         longer = list(map(_Longer, samples, means, variances, n))
         if any(is_flat(sqrt(each.variance), each.mean) and each.mean for each in longer):
-            return inf, base.slopes_of_means(samples)
+            return Prediction(inf, base.slopes_of_means(samples))
         if not any(each.variance for each in longer):
-            return 0.0, base.slopes_of_means(samples)
+            return Prediction(0.0, base.slopes_of_means(samples))
         slopes_of_shared = None
         if disjoint:
             margin, slopes = welch([each.variance for each in longer], n, delta)
@@ -92,7 +92,12 @@ class GuardedT(StudentT):
         gradients = [e.gradient(c, s) for e, c, s in zip(longer, centred, slopes, strict=True)]
         if slopes_of_shared is not None:
             gradients = [a + b for a, b in zip(gradients, slopes_of_shared, strict=True)]
-        return sum(each.mean for each in longer) + margin, gradients
+        return Prediction(
+            sum(each.mean for each in longer) + margin,
+            gradients,
+            [each.by_least_variance(slope) for each, slope in zip(longer, slopes, strict=True)],
+            [each.by_worst(slope) for each, slope in zip(longer, slopes, strict=True)],
+        )
 
 
 def _by_shared(influence: Floats, centred: Floats, n: float) -> Floats:
@@ -108,6 +113,7 @@ class _Longer:
     def __init__(self, sample: base.Sample, mean: float, variance: float, n: float) -> None:
         self._n, self._spread, self._normal = n, sqrt(variance), 0.0
         self._at = None  # the row at hand that the one more row is like
+        self._like_others = False
         if isfinite(sample.high):
             self._away = sample.high - mean
         else:
@@ -116,6 +122,7 @@ class _Longer:
             place = int(sample.values.argmax())
             if sample.values[place] > sample.worst:
                 self._at = place
+            self._like_others = self._at is None
         self.mean = mean + self._away / (n + 1)
         seen = variance + self._away**2 / (n + 1)
         self.variance = max(seen, sample.least_variance)
@@ -123,18 +130,29 @@ class _Longer:
 
     def gradient(self, centred: Floats, by_variance: float) -> Floats:
         """The derivative of the mean plus ``by_variance`` times the variance."""
-        size = centred.size
-        gradient = np.full(size, 1 / size)
-        by_away = 1 / (self._n + 1) if self._away else 0.0
-        if not self._known:
-            gradient += centred * (by_variance * 2 / (size - 1))
-            by_away += by_variance * 2 * self._away / (self._n + 1)
-        gradient -= by_away / size
+        size, by_away = centred.size, self._by_away(by_variance)
+        by_centred = 0.0 if self._known else by_variance * 2 / (size - 1)
         if self._normal and self._spread > 0:
-            gradient -= centred * (by_away * self._normal / (self._spread * (size - 1)))
+            by_centred -= by_away * self._normal / (self._spread * (size - 1))
+        gradient = centred * by_centred
+        gradient += (1 - by_away) / size
         if self._at is not None:
             gradient[self._at] += by_away
         return gradient
+
+    def by_least_variance(self, by_variance: float) -> float:
+        """Its derivative by the variance that rows are known to have."""
+        return by_variance if self._known else 0.0
+
+    def by_worst(self, by_variance: float) -> float:
+        """Its derivative by how large a row can well be."""
+        return self._by_away(by_variance) if self._like_others else 0.0
+
+    def _by_away(self, by_variance: float) -> float:
+        if not self._away:
+            return 0.0
+        seen = 0.0 if self._known else by_variance * 2 * self._away
+        return (1 + seen) / (self._n + 1)
 
 
 def normal_largest(n: float, others: float) -> float:

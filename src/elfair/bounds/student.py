@@ -65,17 +65,17 @@ class StudentT(base.Bound):
         flat = [bool(is_flat(sqrt(v), m)) for v, m in zip(variances, means, strict=True)]
         mute = any(f and bool(s.values.any()) for f, s in zip(flat, samples, strict=True))
         if mute or all(flat):
-            return inf if mute else 0.0, base.slopes_of_means(samples)
+            return Prediction(inf if mute else 0.0, base.slopes_of_means(samples))
         if disjoint:
             margin, slopes = welch(variances, n, delta)
             for c, slope in zip(centred, slopes, strict=True):
                 c *= 2 * slope / (c.size - 1)
                 c += 1 / c.size
-            return sum(means) + margin, centred
+            return Prediction(sum(means) + margin, centred)
         influence, places = influences(samples, centred, n)
         variance = dot(influence, influence)
         if variance <= ROUNDING**2 * sum(v / k for v, k in zip(variances, n, strict=True)):
-            return inf, base.slopes_of_means(samples)
+            return Prediction(inf, base.slopes_of_means(samples))
         margin = sqrt(variance) * float(stdtrit(min(n) - 1, 1 - delta))
         gradients = []
         for sample, rows, place in zip(samples, n, places, strict=True):
@@ -84,7 +84,7 @@ class StudentT(base.Bound):
             of_rows *= margin / variance / sqrt(rows * (sample.n - 1))
             of_rows += 1 / sample.n
             gradients.append(of_rows)
-        return sum(means) + margin, gradients
+        return Prediction(sum(means) + margin, gradients)
 
     def moment_factors(self, width: float, delta: float, n: float) -> tuple[float, float] | None:
         """See `Bound.moment_factors`."""

@@ -83,7 +83,7 @@ def _picture(given: Condition | None, plan: Plan, data: LoggedData, free: Floats
     weights = propensities = probabilities = None
     impacts: tuple[pictures.ImpactPicture, ...] = ()
     if data.propensity is not None and rows.size > 1:
-        weight = decisions_of(data).weights(free)[rows]
+        weight = decisions_of(data).weights(free, rows).values
         weights = _histogram(weight, WEIGHT_EDGES)
         if data.probability is not None:  # a density has no scale of its own
             propensity = data.probability[rows]

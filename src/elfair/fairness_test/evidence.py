@@ -17,7 +17,7 @@ from elfair.fairness_test.diagnostics import allowing, statement_warnings
 from elfair.language.intervals import Formula
 from elfair.statistics import Part
 from elfair.statistics.decisions import decisions_of
-from elfair.statistics.hidden import least_variance, worst_row
+from elfair.statistics.hidden import Hidden, worst_row
 from elfair.statistics.plan import CompiledClaim, Plan, Tail
 from elfair.statistics.rows import Learnt
 from elfair.types import Floats, Index
@@ -242,7 +242,8 @@ class _Tested:
         upper = upper_of(record)
         if upper is None:
             bound, sizes = self.tail.bound, [part.n for part in parts]
-            upper, _ = bound.predict(self.samples, record.delta, sizes, disjoint=record.disjoint)
+            of_more = bound.predict(self.samples, record.delta, sizes, disjoint=record.disjoint)
+            upper = of_more.upper
         record = replace(record, upper=upper)
         return replace(record, upper=allowing(record, groups, stretch))
 
@@ -280,7 +281,7 @@ def _tested(
         samples = [
             replace(
                 sample,
-                least_variance=least_variance(part.rows, free),
+                least_variance=Hidden(part.rows, free).least_variance,
                 worst=max(sample.worst, worst_row(part.rows, free)),
             )
             for part, sample in zip(tail.parts, samples, strict=True)
@@ -347,14 +348,13 @@ def weights_of(
     data, free
         See `bounded`.
     """
-    decisions = decisions_of(data)
-    weights = decisions.weights(free)[index]
+    of_rows = decisions_of(data).weights(free, index)
+    weights, rarest = of_rows.values, of_rows.rarest
     squares = float(weights @ weights)
-    rarest = decisions.rarest(free, index)
     return (
         float(weights.sum() ** 2 / squares) if squares else 0.0,
         float(weights.mean()),
-        sqrt(decisions.weight_variance(free, index) / index.size),
+        sqrt(of_rows.variance / index.size),
         float(weights.max()),
         *((None, None) if rarest is None else (rarest.new, rarest.logged)),
     )

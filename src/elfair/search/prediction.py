@@ -12,21 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from math import inf, isfinite, pi, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import erfcx, log_ndtr, ndtri
 
 from elfair.bounds import Sample
+from elfair.bounds import base as bounds
 from elfair.search.shrinkage import ShrunkMean
-from elfair.statistics.hidden import (
-    least_variance,
-    least_variance_slope,
-    rare_cost,
-    rare_cost_slope,
-    worst_by_weight,
-    worst_by_weight_slope,
-)
+from elfair.statistics.hidden import Hidden
 from elfair.statistics.plan import Tail
 from elfair.types import Floats
 
@@ -35,8 +29,6 @@ XI_SHARE = 0.01
 #: The powers of less cautious models, tested after the first one. The last is the least cautious
 #: that candidate rows support: they put its g below 0 by about half a standard error.
 LOWER_POWERS = (0.6, 0.25)
-#: The step of a derivative, as a share.
-SMALL = 1e-5
 #: A spread below this share of a row's terms is rounding: then the bound must look at the rows.
 ROUNDING = 1e-13
 
@@ -266,48 +258,30 @@ class TailRequirement:
             Sample(c + mean, rows.low, rows.high, s or None, rows.index)
             for rows, mean, c, s in zip(self.rows, means, centred, spreads, strict=True)
         ]
-        guards: list[_Guard] = []
-        if self._bound.guarded:
-            samples, guards = self._guarded(samples, free)
-        upper, gradients = self._predicted(samples)
-        for k, guard in enumerate(guards):
-            guard.hides_variance = samples[k].least_variance > spreads[k] ** 2
-            spreads[k] = max(spreads[k], sqrt(samples[k].least_variance))
-        margin = upper + sum(guard.cost for guard in guards) - sum(means)
+        if not self._bound.guarded:
+            predicted = self._predicted(samples)
+            margin = predicted.upper - sum(means)
+            return TailPrediction(
+                self.factors, self, free, g, margin, self._optimism, spreads, centred, predicted
+            )
+        hidden = [Hidden(rows, free) for rows in self.rows]
+        samples = [
+            replace(sample, least_variance=h.least_variance, worst=h.worst_by_weight, others=others)
+            for sample, h, others in zip(samples, hidden, self._others, strict=True)
+        ]
+        predicted = self._predicted(samples)
+        guards = [
+            _Guard(h, h.rare_cost(n, self._delta), sample.least_variance > spread**2)
+            for h, n, sample, spread in zip(hidden, self._n_test, samples, spreads, strict=True)
+        ]
+        spreads = [max(s, sqrt(x.least_variance)) for s, x in zip(spreads, samples, strict=True)]
+        margin = predicted.upper + sum(guard.cost for guard in guards) - sum(means)
         return TailPrediction(
-            self.factors, self, free, g, margin, self._optimism, spreads, centred, gradients, guards
+            self.factors, self, free, g, margin, self._optimism, spreads, centred, predicted, guards
         )
 
-    def _guarded(self, samples: list[Sample], free: Floats) -> tuple[list[Sample], list[_Guard]]:
-        """The samples with what they may hide, and how that depends on the policy."""
-        samples = [
-            replace(
-                sample,
-                least_variance=least_variance(rows, free),
-                worst=worst_by_weight(rows, free),
-                others=others,
-            )
-            for sample, rows, others in zip(samples, self.rows, self._others, strict=True)
-        ]
-        costs = [
-            rare_cost(rows, free, n, self._delta)
-            for rows, n in zip(self.rows, self._n_test, strict=True)
-        ]
-        return samples, [_Guard(self, samples, k, cost) for k, cost in enumerate(costs)]
-
-    def _predicted(self, samples: list[Sample]) -> tuple[float, list[Floats]]:
+    def _predicted(self, samples: list[Sample]) -> bounds.Prediction:
         return self._bound.predict(samples, self._delta, self._n_test, disjoint=self._disjoint)
-
-    def by(self, name: str, samples: list[Sample], k: int) -> float:
-        """The derivative of the bound by what is known of one part apart from its rows."""
-        known: float = getattr(samples[k], name)
-        step = SMALL * abs(known)
-        uppers: list[float] = []
-        for sign in (1, -1):
-            moved: dict[str, Any] = {name: known + sign * step}
-            other = replace(samples[k], **moved)
-            uppers.append(self._predicted([*samples[:k], other, *samples[k + 1 :]])[0])
-        return (uppers[0] - uppers[1]) / (2 * step)
 
     def excess(self, free: Floats) -> Floats:
         """The excess of each of many policies, of shape (size,)."""
@@ -336,53 +310,41 @@ def _moments_of(values: Floats) -> tuple[float, float, Floats]:
     return mean, sqrt(float(np.einsum("i,i", values, values)) / (values.size - 1)), values
 
 
-@dataclass
-class _Guard:
+class _Guard(NamedTuple):
     """What the rows of one part may hide under a policy, as the search foresees it.
 
     Parameters
     ----------
-    requirement : TailRequirement
-        Where it comes from.
-    samples : list of Sample
-        All parts, with what they may hide.
-    part : int
-        Which of them.
+    hidden : Hidden
+        What they may hide.
     cost : float
         What decisions that are too rare add to the bound.
     hides_variance : bool
         Whether rows show less than their known variance.
     """
 
-    requirement: TailRequirement
-    samples: list[Sample]
-    part: int
+    hidden: Hidden
     cost: float
-    hides_variance: bool = False
+    hides_variance: bool
 
-    def slope(self, upper: float, variance: float, free: Floats) -> Floats | float:
+    def slope(self, upper: float, by_variance: float, by_worst: float) -> Floats | float:
         """The derivative of a sum by the free numbers of the rows inside, beyond what rows show.
 
         Parameters
         ----------
-        upper, variance : float
-            How much the bound and, apart from it, the variance of a row count in the sum.
-        free : ndarray of shape (channels, n)
-            The policy.
+        upper : float
+            How much the bound counts in the sum.
+        by_variance, by_worst : float
+            The derivatives of the sum by the known variance and by the worst row.
         """
-        rows, sample = self.requirement.rows[self.part], self.samples[self.part]
         total: Floats | float = 0.0
         if self.hides_variance:
-            by_variance = variance + upper * self._by("least_variance")
-            total = by_variance * least_variance_slope(rows, free)
-        if sample.worst > sample.values.max() and sample.high == inf:
-            total = total + upper * self._by("worst") * worst_by_weight_slope(rows, free)
+            total = by_variance * self.hidden.least_variance_slope
+        if by_worst:
+            total = total + by_worst * self.hidden.worst_by_weight_slope
         if self.cost:
-            total = total + upper * rare_cost_slope(rows, free)
+            total = total + upper * self.hidden.rare_cost_slope
         return total
-
-    def _by(self, name: str) -> float:
-        return self.requirement.by(name, self.samples, self.part)
 
 
 @dataclass
@@ -405,8 +367,8 @@ class TailPrediction(Prediction):
         The standard deviation of a row of each part.
     centred : list of ndarray
         The rows of each part, minus their mean.
-    gradients : list of ndarray, optional
-        The derivative of the bound by the rows of each part; by default, only the slopes count.
+    predicted : elfair.bounds.base.Prediction, optional
+        The bound and its derivatives; by default, only the slopes count.
     guards : list of _Guard
         What the rows of each part may hide; empty if the bound does not ask.
     """
@@ -418,7 +380,7 @@ class TailPrediction(Prediction):
     slopes: list[float]
     spreads: list[float]
     centred: list[Floats]
-    gradients: list[Floats] | None = None
+    predicted: bounds.Prediction | None = None
     guards: list[_Guard] = field(default_factory=list)
 
     @cached_property
@@ -446,11 +408,15 @@ class TailPrediction(Prediction):
             guard = self.guards[k] if self.guards else None
             hidden = guard is not None and guard.hides_variance
             weights = away * (0.0 if hidden else by_variance / (away.size - 1))
-            if self.gradients is not None:  # what the bound adds to the average of the rows
-                weights += by.upper * (self.gradients[k] - 1 / away.size)
+            predicted = self.predicted
+            if predicted is not None:  # what the bound adds to the average of the rows
+                weights += by.upper * (predicted.by_values[k] - 1 / away.size)
             slope = rows.slope_inside(rows.inside(self.free))
             by_free = slope * weights + (slope if shrunk is rows else shrunk.slope) * by_mean
-            if guard is not None:
-                by_free = by_free + guard.slope(by.upper, by_variance / 2, self.free)
+            if guard is not None and predicted is not None and predicted.by_worst:
+                by_known = by_variance / 2 + by.upper * predicted.by_least_variance[k]
+                by_free = by_free + guard.slope(
+                    by.upper, by_known, by.upper * predicted.by_worst[k]
+                )
             total.append(rows.scatter(by_free, n))
         return reduce(np.add, total)

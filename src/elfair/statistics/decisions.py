@@ -22,8 +22,11 @@ from elfair.language.expressions import Mean
 from elfair.language.tree import point_at, walk
 from elfair.policies.gaussian import DENSITY, FIRST_THRESHOLD, MEAN, SQUARE
 from elfair.statistics.impacts import asks_for_cost
-from elfair.statistics.rows import Rarest
+from elfair.statistics.weights import ClassWeights, DensityWeights, Weights
 from elfair.types import Array, Floats, Index
+
+#: All rows.
+EVERY = slice(None)
 
 
 class Classes:
@@ -89,63 +92,14 @@ class Classes:
         """
         return offset + by_slot[0], by_slot[1:] - by_slot[0]
 
-    def weights(self, free: Floats) -> Floats:
-        """The probability of the logged class, divided by its propensity."""
-        every = np.vstack([1 - free.sum(axis=0), free])
-        return np.asarray(every[self._taken] / _known(self._data.propensity))
-
-    def weight_slopes(self, index: Index) -> Floats:
-        """The derivatives of the weights of some rows by their free numbers."""
-        one = np.zeros((self.slots, self._data.n))
-        one[self._taken] = 1 / _known(self._data.propensity)
-        return np.asarray((one[1:] - one[0])[:, index])
-
-    def weight_variances(self, free: Floats, index: Index) -> Floats | None:
-        """The variance of the weight of each of some rows, before its decision was drawn; None if
-        the behaviour model is not known.
-
-        E[w^2 | x] - 1 = sum_a pi(a)^2 / beta(a) - 1, which is the sum of (pi - beta)^2 / beta.
-        """
-        if self._data.behavior is None:
-            return None
-        new, behavior = self._both(free, index)
-        change = (new - behavior) ** 2
-        shares = np.divide(change, behavior, out=np.zeros_like(new), where=behavior > 0)
-        return np.asarray(shares.sum(axis=0))
-
-    def weight_variance(self, free: Floats, index: Index) -> float:
-        """The variance of a weight among some rows, if the propensities are correct."""
-        known = self.weight_variances(free, index)
-        return float(self.weights(free)[index].var(ddof=1) if known is None else known.mean())
-
-    def weight_variance_slopes(self, free: Floats, index: Index) -> Floats:
-        """The derivatives of `weight_variances` by the free numbers of these rows."""
-        new, behavior = self._both(free, index)
-        away = 2 * (new - behavior)
-        each = np.divide(away, behavior, out=np.zeros_like(new), where=behavior > 0)
-        return np.asarray(each[1:] - each[0])
-
-    def rarest(self, free: Floats, index: Index) -> Rarest | None:
-        """The decisions that were the rarest for what a policy makes of them, on some rows; None if
-        that is not known.
-
-        They are those with at least half of the typical weight, where decisions count by the square
-        of their weights: if such rows happen to be absent, nothing shows what the policy changes.
-        """
-        if self._data.behavior is None:
-            return None
-        new, behavior = self._both(free, index)
-        weights = np.divide(new, behavior, out=np.zeros_like(new), where=behavior > 0)
-        squares = new * weights**2
-        rare = weights * squares.sum() >= 0.5 * (squares * weights).sum()
-        new_share, logged = (float(each[rare].sum()) / index.size for each in (new, behavior))
-        return Rarest(new_share, logged, rare)
-
-    def _both(self, free: Floats, index: Index) -> tuple[Floats, Floats]:
-        """The probabilities of a policy and of the behaviour model, of shape (classes, m)."""
-        assert self._data.behavior is not None
-        inside = free[:, index]
-        return np.vstack([1 - inside.sum(axis=0), inside]), self._data.behavior[index].T
+    def weights(self, free: Floats, index: Index | slice = EVERY) -> Weights:
+        """The weights of some rows under a policy."""
+        data, inside = self._data, free[:, index]
+        behavior = None if data.behavior is None else data.behavior[index].T
+        new = np.concatenate([1 - inside.sum(axis=0, keepdims=True), inside])
+        assert data.decision_index is not None
+        propensity = _known(data.propensity)[index]
+        return ClassWeights(new, behavior, data.decision_index[index], propensity)
 
     def compared(self, free: Floats, index: Index) -> list[tuple[str, float, float]]:
         """For some rows: each class, how often it was decided, and how often under a policy."""
@@ -263,55 +217,13 @@ class Numbers:
         """Every slot is free."""
         return offset, by_slot
 
-    def weights(self, free: Floats) -> Floats:
-        """The density at the logged decision, divided by its propensity."""
-        return np.asarray(free[DENSITY] / _known(self._data.propensity))
-
-    def weight_slopes(self, index: Index) -> Floats:
-        """The derivatives of the weights of some rows by their free numbers."""
-        slopes = np.zeros((self.slots, index.size))
-        slopes[DENSITY] = 1 / _known(self._data.propensity)[index]
-        return slopes
-
-    def weight_variance(self, free: Floats, index: Index) -> float:
-        """The variance among the rows, even where `weight_variances` knows more: weights that are
-        all too small must look too small.
-        """
-        return float(self.weights(free)[index].var(ddof=1))
-
-    def rarest(self, free: Floats, index: Index) -> Rarest | None:
-        """None: the density of a single decision says too little."""
-        return None
-
-    def weight_variances(self, free: Floats, index: Index) -> Floats | None:
-        """The variance of some rows' weights if both models draw from normal distributions.
-
-        For N(mu, s^2) instead of N(m, b^2), E[w^2 | x] is the integral of the first density squared
-        over the second, that is, b^2 / (s c) exp((mu - m)^2 / c^2) with c^2 = 2 b^2 - s^2.
-        """
-        if self._data.usual is None or self._data.behavior_spread is None:
-            return None
-        square, *_ = self._weight_squares(free, index)
-        return square - 1
-
-    def weight_variance_slopes(self, free: Floats, index: Index) -> Floats:
-        """Their derivatives by the free numbers, of shape (channels, m)."""
-        square, away, own, rest = self._weight_squares(free, index)
-        by_own = square * ((away / rest) ** 2 + (1 / rest - 1 / own) / 2)
-        slopes = np.zeros((len(free), square.size))
-        # The variance of a policy is its mean square less the square of its mean.
-        slopes[MEAN] = square * 2 * away / rest - 2 * free[MEAN, index] * by_own
-        slopes[SQUARE] = by_own
-        return slopes
-
-    def _weight_squares(self, free: Floats, index: Index) -> tuple[Floats, Floats, Floats, Floats]:
-        """E[w^2 | x] of some rows; then, of each, mu - m, s^2 and c^2."""
-        usual, spread = _known(self._data.usual)[index], _known(self._data.behavior_spread)[index]
-        mean, old = free[MEAN, index], spread**2
-        own = free[SQUARE, index] - mean**2
-        away, rest = mean - usual, 2 * old - own
-        square = np.asarray(old / np.sqrt(own * rest) * np.exp(away**2 / rest))
-        return square, away, own, rest
+    def weights(self, free: Floats, index: Index | slice = EVERY) -> Weights:
+        """The weights of some rows under a policy."""
+        data = self._data
+        usual = spread = None
+        if data.behavior_spread is not None and data.usual is not None:
+            usual, spread = data.usual[index], data.behavior_spread[index]
+        return DensityWeights(free[:, index], _known(data.propensity)[index], usual, spread)
 
     def compared(self, free: Floats, index: Index) -> list[tuple[str, float, float]]:
         """The mean decision."""

@@ -19,6 +19,7 @@ them may happen to be absent. Then rows show less than this.
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import inf, log, sqrt
 
 import numpy as np
@@ -33,9 +34,8 @@ from elfair.types import Floats
 TYPICAL = 0.7
 
 
-def least_variance(rows: Rows, free: Floats) -> float:
-    """The variance of rows under a policy if impacts do not depend on decisions; 0 if it is not
-    known.
+class Hidden:
+    """What some rows under one policy may hide.
 
     Parameters
     ----------
@@ -44,27 +44,85 @@ def least_variance(rows: Rows, free: Floats) -> float:
     free : ndarray of shape (channels, n)
         The policy.
     """
-    if rows.weighted is None:
-        return 0.0
-    residual, law, _ = rows.weighted
-    variances = law.weight_variances(free, rows.index)
-    if variances is None:
-        return 0.0
-    unweighted = rows.values(free) - (law.weights(free)[rows.index] - 1) * residual
-    least = float(unweighted.var(ddof=1) + np.mean(variances * residual**2))
-    # Of the behaviour model itself, only rounding is left.
-    return least if least > ROUNDING**2 * float(np.mean(residual**2)) else 0.0
 
+    def __init__(self, rows: Rows, free: Floats) -> None:
+        self._rows, self._free = rows, free
+        weighted = rows.weighted
+        self._weights = None if weighted is None else weighted.law.weights(free, rows.index)
 
-def least_variance_slope(rows: Rows, free: Floats) -> Floats:
-    """Its derivative by the free numbers of the rows inside, of shape (channels, m).
+    @property
+    def least_variance(self) -> float:
+        """The variance of the rows if impacts do not depend on decisions; 0 if it is not known."""
+        if self._weights is None or self._weights.variances is None:
+            return 0.0
+        unweighted = self._rows.values(self._free) - (self._weights.values - 1) * self._residual
+        squares = self._residual**2
+        least = float(unweighted.var(ddof=1) + np.mean(self._weights.variances * squares))
+        # Of the behaviour model itself, only rounding is left.
+        return least if least > ROUNDING**2 * float(squares.mean()) else 0.0
 
-    The variance of a row with a weight of 1 counts as constant: only rates that are tested together
-    with impacts change it.
-    """
-    assert rows.weighted is not None
-    residual, law, _ = rows.weighted
-    return np.asarray(law.weight_variance_slopes(free, rows.index) * residual**2 / residual.size)
+    @property
+    def least_variance_slope(self) -> Floats:
+        """Its derivative by the free numbers of the rows inside, of shape (channels, m).
+
+        The variance of a row with a weight of 1 counts as constant: only rates that are tested
+        together with impacts change it.
+        """
+        assert self._weights is not None
+        squares = self._residual**2
+        return np.asarray(self._weights.variance_slopes * squares / squares.size)
+
+    @property
+    def worst_by_weight(self) -> float:
+        """The largest residual in the table with nearly a typical weight; -inf if weights are 1."""
+        if self._rows.weighted is None or self._distance <= ROUNDING:
+            return -inf
+        return TYPICAL * self._rows.weighted.largest * self._distance
+
+    @property
+    def worst_by_weight_slope(self) -> Floats:
+        """Its derivative by the free numbers of the rows inside, of shape (channels, m)."""
+        weighted, weights = self._rows.weighted, self._weights
+        assert weighted is not None
+        assert weights is not None
+        if weights.variances is not None:
+            slopes = weights.variance_slopes
+        else:
+            slopes = 2 * (weights.values - 1) * weights.slopes
+        share = TYPICAL * weighted.largest / (2 * self._distance * self._rows.index.size)
+        return np.asarray(slopes * share)
+
+    def rare_cost(self, n: float, delta: float) -> float:
+        """What the decisions that n rows may not show can add to the average, at the worst
+        residual.
+        """
+        if self._weights is None or self._weights.rarest is None:
+            return 0.0
+        share = rare_share(self._weights.rarest.new, self._weights.rarest.logged, n, delta)
+        return share and share * max(0.0, float(self._residual.max()))
+
+    @property
+    def rare_cost_slope(self) -> Floats:
+        """Its derivative by the free numbers of the rows inside, of shape (channels, m)."""
+        assert self._weights is not None
+        assert self._weights.rarest is not None
+        taken = self._weights.rarest.which.astype(np.float64)
+        share = float(self._residual.max()) / self._rows.index.size
+        return np.asarray((taken[1:] - taken[0]) * share)
+
+    @property
+    def _residual(self) -> Floats:
+        assert self._rows.weighted is not None
+        return self._rows.weighted.residual
+
+    @cached_property
+    def _distance(self) -> float:
+        """The typical distance of a weight from 1."""
+        assert self._weights is not None
+        squares = self._weights.variances
+        if squares is None:
+            squares = (self._weights.values - 1) ** 2
+        return sqrt(float(squares.mean()))
 
 
 def worst_row(rows: Rows, free: Floats) -> float:
@@ -73,33 +131,7 @@ def worst_row(rows: Rows, free: Floats) -> float:
     largest residuals of its own rows alone.)
     """
     largest = float(rows.exact_values(free).max())
-    return max(largest, worst_by_weight(rows, free))
-
-
-def worst_by_weight(rows: Rows, free: Floats) -> float:
-    """The largest residual in the table with nearly a typical weight; -inf if weights are 1."""
-    if rows.weighted is None:
-        return -inf
-    _, law, largest = rows.weighted
-    squares = law.weight_variances(free, rows.index)
-    if squares is None:
-        squares = (law.weights(free)[rows.index] - 1) ** 2
-    distance = sqrt(float(squares.mean()))
-    return TYPICAL * largest * distance if distance > ROUNDING else -inf
-
-
-def worst_by_weight_slope(rows: Rows, free: Floats) -> Floats:
-    """Its derivative by the free numbers of the rows inside, of shape (channels, m)."""
-    assert rows.weighted is not None
-    _, law, largest = rows.weighted
-    squares = law.weight_variances(free, rows.index)
-    if squares is not None:
-        slopes = law.weight_variance_slopes(free, rows.index)
-    else:
-        away = law.weights(free)[rows.index] - 1
-        squares, slopes = away**2, 2 * away * law.weight_slopes(rows.index)
-    distance = sqrt(float(squares.mean()))
-    return np.asarray(slopes * (TYPICAL * largest / (2 * distance * rows.index.size)))
+    return max(largest, Hidden(rows, free).worst_by_weight)
 
 
 def rare_share(new: float, logged: float, n: float, delta: float) -> float:
@@ -121,22 +153,3 @@ def rare_share(new: float, logged: float, n: float, delta: float) -> float:
     (0.05, 0.0)
     """
     return new if n * logged < -log(delta) else 0.0
-
-
-def rare_cost(rows: Rows, free: Floats, n: float, delta: float) -> float:
-    """What the decisions that n rows may not show can add to the average, at the worst residual."""
-    rarest = None if rows.weighted is None else rows.weighted.law.rarest(free, rows.index)
-    if rows.weighted is None or rarest is None:
-        return 0.0
-    share = rare_share(rarest.new, rarest.logged, n, delta)
-    return share * max(0.0, float(rows.weighted.residual.max()))
-
-
-def rare_cost_slope(rows: Rows, free: Floats) -> Floats:
-    """Its derivative by the free numbers of the rows inside, of shape (channels, m)."""
-    assert rows.weighted is not None
-    rarest = rows.weighted.law.rarest(free, rows.index)
-    assert rarest is not None
-    taken = rarest.which.astype(np.float64)
-    worst = float(rows.weighted.residual.max())
-    return np.asarray((taken[1:] - taken[0]) * (worst / rows.index.size))

@@ -9,49 +9,18 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from elfair.bounds import Sample
-from elfair.types import Booleans, Floats, Index
+from elfair.statistics.weights import Weights
+from elfair.types import Floats, Index
 
 #: A row smaller than this share of its terms is 0; what is left is rounding.
 ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 
 class WeightLaw(Protocol):
-    """What is known about the importance weights of a table."""
+    """Knows the importance weights of a table."""
 
-    def weights(self, free: Floats) -> Floats:
-        """The weight of each row under a policy."""
-
-    def weight_slopes(self, index: Index) -> Floats:
-        """The derivatives of some rows' weights by their free numbers, of shape (channels, m)."""
-
-    def weight_variances(self, free: Floats, index: Index) -> Floats | None:
-        """The variance of the weight of each of some rows, before its decision was drawn; None if
-        it is not known.
-        """
-
-    def weight_variance_slopes(self, free: Floats, index: Index) -> Floats:
-        """Their derivatives by the free numbers of these rows, of shape (channels, m)."""
-
-    def rarest(self, free: Floats, index: Index) -> Rarest | None:
-        """The decisions that were the rarest for what a policy makes of them; None if that is not
-        known.
-        """
-
-
-class Rarest(NamedTuple):
-    """The decisions that were the rarest for what a policy makes of them.
-
-    Parameters
-    ----------
-    new, logged : float
-        Their share among all decisions of the policy, and of the behaviour model.
-    which : ndarray of bool, of shape (classes, m)
-        Which decisions about whom.
-    """
-
-    new: float
-    logged: float
-    which: Booleans
+    def weights(self, free: Floats, index: Index) -> Weights:
+        """The weights of some rows under a policy."""
 
 
 class Weighted(NamedTuple):

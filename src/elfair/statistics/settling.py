@@ -210,6 +210,8 @@ def in_order(statistic: Statistic, data: LoggedData, free: Floats | None) -> Ord
     impact = impact_of(mean, data)
     assert impact is not None
     values = impact.values(data)[index]
-    weights = np.ones(data.n) if free is None else decisions_of(data).weights(free)
+    weights = np.ones(index.size)
+    if free is not None:
+        weights = decisions_of(data).weights(free, index).values
     order = np.argsort(values, kind="stable")
-    return Ordered(values[order], weights[index][order])
+    return Ordered(values[order], weights[order])

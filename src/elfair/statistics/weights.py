@@ -1,0 +1,225 @@
+"""Importance weights under one policy, and what is known of them before decisions are drawn."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from elfair.policies.gaussian import DENSITY, MEAN, SQUARE
+from elfair.types import Booleans, Floats, Index
+
+
+class Rarest(NamedTuple):
+    """The decisions that were the rarest for what a policy makes of them.
+
+    Parameters
+    ----------
+    new, logged : float
+        Their share among all decisions of the policy, and of the behaviour model.
+    which : ndarray of bool, of shape (classes, m)
+        Which decisions about whom.
+    """
+
+    new: float
+    logged: float
+    which: Booleans
+
+
+class Weights(ABC):
+    """The weights of m rows under one policy."""
+
+    @cached_property
+    @abstractmethod
+    def values(self) -> Floats:
+        """How likely the policy takes each logged decision, divided by its propensity."""
+
+    @property
+    @abstractmethod
+    def slopes(self) -> Floats:
+        """Their derivatives by the free numbers of the rows, of shape (channels, m)."""
+
+    @cached_property
+    @abstractmethod
+    def variances(self) -> Floats | None:
+        """The variance of each weight before its decision was drawn; None if it is not known."""
+
+    @property
+    @abstractmethod
+    def variance_slopes(self) -> Floats:
+        """Their derivatives by the free numbers of the rows, of shape (channels, m)."""
+
+    @property
+    @abstractmethod
+    def variance(self) -> float:
+        """The variance of a weight among these rows, if the propensities are correct."""
+
+    @cached_property
+    @abstractmethod
+    def rarest(self) -> Rarest | None:
+        """The decisions that were the rarest for what the policy makes of them; None if that is not
+        known.
+        """
+
+
+class ClassWeights(Weights):
+    """Weights of decisions that are classes.
+
+    Parameters
+    ----------
+    new : ndarray of shape (classes, m)
+        The policy's probability of each class.
+    behavior : ndarray of shape (classes, m), optional
+        The behaviour model's.
+    taken : ndarray of shape (m,)
+        The index of the logged class.
+    propensity : ndarray of shape (m,)
+        The probability with which it was taken.
+
+    Examples
+    --------
+    >>> new, behavior = np.array([[0.5], [0.5]]), np.array([[0.8], [0.2]])
+    >>> weights = ClassWeights(new, behavior, np.array([1]), np.array([0.2]))
+    >>> weights.values, weights.variances
+    (array([2.5]), array([0.5625]))
+    """
+
+    def __init__(
+        self, new: Floats, behavior: Floats | None, taken: Index, propensity: Floats
+    ) -> None:
+        self._new, self._behavior, self._propensity = new, behavior, propensity
+        self._taken = taken, np.arange(taken.size)
+
+    @cached_property
+    def values(self) -> Floats:
+        """See `Weights.values`."""
+        return np.asarray(self._new[self._taken] / self._propensity)
+
+    @property
+    def slopes(self) -> Floats:
+        """See `Weights.slopes`."""
+        one = np.zeros_like(self._new)
+        one[self._taken] = 1 / self._propensity
+        return _free(one)
+
+    @cached_property
+    def _away(self) -> Floats | None:
+        """How far the weight of each possible decision is from 1; 0 if it was impossible."""
+        if self._behavior is None:
+            return None
+        change, possible = self._new - self._behavior, self._behavior > 0
+        return np.divide(change, self._behavior, out=np.zeros_like(change), where=possible)
+
+    @cached_property
+    def variances(self) -> Floats | None:
+        """E[w^2 | x] - 1 = sum_a pi(a)^2 / beta(a) - 1, which is the sum of beta (w - 1)^2."""
+        if self._away is None or self._behavior is None:
+            return None
+        return np.asarray(np.sum(self._behavior * self._away**2, axis=0))
+
+    @property
+    def variance_slopes(self) -> Floats:
+        """See `Weights.variance_slopes`."""
+        assert self._away is not None
+        return _free(2 * self._away)
+
+    @property
+    def variance(self) -> float:
+        """See `Weights.variance`."""
+        known = self.variances
+        return float(self.values.var(ddof=1) if known is None else known.mean())
+
+    @cached_property
+    def rarest(self) -> Rarest | None:
+        """Those with at least half of the typical weight, where decisions count by the square of
+        their weights: if such rows happen to be absent, nothing shows what the policy changes.
+        """
+        if self._away is None or self._behavior is None:
+            return None
+        weights = np.where(self._behavior > 0, self._away + 1, 0.0)
+        squares = self._new * weights**2
+        rare = weights * squares.sum() >= 0.5 * np.einsum("ai,ai->", squares, weights)
+        new, logged = (float(of[rare].sum()) / rare.shape[1] for of in (self._new, self._behavior))
+        return Rarest(new, logged, rare)
+
+
+class DensityWeights(Weights):
+    """Weights of decisions that are numbers, drawn from normal distributions.
+
+    Parameters
+    ----------
+    free : ndarray of shape (channels, m)
+        What rows see of the policy; see `elfair.policies.gaussian`.
+    propensity : ndarray of shape (m,)
+        The density of the behaviour model at the logged decision.
+    usual, spread : ndarray of shape (m,), optional
+        The behaviour model's mean and standard deviation.
+    """
+
+    def __init__(
+        self, free: Floats, propensity: Floats, usual: Floats | None, spread: Floats | None
+    ) -> None:
+        self._free, self._propensity = free, propensity
+        self._usual, self._spread = usual, spread
+
+    @cached_property
+    def values(self) -> Floats:
+        """See `Weights.values`."""
+        return np.asarray(self._free[DENSITY] / self._propensity)
+
+    @property
+    def slopes(self) -> Floats:
+        """See `Weights.slopes`."""
+        slopes = np.zeros_like(self._free)
+        slopes[DENSITY] = 1 / self._propensity
+        return slopes
+
+    @cached_property
+    def _squares(self) -> tuple[Floats, Floats, Floats, Floats] | None:
+        """E[w^2 | x] of each row; then mu - m, s^2 and c^2.
+
+        For N(mu, s^2) instead of N(m, b^2), E[w^2 | x] is the integral of the first density squared
+        over the second, that is, b^2 / (s c) exp((mu - m)^2 / c^2) with c^2 = 2 b^2 - s^2.
+        """
+        if self._usual is None or self._spread is None:
+            return None
+        mean, old = self._free[MEAN], self._spread**2
+        own = self._free[SQUARE] - mean**2
+        away, rest = mean - self._usual, 2 * old - own
+        return old / np.sqrt(own * rest) * np.exp(away**2 / rest), away, own, rest
+
+    @cached_property
+    def variances(self) -> Floats | None:
+        """See `Weights.variances`."""
+        return None if self._squares is None else self._squares[0] - 1
+
+    @property
+    def variance_slopes(self) -> Floats:
+        """See `Weights.variance_slopes`."""
+        assert self._squares is not None
+        squares, away, own, rest = self._squares
+        by_own = squares * ((away / rest) ** 2 + (1 / rest - 1 / own) / 2)
+        slopes = np.zeros_like(self._free)
+        # The variance of a policy is its mean square less the square of its mean.
+        slopes[MEAN] = squares * 2 * away / rest - 2 * self._free[MEAN] * by_own
+        slopes[SQUARE] = by_own
+        return slopes
+
+    @property
+    def variance(self) -> float:
+        """That among the rows, even where `variances` knows more: weights that are all too small
+        must look too small.
+        """
+        return float(self.values.var(ddof=1))
+
+    @cached_property
+    def rarest(self) -> Rarest | None:
+        """None: the density of a single decision says too little."""
+        return None
+
+
+def _free(by_class: Floats) -> Floats:
+    """Derivatives by the free numbers, the probabilities of all classes but the first."""
+    return np.asarray(by_class[1:] - by_class[0])
