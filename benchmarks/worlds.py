@@ -3,6 +3,7 @@
     python benchmarks/worlds.py                                # 500 seeds a cell, on all processors
     python benchmarks/worlds.py --seeds 60 --only reversal --versions edge --set bound=ttest
     python benchmarks/worlds.py --print                        # what there is so far
+    python benchmarks/worlds.py --print --page                 # the same, into docs/worlds.md
 
 Outcomes are kept in build/worlds.jsonl, so that you can stop at any time and resume; delete it, or
 name another one (--store), if elfair or the worlds have changed since. A cell is marked if more
@@ -25,13 +26,17 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
+import numpy as np
+
+import worlds_fresh
 import worlds_issue
 import worlds_own
+from pages import stamp, write_into
 from worlds_base import World
 from worlds_people import DELTA, VERSIONS, Version
 
 WORLDS: dict[str, World] = {
-    world.name: world for world in [*worlds_issue.WORLDS, *worlds_own.WORLDS]
+    world.name: world for world in [*worlds_issue.WORLDS, *worlds_own.WORLDS, *worlds_fresh.WORLDS]
 }
 STORE = Path(__file__).parents[1] / "build" / "worlds.jsonl"
 #: Seeds of a piece of work.
@@ -151,6 +156,48 @@ def table(asked: list[Cell], seeds: int, store: Path) -> Iterator[str]:
         yield f"at the edge, pooled: {bad / tried:.4f} of {tried:,}{mark}"
 
 
+def page(seeds: int, store: Path) -> str:
+    """The table of docs/worlds.md: a line for each world."""
+    known = stored(store)
+    texts: dict[tuple[str, Version], list[str]] = {}
+    counted, at_the_edge = [], []
+    for cell in cells(versions=["edge", "twin"]):
+        got = [outcome for seed, outcome in known.get(cell, {}).items() if seed < seeds]
+        if not got:
+            continue
+        counted.append(len(got))
+        released, violated = np.mean(got, axis=0)
+        bad = too_many(round(violated * len(got)), len(got), allowed=cell.allowed)
+        text = f"{violated:.3f}{'' if cell.allowed == DELTA else ' *'}"
+        if cell.version == "edge":
+            at_the_edge.append(violated)
+        else:
+            bad = bad or too_few(round(released * len(got)), len(got), cell.oracle())
+            text = f"{released:.2f} of {cell.oracle():.2f}"
+        texts.setdefault((cell.world, cell.version), []).append(f"**{text}**" if bad else text)
+    lines = [
+        [
+            f"{world.name}: {world.summary}",
+            world.origin,
+            ", ".join(f"{n:,}" for n in world.sizes),
+            ", ".join(texts.get((world.name, "edge"), [])),
+            ", ".join(texts.get((world.name, "twin"), [])),
+        ]
+        for world in WORLDS.values()
+    ]
+    return "\n".join(
+        [
+            f"{min(counted)} to {max(counted)} trials a cell. {stamp()}.",
+            "",
+            "| population | origin | rows | broken at the edge | released in the twin |",
+            "|---|---|---|---|---|",
+            *(f"| {' | '.join(line)} |" for line in lines),
+            "",
+            f"At the edge, the mean of all {len(at_the_edge)} cells: {np.mean(at_the_edge):.3f}.",
+        ]
+    )
+
+
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -162,12 +209,15 @@ def main() -> None:
     parser.add_argument("--set", nargs="*", default=(), help="parameters, such as bound=ttest")
     parser.add_argument("--store", type=Path, default=STORE)
     parser.add_argument("--print", action="store_true", help="run nothing")
+    parser.add_argument("--page", action="store_true", help="write it into docs/worlds.md")
     asked = parser.parse_args()
     given = dict(each.split("=") for each in asked.set)
     chosen = list(cells(asked.only, asked.versions, asked.sizes, given))
     if not asked.print:
         run(chosen, asked.seeds, asked.jobs, asked.store)
     print(*table(chosen, asked.seeds, asked.store), sep="\n")
+    if asked.page:
+        write_into("worlds.md", "table", page(asked.seeds, asked.store))
 
 
 if __name__ == "__main__":

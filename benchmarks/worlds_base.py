@@ -48,7 +48,8 @@ class World(ABC):
     name : str
         What it is called.
     origin : str
-        "issue" if its kind was known to break the t bound, "own" if it was invented here.
+        "issue" if its kind was known to break the t bound, "own" if it was invented here, "fresh"
+        if no bound, guard or search was ever chosen with its results in view.
     summary : str
         What is special about it, in one line.
     sizes : sequence of int
@@ -67,7 +68,7 @@ class World(ABC):
     """
 
     name: str
-    origin: Literal["issue", "own"]
+    origin: Literal["issue", "own", "fresh"]
     summary: str
     sizes: Sequence[int] = SIZES
     least: int = 0

@@ -406,5 +406,6 @@ WORLDS: list[World] = [
         impact=dose_effect({"edge": -0.05, "beyond": -0.2, "twin": 1.5}, -2.0),
         wanted=lambda x: 3 * x[:, 2],
         good=lambda x: x[:, 2],
+        least=1_000,  # six of 300 rows are about these people
     ),
 ]

@@ -238,6 +238,7 @@ WORLDS: list[World] = [
         "insolvency",
         "one person in 100 is ruined whatever is decided; decision 1 is rare",
         Population(one_in_twenty({"edge": 0.0, "beyond": -0.002, "twin": 0.05}), insolvency),
+        least=1_000,  # six of 300 rows tell what decision 1 does, and ruin is likely not among them
         ends=(-1.0, 0.1),
         floor=0.05,
     ),

@@ -7,10 +7,12 @@ import time
 import numpy as np
 import pytest
 
-from elfair import CheckReport, ELFClassifier, ELFRegressor, LoggedData, check
+from elfair import CheckReport, ELFClassifier, ELFRegressor, LoggedData, certify, check
 from elfair.data import ContinuousData
 from elfair.data.split import row_keys
 from elfair.errors import ConstraintError, InputError
+from elfair.planning.forecast import Forecaster
+from elfair.planning.visible import VisibleRows
 from elfair.populations import Dosage, FosterCare, Lending
 
 NO_WORSE = [f"E[impact | T == {t}] >= E_logged[impact | T == {t}]" for t in (0, 1)]
@@ -311,6 +313,7 @@ def test_a_range_that_is_not_declared_is_named_with_what_it_would_buy(log):
     assert found.severity == "note"
     assert "any number of rows" in found.hint
     assert "candidate rows show" in found.evidence
+    assert "times as many held-out rows" in found.evidence
     quiet = (
         ELFClassifier(CONSTRAINTS, impact_range=(-50, 50)),
         ELFClassifier(CONSTRAINTS, bound="ttest"),
@@ -319,3 +322,33 @@ def test_a_range_that_is_not_declared_is_named_with_what_it_would_buy(log):
     for settled in quiet:
         codes = [each.code for each in check(settled, data).findings]
         assert "range_not_declared" not in codes
+
+
+@pytest.mark.parametrize(("alpha", "n"), [(0.9, 1000), (0.5, 4000)])
+def test_with_so_many_times_the_rows_a_proof_is_as_tight(log, alpha, n):
+    population = FosterCare(alpha=alpha)
+    data, estimator = LoggedData(**log(n, 3, population)), ELFClassifier(NO_WORSE)
+    ends = float(data.impact("impact").min()) - 0.1, float(data.impact("impact").max()) + 0.1
+    request = estimator.request(data)
+    forecaster = Forecaster.of(VisibleRows.of(data, request), request)
+    growth = forecaster.with_range("impact", ends)
+    assert 1.1 < growth < 2
+    model = estimator.fit(**log(n, 3, population))
+
+    def width(declared, rows):
+        """The average width, over many new tests of the same model."""
+        widths = []
+        for seed in range(20):
+            test = log(round(rows), 100 + seed, population)
+            test["impact"] = np.clip(test["impact"], *ends)
+            found = certify(
+                model.predict_proba(test["X"]),
+                LoggedData(**test),
+                NO_WORSE,
+                nuisance_fraction=0.5,
+                impact_range=declared,
+            )
+            widths.append([each.upper - each.estimate for each in found.constraints])
+        return np.mean(widths, axis=0).max()
+
+    assert width(ends, 2 * growth * 0.4 * n) == pytest.approx(width(None, 2 * 0.4 * n), rel=0.1)

@@ -118,7 +118,7 @@ class _Check:
             *findings.of_people(visible.everyone, about),
             *findings.of_statements(statements),
             *findings.of_assumptions(assumptions, accepted),
-            *findings.of_ranges(forecaster.plan if forecaster else None, visible.candidate),
+            *findings.of_ranges(forecaster),
             *findings.of_settings(self.request),
         ]
         return CheckReport(

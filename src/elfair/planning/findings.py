@@ -21,10 +21,9 @@ from elfair.fairness_test.diagnostics import FEW_ROWS
 from elfair.language.conditions import Condition, uses_label, who
 from elfair.language.evaluation import holds
 from elfair.planning.check_report import Finding
-from elfair.planning.forecast import StatementCheck
+from elfair.planning.forecast import Forecaster, StatementCheck
 from elfair.planning.visible import TINY, GroupCheck, VisibleRows, not_forecast
 from elfair.statistics.compiled import shown_values
-from elfair.statistics.plan import Plan
 from elfair.types import Booleans, Floats
 
 #: A feature gives away a class that it predicts in this share of rows, and a number that it
@@ -304,17 +303,23 @@ def of_assumptions(assumptions: Sequence[Assumption], accepted: Sequence[str]) -
             yield Finding.of(code, assumption.evidence, about=assumption.name)
 
 
-def of_ranges(plan: Plan | None, candidate: LoggedData) -> Iterator[Finding]:
+def of_ranges(forecaster: Forecaster | None) -> Iterator[Finding]:
     """Impacts whose promise is asymptotic only because their range is not declared."""
-    if plan is None or plan.bound != AUTO or candidate.decision_kind == "numbers":
+    if forecaster is None or forecaster.plan.bound != AUTO:
         return
-    tails = [tail for claim in plan.compile(candidate) for tail in claim.tails]
-    parts = [part for tail in tails if tail.bound.guarded for part in tail.parts]
+    plan, candidate = forecaster.plan, forecaster.visible.candidate
+    parts = [part for claim in plan.compile(candidate) for part in claim.parts]
     for name in dict.fromkeys(impact.name for part in parts for impact in part.impacts):
         if name not in plan.baselines.estimation.ranges:
-            values = candidate.impacts[name]
-            seen = f"candidate rows show {values.min():g} to {values.max():g}"
-            yield Finding.of("range_not_declared", seen, about=name)
+            low, high = float(candidate.impacts[name].min()), float(candidate.impacts[name].max())
+            growth = forecaster.with_range(name, (low, high))
+            if growth is not None:
+                yield Finding.of(
+                    "range_not_declared",
+                    f"candidate rows show {low:g} to {high:g}; with that as the range, bounds as "
+                    f"tight as these need about {growth:.2g} times as many held-out rows",
+                    about=name,
+                )
 
 
 def of_settings(request: Request) -> Iterator[Finding]:

@@ -45,10 +45,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import inf, isfinite, sqrt
+from math import inf, isfinite, log2, sqrt
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from elfair.data import LoggedData
@@ -61,7 +62,8 @@ from elfair.planning.visible import VisibleRows
 from elfair.search import SearchProgress, Target
 from elfair.search.requirements import requirements_of
 from elfair.search.shrinkage import shrunk_means
-from elfair.statistics.plan import Plan
+from elfair.statistics import Baselines
+from elfair.statistics.plan import CompiledClaim, Plan
 from elfair.statistics.settling import settle
 from elfair.types import Floats, Index
 
@@ -128,6 +130,8 @@ LIKELY = 0.8
 #: How many standard errors the lowest possible g has to be above 0 before no number of rows is said
 #: to be enough: wrong one time in twenty at worst.
 ERRORS = 1.645
+#: By how much the number of rows for another bound may differ, as far as anybody asks.
+MOST_GROWTH = 16.0
 #: More candidate rows than there can be: then a judge's standard error is that of the test.
 ALL_ROWS = 1e12
 
@@ -285,6 +289,39 @@ class Forecaster:
             likeliest.append(judge.of(bench.policy, likely)[j])
             progress()
         return JudgedSearch(together, met, lowest, likeliest)
+
+    def with_range(self, name: str, ends: tuple[float, float]) -> float | None:
+        """By how much the number of test rows has to grow, for bounds of the same width, if the
+        range of an impact is declared; None if that turns no approximation into a proof.
+
+        It is about the model that the search would test first, and the statement that needs most.
+        """
+        rows, estimation = self.visible.candidate, self.plan.baselines.estimation
+        declared = replace(estimation, ranges={**estimation.ranges, name: ends})
+        proven = replace(self.plan, baselines=Baselines(declared, rows))
+        both = zip(self.plan.compile(rows), proven.compile(rows), strict=True)
+        changed = [(now, then) for now, then in both if now.kind != then.kind]
+        if not self.ends or not changed:
+            return None
+        return max(self._growth(now, then) for now, then in changed)
+
+    def _growth(self, now: CompiledClaim, then: CompiledClaim) -> float:
+        """By how much the number of test rows has to grow for another bound of the same width."""
+
+        def width(claim: CompiledClaim, times: float) -> float:
+            ratio = times * self.n_test / self.visible.candidate.n
+            levels = requirements_of([claim], Target(0.5), ratio)[0].predict(self.ends[0]).levels
+            return levels.upper - levels.mean
+
+        aim = width(now, 1.0)
+        if not 0 < aim < inf:
+            return 1.0
+        least, most = -log2(MOST_GROWTH), log2(MOST_GROWTH)
+        if width(then, MOST_GROWTH) > aim:
+            return MOST_GROWTH
+        if width(then, 1 / MOST_GROWTH) < aim:
+            return 1 / MOST_GROWTH
+        return float(2 ** brentq(lambda power: width(then, 2**power) - aim, least, most, xtol=0.01))
 
     def _scores(self, rows: int, trials: Sequence[JudgedSearch | None]) -> Scores:
         """What some trials come to on average; a group that is too small counts as failed."""
