@@ -6,14 +6,15 @@ to worlds_own.py, and invents others.
 
 from __future__ import annotations
 
+from functools import partial
 from math import sqrt
-from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
-from worlds_base import Dosed, Fitted, World
-from worlds_issue import mostly_one, one_way, rare_losses
+from worlds_base import Dosed, World
+from worlds_issue import one_way, rare_losses
+from worlds_own import fitted
 from worlds_people import Floats, Integers, NoWorse, Population, Version, two, uniform
 
 Rng = np.random.Generator
@@ -90,16 +91,7 @@ def third_of_three(x: Floats, group: Integers, version: Version) -> Truth:
     return two(expit(0.8 * x[:, 1])), mean, two(expit(1.5 + x[:, 0]))
 
 
-def fresh(name: str, summary: str, population: Population, **more: Any) -> Fitted:
-    """A world in which labels ask for decision 1, nearly always."""
-    return Fitted(
-        name=name,
-        origin="fresh",
-        summary=summary,
-        population=population,
-        **{"good": mostly_one, **more},
-    )
-
+fresh = partial(fitted, origin="fresh")
 
 WORLDS: list[World] = [
     fresh(

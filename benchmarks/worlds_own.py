@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import expit
@@ -147,11 +147,17 @@ def hardly_ever(x: Floats, group: Integers, version: Version) -> Truth:
 BOTH = (NoWorse(0), NoWorse(1))
 
 
-def fitted(name: str, summary: str, population: Population, **more: Any) -> Fitted:
+def fitted(
+    name: str,
+    summary: str,
+    population: Population,
+    origin: Literal["own", "fresh"] = "own",
+    **more: Any,
+) -> Fitted:
     """A world in which labels ask for decision 1, nearly always."""
     return Fitted(
         name=name,
-        origin="own",
+        origin=origin,
         summary=summary,
         population=population,
         **{"good": mostly_one, **more},
