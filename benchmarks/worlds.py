@@ -32,7 +32,7 @@ import worlds_fresh
 import worlds_issue
 import worlds_own
 from pages import stamp, write_into
-from worlds_base import World
+from worlds_base import Outcome, World
 from worlds_people import DELTA, VERSIONS, Version
 
 WORLDS: dict[str, World] = {
@@ -52,8 +52,8 @@ class Cell:
     n: int
     given: str = "{}"
 
-    def trial(self, seed: int) -> tuple[bool, bool]:
-        """Whether a model is released, and whether it breaks a promise."""
+    def trial(self, seed: int) -> Outcome:
+        """Try it once."""
         return WORLDS[self.world].trial(self.n, self.version, json.loads(self.given), seed)
 
     @property
@@ -97,19 +97,19 @@ def too_few(released: int, seeds: int, oracle: float, errors: float = 3.0) -> bo
     return released / seeds < half - errors * sqrt(half * (1 - half) / seeds)
 
 
-def piece(cell: Cell, seeds: range) -> tuple[Cell, list[tuple[int, bool, bool]], float]:
+def piece(cell: Cell, seeds: range) -> tuple[Cell, list[tuple[Any, ...]], float]:
     """Some trials, and the seconds that one takes."""
     start = process_time()
     outcomes = [(seed, *cell.trial(seed)) for seed in seeds]
     return cell, outcomes, (process_time() - start) / len(seeds)
 
 
-def stored(store: Path) -> dict[Cell, dict[int, tuple[bool, bool]]]:
+def stored(store: Path) -> dict[Cell, dict[int, Outcome]]:
     """What was tried so far, by cell and seed."""
-    known: dict[Cell, dict[int, tuple[bool, bool]]] = {}
+    known: dict[Cell, dict[int, Outcome]] = {}
     for line in store.read_text().splitlines() if store.exists() else ():
         *key, outcomes, _ = json.loads(line)
-        known.setdefault(Cell(*key), {}).update({seed: (r, v) for seed, r, v in outcomes})
+        known.setdefault(Cell(*key), {}).update({s: Outcome(*rest) for s, *rest in outcomes})
     return known
 
 
@@ -133,16 +133,16 @@ def run(asked: list[Cell], seeds: int, jobs: int | None, store: Path) -> None:
 def table(asked: list[Cell], seeds: int, store: Path) -> Iterator[str]:
     """A line for each cell, and one for all that should release nothing."""
     known = stored(store)
-    yield f"{'world':25} {'version':7} {'n':>6} {'seeds':>5}  released violated oracle"
+    yield f"{'world':25} {'version':7} {'n':>6} {'seeds':>5}  released violated forecast oracle"
     bad = tried = 0
     for cell in asked:
         outcomes = [known.get(cell, {}).get(seed) for seed in range(seeds)]
         got = [each for each in outcomes if each is not None]
         if not got:
             continue
-        released, violated = (sum(column) for column in zip(*got, strict=True))
+        released, violated = sum(o.released for o in got), sum(o.broken for o in got)
         line = f"{cell.world:25} {cell.version:7} {cell.n:6,} {len(got):5}"
-        line += f"  {released / len(got):8.3f} {violated / len(got):8.3f}"
+        line += f"  {released / len(got):8.3f} {violated / len(got):8.3f} {forecast(got):>8}"
         marks = "" if cell.allowed == DELTA else f"  no loss in {cell.allowed:.2f} of tables"
         marks += "  VIOLATED" if too_many(violated, len(got), allowed=cell.allowed) else ""
         if cell.version == "twin":
@@ -156,17 +156,25 @@ def table(asked: list[Cell], seeds: int, store: Path) -> Iterator[str]:
         yield f"at the edge, pooled: {bad / tried:.4f} of {tried:,}{mark}"
 
 
+def forecast(outcomes: Iterable[Outcome]) -> str:
+    """The average forecast, if there was anything to forecast."""
+    known = [each.forecast for each in outcomes if each.forecast is not None]
+    return f"{np.mean(known):.2f}" if known else ""
+
+
 def page(seeds: int, store: Path) -> str:
     """The table of docs/worlds.md: a line for each world."""
     known = stored(store)
     texts: dict[tuple[str, Version], list[str]] = {}
+    chances: dict[tuple[str, Version], list[Outcome]] = {}
     counted, at_the_edge = [], []
     for cell in cells(versions=["edge", "twin"]):
         got = [outcome for seed, outcome in known.get(cell, {}).items() if seed < seeds]
         if not got:
             continue
         counted.append(len(got))
-        released, violated = np.mean(got, axis=0)
+        released, violated = np.mean([(each.released, each.broken) for each in got], axis=0)
+        chances.setdefault((cell.world, cell.version), []).extend(got)
         bad = too_many(round(violated * len(got)), len(got), allowed=cell.allowed)
         text = f"{violated:.3f}{'' if cell.allowed == DELTA else ' *'}"
         if cell.version == "edge":
@@ -182,6 +190,11 @@ def page(seeds: int, store: Path) -> str:
             ", ".join(f"{n:,}" for n in world.sizes),
             ", ".join(texts.get((world.name, "edge"), [])),
             ", ".join(texts.get((world.name, "twin"), [])),
+            "; ".join(
+                f"{forecast(got)} for {np.mean([each.released for each in got]):.2f}"
+                for version in ("edge", "twin")
+                if forecast(got := chances.get((world.name, version), []))
+            ),
         ]
         for world in WORLDS.values()
     ]
@@ -189,8 +202,8 @@ def page(seeds: int, store: Path) -> str:
         [
             f"{min(counted)} to {max(counted)} trials a cell. {stamp()}.",
             "",
-            "| population | origin | rows | broken at the edge | released in the twin |",
-            "|---|---|---|---|---|",
+            "| population | origin | rows | broken at the edge | released in the twin | forecast |",
+            "|---|---|---|---|---|---|",
             *(f"| {' | '.join(line)} |" for line in lines),
             "",
             f"At the edge, the mean of all {len(at_the_edge)} cells: {np.mean(at_the_edge):.3f}.",

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import exp, prod
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -37,6 +37,22 @@ from worlds_people import (
 SIZES = (300, 1_000, 4_000)
 #: A model that changes nothing for the better is no better than the old one, up to rounding.
 ROUNDING = 1e-9
+
+
+class Outcome(NamedTuple):
+    """What came of one trial.
+
+    Parameters
+    ----------
+    released, broken : bool
+        Whether a model was released, and whether it breaks a promise.
+    forecast : float or None
+        The chance that candidate rows gave it; None if nothing was searched for.
+    """
+
+    released: bool
+    broken: bool
+    forecast: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -80,10 +96,8 @@ class World(ABC):
         """Chance that belongs to one trial."""
         return np.random.default_rng([seed, n, VERSIONS.index(version), *self.name.encode()])
 
-    def trial(
-        self, n: int, version: Version, parameters: Mapping[str, Any], seed: int
-    ) -> tuple[bool, bool]:
-        """Whether a model is released, and whether it breaks a promise.
+    def trial(self, n: int, version: Version, parameters: Mapping[str, Any], seed: int) -> Outcome:
+        """Try it once.
 
         Parameters
         ----------
@@ -102,12 +116,10 @@ class World(ABC):
             try:
                 return self._tried(n, version, dict(parameters), seed)
             except DataError:  # too few rows of a group: refused
-                return False, False
+                return Outcome(False, False)
 
     @abstractmethod
-    def _tried(
-        self, n: int, version: Version, parameters: dict[str, Any], seed: int
-    ) -> tuple[bool, bool]:
+    def _tried(self, n: int, version: Version, parameters: dict[str, Any], seed: int) -> Outcome:
         pass
 
     @abstractmethod
@@ -144,9 +156,7 @@ class Fitted(World):
     good: Model
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
-    def _tried(
-        self, n: int, version: Version, parameters: dict[str, Any], seed: int
-    ) -> tuple[bool, bool]:
+    def _tried(self, n: int, version: Version, parameters: dict[str, Any], seed: int) -> Outcome:
         log = self.population.log(n, self.rng(n, version, seed), version)
         given = {**self.parameters, **parameters}
         clf = ELFClassifier(
@@ -157,11 +167,13 @@ class Fitted(World):
             **given,
         )
         clf.fit(log.people.features, log.label, **log.columns)
+        forecast = clf.certificate_.search.forecast
         if not clf.solution_found_:
-            return False, False
+            return Outcome(False, False, forecast)
         crowd = self.population.crowd(version)
         new = clf.predict_proba(crowd.features)
-        return True, max(each.truth(crowd, new) for each in self.promises) > -ROUNDING
+        broken = max(each.truth(crowd, new) for each in self.promises) > -ROUNDING
+        return Outcome(True, broken, forecast)
 
     def rows(self, version: Version, n: int) -> list[Floats]:
         """As for every world; they do not depend on n."""
@@ -193,9 +205,7 @@ class Certified(World):
     table: Callable[[int], int] = lambda n: n
     learns: bool = True
 
-    def _tried(
-        self, n: int, version: Version, parameters: dict[str, Any], seed: int
-    ) -> tuple[bool, bool]:
+    def _tried(self, n: int, version: Version, parameters: dict[str, Any], seed: int) -> Outcome:
         population, rng = self.population(n), self.rng(n, version, seed)
         log = population.log(self.table(n), rng, version)
         classes = list(range(log.people.behavior.shape[1]))
@@ -203,7 +213,7 @@ class Certified(World):
         new = self.good(n, version)(log.people.features)
         text = self.promise(version).text
         passed = certify(new, data, text, delta=DELTA, random_state=seed, **parameters).passed
-        return passed, passed and version != "twin"
+        return Outcome(passed, passed and version != "twin")
 
     def rows(self, version: Version, n: int) -> list[Floats]:
         """As for every world."""
@@ -248,9 +258,7 @@ class Dosed(World):
         noise = exp(0.5) - rng.lognormal(size=n) if self.skewed else rng.uniform(-0.8, 0.8, n)
         return x, dose, self.impact(x, dose, version) + noise
 
-    def _tried(
-        self, n: int, version: Version, parameters: dict[str, Any], seed: int
-    ) -> tuple[bool, bool]:
+    def _tried(self, n: int, version: Version, parameters: dict[str, Any], seed: int) -> Outcome:
         rng = self.rng(n, version, seed)
         x, dose, impact = self._log(n, rng, version)
         label = self.wanted(x) + rng.normal(0, 0.3, n)
@@ -263,7 +271,9 @@ class Dosed(World):
             behavior_spread=1.0,
             impact=impact,
         )
-        return reg.solution_found_, reg.solution_found_ and self._harm(reg, version) > -ROUNDING
+        released = reg.solution_found_
+        broken = released and self._harm(reg, version) > -ROUNDING
+        return Outcome(released, broken, reg.certificate_.search.forecast)
 
     def _harm(self, reg: ELFRegressor, version: Version) -> float:
         """By how much the mean impact is lower than before, by quadrature over decisions."""

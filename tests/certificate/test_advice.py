@@ -52,12 +52,22 @@ def test_too_few_rows(certificate, failed):
     (advice,) = advise(failed, certificate)
     assert advice.cause == "too few rows for this effect"
     assert "about 4,400 rows in all" in advice.steps
+    # With a standard error of 0.02, g is between -0.133 and -0.067.
+    wide = replace(failed, spread=0.2, n=100)
+    assert "2,500 at best, and at worst 9,600" in advise(wide, certificate)[0].steps
+    wider = replace(failed, spread=1.0, n=100)
+    assert "at worst no number is enough" in advise(wider, certificate)[0].steps
 
 
 def test_the_wrong_side(certificate, failed):
-    (advice,) = advise(replace(failed, estimate=0.05), certificate)
-    assert "wrong side" in advice.seen
+    beyond = replace(failed, estimate=0.05, spread=0.2, n=100)
+    (advice,) = advise(beyond, certificate)
+    assert "wrong side of 0, beyond doubt" in advice.seen
+    assert "more rows would not help" in advice.cause
     assert "rows in all" not in advice.steps
+    (advice,) = advise(replace(beyond, spread=0.5), certificate)
+    assert "may be chance (90 % interval: -0.03225 to 0.1323)" in advice.seen
+    assert "more rows would not help" not in advice.cause
 
 
 def test_no_number_of_rows(certificate, failed):

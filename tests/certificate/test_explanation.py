@@ -113,7 +113,7 @@ def test_the_rows_needed_are_named(failed):
     assert "collect about 4,400 rows in all" in replace(failed, constraints=(short,)).explain()
     never = replace(short, rows_needed=None)
     assert "no number of rows" in replace(failed, constraints=(never,)).explain()
-    wrong = replace(short, estimate=0.1, rows_needed=None)
+    wrong = replace(short, estimate=1.0, upper=2.0, rows_needed=None)
     assert "more rows would not help" in replace(failed, constraints=(wrong,)).explain()
 
 

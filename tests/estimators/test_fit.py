@@ -92,8 +92,9 @@ def test_the_ladder_does_not_depend_on_any_held_out_row(parameters, monkeypatch)
     before = fit(ELFClassifier(POPULATION.constraints, **parameters))
     after = fit(ELFClassifier(POPULATION.constraints, **parameters), **everything_else())
     first, second = searches
-    assert len(first.ladder) == (1 if "search" in parameters else 20)
-    assert np.array_equal(first.ladder, second.ladder)
+    thetas, same = ([model.theta for model in found.ladder] for found in searches)
+    assert len(thetas) == 1 if "search" in parameters else len(thetas) > 5
+    assert np.array_equal(thetas, same)
     assert np.array_equal(first.policy.center, second.policy.center)
     assert before.tuned_ == after.tuned_
     records = [clf.certificate_.search for clf in (before, after)]
@@ -288,25 +289,26 @@ class Best:
         return np.column_stack([1 - p, p])
 
 
-@pytest.mark.parametrize("search", ASKED)
-def test_where_nothing_else_is_safe_the_behaviour_model_itself_is_returned(search):
+def test_the_old_model_is_no_solution_unless_it_is_called_so():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1_000, 2))
     far = np.abs(X[:, 0]) > 1
     decision = (rng.random(1_000) < Best().predict_proba(X)[:, 1]).astype(int)
     impact = (decision == far) + 0.1 * rng.normal(size=1_000)
     label = (X[:, 1] + rng.normal(size=1_000) > 0).astype(int)  # accuracy pulls elsewhere
-    clf = ELFClassifier(NO_WORSE, search=search)
+    for behavior in (Best(), Best().predict_proba(X)):
+        clf = ELFClassifier(NO_WORSE)
+        clf.fit(X, label, decision=decision, impact=impact, behavior=behavior)
+        assert not clf.solution_found_
+    # The paper's search takes it for a solution. Then the first sentence says what it is.
+    clf = ELFClassifier(NO_WORSE, search="cmaes")
     clf.fit(X, label, decision=decision, impact=impact, behavior=Best())
     (result,) = clf.certificate_.constraints
     assert clf.solution_found_
     assert (result.estimate, result.upper, result.spread) == (0, 0, 0)
     assert result.mean_weight == pytest.approx(1, abs=1e-12)
     assert np.allclose(clf.predict_proba(X), Best().predict_proba(X), rtol=0, atol=1e-12)
-    # Without the model there is no such fallback.
-    alone = ELFClassifier(NO_WORSE, search=search)
-    alone.fit(X, label, decision=decision, impact=impact, behavior=Best().predict_proba(X))
-    assert not alone.solution_found_
+    assert "although the model is practically the old model" in clf.explain().splitlines()[0]
 
 
 # -- signs of life -----------------------------------------------------------------------------

@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 from elfair import ELFClassifier, LoggedData, certify
+from elfair.certificate import GroupRecord
 from elfair.errors import CertificateWarning
+from elfair.fairness_test.assumptions import WEIGHT_ERRORS, is_off
+from elfair.policies.gaussian import normal_density
+from elfair.statistics.weights import DensityWeights
 
 NO_WORSE = "E[impact] >= E_logged[impact]"
 
@@ -163,6 +167,66 @@ def test_right_propensities_are_rarely_called_wrong():
             found = assumptions("E[impact] >= 0", data=data, impact_range=(0, 1))
         called += found["mean weight near 1"].status == "violated"
     assert called <= 10
+
+
+def taken(p, new):
+    """Weights of a decision that was taken with probability p, and is now with another."""
+    return lambda rng, size: np.where(rng.random(size) < p, new / p, (1 - new) / (1 - p))
+
+
+def dosed(shift, spread):
+    """Weights of doses from N(0, 1), and their known variance, if now from N(shift, spread^2)."""
+
+    def drawn(rng, size):
+        dose = rng.normal(size=size)
+        free = np.zeros((3, *size))
+        free[0], free[1] = normal_density(dose, shift, spread), shift
+        free[2] = shift**2 + spread**2
+        return free, normal_density(dose, 0.0, 1.0)
+
+    return drawn
+
+
+def record_of(weights, error=None):
+    n, square = weights.size, float(weights @ weights)
+    error = float(weights.std(ddof=1)) / np.sqrt(n) if error is None else error
+    ess = float(weights.sum()) ** 2 / square if square else 0.0
+    return GroupRecord("everyone", n, ess, float(weights.mean()), error, float(weights.max()))
+
+
+@pytest.mark.parametrize("n", [10, 22, 60, 200])
+@pytest.mark.parametrize(
+    "weights",
+    [taken(0.05, 0.01), taken(0.05, 0.5), taken(0.1, 0.02), taken(0.1, 0.5), taken(0.5, 0.9)],
+    ids=["hardly any", "more", "fewer", "often", "mostly"],
+)
+def test_rare_decisions_do_not_make_right_propensities_look_wrong(weights, n):
+    rng = np.random.default_rng(n)
+    drawn = weights(rng, (2_000, n))
+    alarms = [is_off(record_of(each), WEIGHT_ERRORS, known=False) for each in drawn]
+    assert np.mean(alarms) <= 0.01
+
+
+@pytest.mark.parametrize("n", [10, 22, 60])
+@pytest.mark.parametrize(("shift", "spread"), [(1.5, 0.9), (1.5, 0.5), (1.0, 0.8), (0.5, 0.5)])
+def test_doses_within_reach_do_not_make_right_densities_look_wrong(shift, spread, n):
+    free, propensity = dosed(shift, spread)(np.random.default_rng(n), (2_000, n))
+    alarms = []
+    for k in range(2_000):
+        weights = DensityWeights(free[:, k], propensity[k], np.zeros(n), np.ones(n))
+        error = np.sqrt(weights.variance / n)
+        alarms.append(is_off(record_of(weights.values, error), WEIGHT_ERRORS, known=True))
+    assert np.mean(alarms) <= 0.01
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_wrong_propensities_are_found_out(factor):
+    rng, alarms = np.random.default_rng(0), []
+    for _ in range(200):
+        p, new = rng.uniform(0.1, 0.9, (2, 400))
+        weights = np.where(rng.random(400) < p, new / p, (1 - new) / (1 - p)) / factor
+        alarms.append(is_off(record_of(weights), WEIGHT_ERRORS, known=False))
+    assert np.mean(alarms) >= 0.99
 
 
 def fit(clf, seed=0):

@@ -167,7 +167,10 @@ def test_doses_as_far_out_as_they_may_be_still_pass(n):
 
 def trial_at_the_edge(seed):
     """Whether the model harms group 1, and whether it is released."""
-    reg = ELFRegressor(HARMED, delta=DELTA, objective="E[impact | T == 0]", power=0.01)
+    # A ladder would begin with safer models.
+    reg = ELFRegressor(
+        HARMED, delta=DELTA, objective="E[impact | T == 0]", power=0.01, candidates=1
+    )
     reg.fit(**sample(1_000, seed))
     (model,) = reg.fitted_.models
     mean, spread = of_model(model)

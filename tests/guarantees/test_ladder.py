@@ -316,7 +316,9 @@ def difficult(whose, n, parameters, powers, seed):
             impact=good.astype(float),
         )
     policy, place = searches[0].policy, clf.certificate_.search.place
-    chances = [policy.probabilities(theta, PEOPLE, None)[:, 1] for theta in searches[0].ladder]
+    chances = [
+        policy.probabilities(model.theta, PEOPLE, None)[:, 1] for model in searches[0].ladder
+    ]
     harms = [max(harm(chance, t) for t in groups) > 0 for chance in chances]
     found = clf.solution_found_
     return found, found and harms[place - 1], any(harms), found and harms[-1]

@@ -53,7 +53,7 @@ def trial(cell, seed):
 
 
 def violated(outcome):
-    return outcome[1]
+    return outcome.broken
 
 
 def cells(version, chosen):
@@ -67,8 +67,8 @@ def named(cell):
 
 def counts(cell, seeds):
     """How many models are released, and how many of them break their promise."""
-    released, broken = zip(*drawn(trial, seeds, cell), strict=True)
-    return sum(released), sum(broken)
+    outcomes = drawn(trial, seeds, cell)
+    return sum(each.released for each in outcomes), sum(each.broken for each in outcomes)
 
 
 # -- are the worlds what they say? -------------------------------------------------------------

@@ -70,7 +70,7 @@ def test_the_whole_ladder_is_kept(kind, made, needs, tmp_path):
 
 
 def test_the_kinds_are_what_they_are_meant_to_be(made):
-    assert len(made("ladder").fitted_.ladder) == 20
+    assert len(made("ladder").fitted_.ladder) > 10
     assert made("ladder").certificate_.search.place > 1
     assert len(made("crossfit").fitted_.models) == 3
     assert not made("no solution").solution_found_

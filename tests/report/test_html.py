@@ -12,7 +12,7 @@ import pytest
 from elfair.certificate import NOT_STATED
 from elfair.certificate.codes import ASSUMPTIONS
 from elfair.certificate.explanation import verdict
-from elfair.records.text import number
+from elfair.records.text import number, raised
 from elfair.report import Report
 from elfair.report.report import SECTIONS
 
@@ -183,8 +183,8 @@ def test_the_same_certificate_makes_the_same_page(certificate, text):
 def test_no_solution_says_what_to_do(of_kind, parsed):
     few = flat(parsed(Report(of_kind("none")).html()).text)
     assert "Too few rows for this effect" in few
-    needed = of_kind("none").constraints[0].rows_needed
-    assert f"Collect about {-(-needed // 100) * 100:,} rows in all" in few
+    needed = max(result.rows_needed for result in of_kind("none").failed)
+    assert f"Collect about {raised(needed):,} rows in all" in few
     assert "other seeds or models on these rows until one passes" in few
     wrong = flat(parsed(Report(of_kind("wrong side")).html()).text)
     assert "is on the wrong side of 0" in wrong

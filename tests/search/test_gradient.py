@@ -67,7 +67,7 @@ def test_what_passes_only_after_all_is_then_improved(candidate_rows, make_proble
     def lazy_at_first(self, start, reach=np.inf):
         calls.append(self.problem.look_at(start))
         if len(calls) <= 2:
-            self.limit = self.problem.evaluations + MOST_EVALUATIONS
+            self._begin()
             self.look_at(start)
         else:
             minimise(self, start, reach)
@@ -86,7 +86,8 @@ def test_of_several_starts_the_best_end_counts(candidate_rows, make_problem):
     together = gradient_search(make_problem(data), starts)
     reached = [end.loss for end in ends if end.meets_target]
     assert together.meets_target
-    assert together.loss <= min(reached) + 1e-12
+    # A single start that looks stuck gets a second chance, which several starts do not need.
+    assert together.loss <= min(reached) + 1e-4
 
 
 def test_the_box_is_kept_and_evaluations_are_counted(candidate_rows, make_problem):

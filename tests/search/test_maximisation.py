@@ -11,11 +11,12 @@ from elfair.errors import DataError
 from elfair.language.expressions import Mean
 from elfair.language.tree import find
 from elfair.policies import SoftmaxPolicy
-from elfair.search import Selection, Target, selection
+from elfair.search import Selection, Target, tuning
 from elfair.search.classification import Classification
 from elfair.search.goals import Maximise, PredictLabel, goal_of
-from elfair.search.selection import ASKED, tune
+from elfair.search.selection import ASKED
 from elfair.search.shrinkage import DOUBTED_ROWS, shrunk_rows
+from elfair.search.tuning import tune
 from elfair.statistics import Baselines, Estimation, mean_part
 
 TARGET = Target(power=0.95)
@@ -206,9 +207,9 @@ def test_a_constraint_is_kept_in_mind(outreach, method):
 def test_tuning_judges_by_the_objective_in_shares_of_its_range(outreach, monkeypatch):
     """A search that goes the wrong way is told from one that goes the right way, in any unit."""
     worths = []
-    judge = selection._delivered
+    judge = tuning._delivered
     monkeypatch.setattr(
-        selection, "_delivered", lambda *given: worths.append(judge(*given)) or worths[-1]
+        tuning, "_delivered", lambda *given: worths.append(judge(*given)) or worths[-1]
     )
 
     def make(parameters, rows):

@@ -13,8 +13,9 @@ from elfair.policies import SoftmaxPolicy
 from elfair.search import Selection, Target, selection
 from elfair.search.classification import Classification
 from elfair.search.goals import PredictLabel
-from elfair.search.problem import silent
+from elfair.search.problem import LEAST_MOVE, USELESS, silent
 from elfair.search.selection import ASKED, SEARCHES
+from elfair.statistics.decisions import decisions_of
 
 NO_WORSE = [f"E[impact | T == {t}] >= E_logged[impact | T == {t}]" for t in (0, 1)]
 DEFAULT = Selection("gradient", Classification(PredictLabel("accuracy")), Target(power=0.95), 0)
@@ -76,31 +77,28 @@ def test_the_starts_are_label_decision_and_their_middle(candidate_rows, make_pla
     assert likelihood(familiar, data.decision_index) > likelihood(accurate, data.decision_index)
     known = candidate_rows(500, 2, model=True)
     view = view_of(known, make_plan(known), 300)
-    *others, itself = view.starts()
-    assert [start[-1] for start in others] == [1, 1, 1]
-    np.testing.assert_array_equal(view.policy.free(itself, view.inputs), known.behavior.T[1:])
+    assert [start[-1] for start in view.starts()] == [1, 1, 1]
+    # What imitates the old model imitates its probabilities, where they are known.
+    away = view.policy.free(view.starts()[-1], view.inputs) - known.behavior.T[1:]
+    assert np.abs(away).mean() < 0.02
     undecided = LoggedData(data.features, data.label, sensitive_features=data.sensitive)
     view = view_of(undecided, make_plan(undecided, "PR <= 0.9"), 300)
     assert len(view.starts()) == 1
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_with_a_behaviour_model_it_is_the_last_resort(candidate_rows, make_plan, seed):
-    # Forty rows show nothing of a new policy; the behaviour model is no worse than itself.
+def test_the_old_model_is_not_what_anybody_searches_for(candidate_rows, make_plan, seed):
+    # Forty rows show nothing of a new policy, and the old one is no worse than itself.
     data = candidate_rows(40, seed, alpha=0.5, model=True)
-    search = DEFAULT.run(data, make_plan(data, NO_WORSE), 10)
-    policy, found = search.policy, search.best
-    assert found.meets_target
-    free = policy.free(found.theta, policy.inputs(data.features, data.behavior))
-    if found.theta[-1] < 0.01:
-        np.testing.assert_array_equal(free, data.behavior.T[1:])
-        assert found.log_pass == 0
-    # On rows of any other sample it is the behaviour model as well.
-    other = candidate_rows(50, 100 + seed, model=True)
-    again = policy.free(found.theta, policy.inputs(other.features, other.behavior))
-    (compiled, _) = make_plan(other, NO_WORSE).compile(other)
-    if found.theta[-1] < 0.01:
-        assert not compiled.parts[0].rows.exact_values(again).any()
+    plan = make_plan(data, NO_WORSE)
+    found = DEFAULT.run(data, plan, 10, models=20)
+    itself = np.append(found.best.theta[:-1], 0.0)
+    old = found.problem.look_at(itself)
+    assert max(old.excess) <= 0  # it would keep every promise
+    assert (old.meets_target, old.log_pass) == (False, USELESS)
+    for model in found.ladder:
+        free = found.policy.free(model.theta, found.problem.inputs)
+        assert decisions_of(data).weights(free).moved >= LEAST_MOVE
 
 
 def test_many_rows_are_explored_in_part_and_finished_on_all(candidate_rows, make_plan, monkeypatch):

@@ -8,11 +8,12 @@ from scipy.special import ndtr
 
 from elfair.estimators.parameters import PARAMETERS
 from elfair.search import Selection, Target
-from elfair.search import selection as searching
+from elfair.search import tuning as searching
 from elfair.search.classification import Classification
 from elfair.search.goals import PredictLabel
+from elfair.search.judging import FOLDS
 from elfair.search.requirements import Requirement
-from elfair.search.selection import TUNING_FOLDS, tune
+from elfair.search.tuning import tune
 
 
 def maker(make_plan, seen):
@@ -37,14 +38,14 @@ def test_a_hopeless_target_is_not_chosen(candidate_rows, make_plan):
 def test_each_combination_is_searched_without_the_rows_it_is_judged_on(candidate_rows, make_plan):
     data, seen = candidate_rows(300, 1), []
     tune({"power": [0.5, 0.9]}, data, 200, maker(make_plan, seen), 3)
-    assert len(seen) == 2 * TUNING_FOLDS
+    assert len(seen) == 2 * FOLDS
     for _, rows in seen:
         assert rows.n == 200
     # Every row is left out once for each combination.
     used = np.concatenate([rows.features[:, 3] for _, rows in seen])
     values, counts = np.unique(used, return_counts=True)
     assert set(values) == set(data.features[:, 3])
-    assert (counts % (2 * (TUNING_FOLDS - 1)) == 0).all()
+    assert (counts % (2 * (FOLDS - 1)) == 0).all()
 
 
 def test_the_worth_is_the_chance_to_pass_times_what_is_gained(
@@ -58,11 +59,8 @@ def test_the_worth_is_the_chance_to_pass_times_what_is_gained(
         lambda *given: worths.append((given, judge(*given))) or worths[-1][1],
     )
     tune({"power": [0.9]}, data, 200, maker(make_plan, []), 0)
-    for (make, parameters, candidate, unseen, n_test), worth in worths:
-        kept, judged = (
-            candidate.take(np.flatnonzero(~unseen)),
-            candidate.take(np.flatnonzero(unseen)),
-        )
+    for (make, parameters, kept, judged, n_test), worth in worths:
+        assert kept.n + judged.n == data.n
         selection, plan = make(parameters, kept)
         search = selection.run(kept, plan, n_test)
         policy, found = search.policy, search.best

@@ -156,7 +156,7 @@ def behavior_model() -> Case:
         "impact": (decision == far) + 0.1 * rng.normal(size=1_000),
         "behavior": model,
     }
-    return fitted(ELFClassifier("E[impact] >= E_logged[impact]", candidates=3), given)
+    return fitted(ELFClassifier("E[impact] >= E_logged[impact]", search="cmaes"), given)
 
 
 def small_groups() -> Case:

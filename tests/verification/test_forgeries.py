@@ -13,7 +13,7 @@ from pathlib import Path
 
 from elfair import verify
 from elfair.certificate import Certificate
-from elfair.certificate.codes import BEHAVIOR_MODEL
+from elfair.certificate.codes import hardly_new
 from elfair.certificate.pictures import Histogram
 from elfair.fairness_test.diagnostics import allowing
 from elfair.fairness_test.evidence import upper_of
@@ -111,9 +111,9 @@ def excused(certificate):
 
 
 def another_place(certificate):
-    """One further in line, as if it had passed."""
+    """One further, as if it had passed; or one back, as if the last had failed."""
     of = certificate.search
-    place = of.place + 1
+    place = of.place + (1 if of.place < of.on_ladder else -1)
     models = []
     for m in certificate.trade_off.models:
         fate = "passed" if m.place < place else "released" if m.place == place else m.fate
@@ -249,7 +249,7 @@ FORGERIES = {
         "default", lambda c: replace(c, constraints=c.constraints[::-1]), "2, 3",
     ),
     "rows needed": ("no solution", lambda c: result(c, 1, rows_needed=1), "3"),
-    "kind of bound": ("default", lambda c: result(c, kind="finite-sample"), "2, 3"),
+    "kind of bound": ("default", lambda c: result(c, 1, kind="finite-sample"), "2, 3"),
     "name of the bound": ("hoeffding", lambda c: replace(c, bound="bernstein"), "2, 3"),
     "estimator": ("dr", lambda c: replace(c, estimator="paired"), "3"),
     "declared range": (
@@ -269,7 +269,7 @@ FORGERIES = {
     "violated assumption shown as assumed": ("stratified", excused, "2, 3"),
     "warning left out": ("paper", lambda c: replace(c, warnings=()), "2, 3"),
     "invented warning": (
-        "default", lambda c: replace(c, warnings=(*c.warnings, BEHAVIOR_MODEL)), "2, 3",
+        "default", lambda c: replace(c, warnings=(*c.warnings, hardly_new(0.0))), "2, 3",
     ),
     "number of openings": ("default", lambda c: replace(c, openings=7), "2, 3"),
     "seed": ("default", lambda c: replace(c, seed=c.seed + 1), "1, 3"),
@@ -307,7 +307,8 @@ FORGERIES = {
         lambda c: replace(
             c,
             trade_off=replace(
-                c.trade_off, models=nth(c.trade_off.models, 0, loss=float("inf"))
+                c.trade_off,
+                models=nth(c.trade_off.models, c.search.place - 1, loss=float("inf")),
             ),
         ),
         "2, 3",

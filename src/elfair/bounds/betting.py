@@ -156,10 +156,11 @@ def _typical_end(
         won += 1
         return value, -n * bet * float((pull / won).mean())
 
-    below, m = 0.0, mean
+    below, above = 0.0, mean
+    m = max(mean / 2, mean - sqrt(2 * level * variance / n))  # where normal rows would win
     if variance > 0 and surplus(0.0)[0] < 0:
-        below, m = -inf, 0.0  # concave from here on: Newton's steps never pass the root
-    above = m
+        # Concave from here on: Newton's steps never pass the root.
+        below, above, m = -inf, 0.0, 0.0
     for _ in range(60):
         value, slope = surplus(m)
         below, above = (m, above) if value > 0 else (below, m)

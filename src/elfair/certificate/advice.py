@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf, isfinite, sqrt
 from typing import TYPE_CHECKING
 
 from elfair.bounds import FINITE_SAMPLE
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: An effective sample size below this share of its rows: the new model differs much from the old.
 FAR_BELOW = 0.5
+#: The ends of a 90 % interval, in standard errors.
+ERRORS = 1.645
 
 
 @dataclass(frozen=True)
@@ -117,15 +119,26 @@ def _first(result: ConstraintResult, searched: bool) -> Advice:
             "check whether the group, or the model's decisions about it, are constant; multiply "
             "the quotient out",
         )
+    low, high = _interval(result)
     if result.estimate >= 0:
-        return Advice(
-            f"the estimate itself, {estimate}, is on the wrong side of 0",
-            "no such model is in reach, or two constraints conflict; more rows would not help this "
-            "model",
+        instead = (
             "loosen a constraint; give the model more features, or a richer scorer (scorer=)"
             if searched
             else "loosen a constraint, or make another model: ELFClassifier searches for one that "
-            "meets the constraints",
+            "meets the constraints"
+        )
+        if low >= 0:
+            return Advice(
+                f"the estimate itself, {estimate}, is on the wrong side of 0, beyond doubt",
+                "no such model is in reach, or two constraints conflict; more rows would not help "
+                "this model",
+                instead,
+            )
+        return Advice(
+            f"the estimate itself, {estimate}, is on the wrong side of 0, but that may be chance "
+            f"(90 % interval: {number(low)} to {number(high)})",
+            "too few rows to tell, or no such model is in reach, or two constraints conflict",
+            f"collect more rows, if you have reason to expect more of the model; {instead}",
         )
     if result.rows_needed is None:
         return Advice(
@@ -136,10 +149,27 @@ def _first(result: ConstraintResult, searched: bool) -> Advice:
     return Advice(
         f"the estimate, {estimate}, is below 0, but the upper bound, {upper}, is above 0",
         "too few rows for this effect",
-        f"collect about {raised(result.rows_needed):,} rows in all, with which this statement "
-        "would pass 19 times in 20 if estimate and spread stayed the same; or define larger "
-        "groups; or choose a larger delta, before you look at new rows",
+        f"collect about {raised(result.rows_needed):,} rows in all ({_rows_needed(result)}), with "
+        "which this statement would pass 19 times in 20; or define larger groups; or choose a "
+        "larger delta, before you look at new rows",
     )
+
+
+def _interval(result: ConstraintResult) -> tuple[float, float]:
+    """Where g may well be, by the rows that tested it."""
+    error = result.spread / sqrt(result.n)
+    return result.estimate - ERRORS * error, result.estimate + ERRORS * error
+
+
+def _rows_needed(result: ConstraintResult) -> str:
+    """How many rows are needed if g is at either end of its interval: as the square of 1 / g."""
+    assert result.rows_needed is not None
+    at_best, at_worst = (
+        raised(result.rows_needed * (result.estimate / g) ** 2) if g < 0 else None
+        for g in _interval(result)
+    )
+    most = "no number is enough" if at_worst is None else f"{at_worst:,}"
+    return f"by a 90 % interval for g, {at_best:,} at best, and at worst {most}"
 
 
 def _differ(seen: str, searched: bool) -> Advice:

@@ -270,10 +270,29 @@ class WarningRecord:
         return self.text
 
 
-#: The warning about a model that changes nothing.
-BEHAVIOR_MODEL = WarningRecord(
-    "behavior_model", "the model is the behaviour model itself: nothing changes for anyone"
-)
+#: A model that takes a smaller share of decisions otherwise is practically the old one.
+HARDLY_NEW = 0.01
+
+
+def hardly_new(moved: float) -> WarningRecord | None:
+    """The warning about a model that changes next to nothing; None if it does change something.
+
+    Parameters
+    ----------
+    moved : float
+        The share of decisions that it takes otherwise than the old model.
+
+    Examples
+    --------
+    >>> hardly_new(0.004).text
+    'the model is practically the old model: it takes 0.4% of decisions otherwise'
+    >>> hardly_new(0.04)
+    """
+    if moved >= HARDLY_NEW:
+        return None
+    share = f"{moved:.1%} of" if moved >= 0.0005 else "hardly any"
+    text = f"the model is practically the old model: it takes {share} decisions otherwise"
+    return WarningRecord("behavior_model", text)
 
 
 def violation(assumption: Assumption) -> WarningRecord:

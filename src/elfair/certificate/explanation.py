@@ -50,6 +50,7 @@ def _in_short(certificate: Certificate, after_table: bool) -> list[list[str]]:
         said.append(_brief(worst, certificate))
         if others:
             said.append([f"{plural(len(others), 'more statement')} failed, by less."])
+        said += _forecast(certificate)
     elif certificate.constraints and not after_table:
         said.append(_brief(certificate.constraints[0], certificate))
     said += _violated(certificate)
@@ -72,6 +73,7 @@ def _in_detail(certificate: Certificate, after_table: bool) -> list[list[str]]:
             [title]
             + [f"  - {r.statement} (g at most {number(r.upper)}, {r.n:,} rows)" for r in more]
         )
+    said += _forecast(certificate) if failed else []
     label = "Promise: " if certificate.constraints else ""
     said += [[f"{label}{certificate.joint_statement}"], *_violated(certificate)]
     if assumed := [each.name for each in certificate.assumptions if each.status == "assumed"]:
@@ -84,6 +86,16 @@ def _in_detail(certificate: Certificate, after_table: bool) -> list[list[str]]:
     ]:
         said.append(["Other warnings:", *(f"  - {each}." for each in others)])
     return said
+
+
+def _forecast(certificate: Certificate) -> list[list[str]]:
+    """What the search expected of a model that failed."""
+    search = certificate.search
+    if search is None:
+        return []
+    sight = "" if search.meets_target else "No model in sight was likely enough to pass. "
+    chance = f"{search.forecast:.0%}" if search.forecast >= 0.01 else "less than 1%"
+    return [[f"{sight}Candidate rows forecast that this one passes with a chance of {chance}."]]
 
 
 def _violated(certificate: Certificate) -> list[list[str]]:
@@ -160,7 +172,9 @@ def verdict(certificate: Certificate) -> str:
     if failed:
         moreover = f" Besides, {accepted}." if accepted else ""
         return f"No solution found: {some} did not pass {rows}.{moreover}"
-    doubt = f", although {accepted}" if accepted else ""
+    doubts = [accepted] if accepted else []
+    doubts += [each.text for each in certificate.warnings if each.code == "behavior_model"]
+    doubt = f", although {', and '.join(doubts)}" if doubts else ""
     return f"Solution found{doubt}: {what} passed {rows}."
 
 

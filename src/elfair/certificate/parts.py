@@ -313,6 +313,9 @@ class GroupRecord:
     rare_new, rare_logged : float or None
         The share of the decisions that are the rarest for what the new model makes of them: among
         its own, and among those of the behaviour model; None if that is not known.
+    moved : float or None
+        The share of decisions that the new model takes otherwise than the behaviour model; None if
+        the statement uses no weights.
     """
 
     condition: str
@@ -323,6 +326,7 @@ class GroupRecord:
     max_weight: float | None
     rare_new: float | None = None
     rare_logged: float | None = None
+    moved: float | None = None
 
 
 @dataclass(frozen=True)

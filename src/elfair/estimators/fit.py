@@ -19,7 +19,7 @@ from elfair.fairness_test.test import FairnessTest
 from elfair.language.evaluation import holds
 from elfair.policies.models import Fitted
 from elfair.search import Found, SearchProgress, Selection, Target, Task
-from elfair.search.selection import tune
+from elfair.search.tuning import tune
 from elfair.statistics import Baselines
 from elfair.statistics.claims import Claim, conditions_of
 from elfair.statistics.compiled import require_rows
@@ -55,9 +55,9 @@ def fit_model(data: LoggedData, request: Request) -> Fitted:
     test = FairnessTest(
         split,
         plans,
-        tuple(Ladder(each.policy, each.ladder, rows) for each, rows in found),
+        tuple(Ladder(each.policy, [c.theta for c in each.ladder], rows) for each, rows in found),
         search=_search_record(selection, searches),
-        losses=searches[0].losses if len(split.folds) == 1 else (),
+        losses=[each.loss for each in searches[0].ladder] if len(split.folds) == 1 else (),
         declared=selection.task.assumptions(),
         looks=request.parameters["looks"],
         accept_violated=tuple(request.parameters["accept_violated"]),
@@ -104,13 +104,13 @@ def _check_sizes(claims: tuple[Claim, ...], split: Split) -> None:
 
 
 def _search_record(selection: Selection, searches: Sequence[Found]) -> SearchRecord:
-    first = [found.best for found in searches]
+    first = [found.ladder[0] for found in searches]
     return SearchRecord(
         method=selection.method,
         objective=selection.task.objective,
         models=len(first),
         loss=float(np.mean([candidate.loss for candidate in first])),
-        forecast=float(np.exp(min(candidate.log_pass for candidate in first))),
+        forecast=min(found.forecast for found in searches),
         meets_target=all(candidate.meets_target for candidate in first),
         evaluations=sum(found.evaluations for found in searches),
         on_ladder=1,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 
 from elfair.certificate import Assumption, GroupRecord, Kind, SplitKind, Status
 from elfair.certificate.codes import AssumptionCode, opened_once
@@ -19,8 +20,10 @@ from elfair.statistics.plan import Plan
 
 #: A mean weight this many standard errors from 1 says that the propensities are wrong.
 WEIGHT_ERRORS = 4.0
-#: Where not all behaviour probabilities are known, a mean weight above this says nothing.
+#: Where not all behaviour probabilities are known, a mean weight below 1 says nothing unless it is
+#: below this, and of so many rows: a decision of one in 20 is then almost certainly among them.
 SEEN_SHARE = 0.9
+SHOWN_ROWS = 200
 #: The standard error of a mean weight, known from the behaviour model, above which a few rows that
 #: are not there may change everything.
 LARGEST_ERROR = 0.25
@@ -144,27 +147,54 @@ def _halves(split: SplitKind) -> Assumption:
 def _mean_weight(facts: Facts) -> Assumption:
     """E[w | group] = 1 when the propensities are right: the cheapest test of them.
 
-    Where not all behaviour probabilities are known, a mean a little below 1 may come from a rare
-    decision that happens not to be among the rows. Folds whose models have seen each other's rows
-    err together.
+    Folds whose models have seen each other's rows err together.
     """
     errors = WEIGHT_ERRORS * (SHARED_ROWS if facts.split == "crossfit" else 1.0)
     # A condition may come with weights in one statement and without in another.
-    weights = {
-        group.condition: (group.mean_weight, group.mean_weight_error)
-        for group in facts.groups
-        if group.mean_weight is not None and group.mean_weight_error is not None
-    }
-
-    def is_off(mean: float, error: float) -> bool:
-        both_sides = facts.behavior_known or mean < SEEN_SHARE
-        off = abs(mean - 1) if both_sides else mean - 1
-        # A policy equal to the behaviour model has weights of exactly 1, up to rounding.
-        return off > errors * error + 1e-9
-
-    wrong = any(is_off(mean, error) for mean, error in weights.values())
-    shown = [f"{name}: {mean:.3f} +- {error:.3f}" for name, (mean, error) in weights.items()]
+    weighted = {each.condition: each for each in facts.groups if each.mean_weight is not None}
+    wrong = any(is_off(each, errors, known=facts.behavior_known) for each in weighted.values())
+    shown = [
+        f"{name}: {each.mean_weight:.3f} +- {each.mean_weight_error:.3f}"
+        for name, each in weighted.items()
+    ]
     return Assumption.of("mean_weight", "violated" if wrong else "checked", "; ".join(shown))
+
+
+def is_off(group: GroupRecord, errors: float, *, known: bool) -> bool:
+    """Whether the mean weight of a group is too far from 1 for chance.
+
+    Where not all behaviour probabilities are known, nobody knows how much weights vary, either, and
+    a rare decision that happens not to be among the rows changes both their mean and their spread.
+    So one more row counts that speaks for chance: of weight 0 if the mean is above 1, and of twice
+    the largest weight if it is below. A mean a little below 1, or in few rows, says nothing then.
+
+    Parameters
+    ----------
+    group : GroupRecord
+        The group.
+    errors : float
+        How many standard errors chance explains.
+    known : bool
+        Whether all behaviour probabilities are known.
+
+    Examples
+    --------
+    >>> is_off(GroupRecord("everyone", 400, 350.0, 0.5, 0.05, 1.1), 4.0, known=False)
+    True
+    """
+    n, mean, error = group.n, group.mean_weight, group.mean_weight_error
+    assert mean is not None
+    assert error is not None
+    assert group.max_weight is not None
+    side = 1 if mean > 1 else -1
+    if not known:
+        if side < 0 and (mean > SEEN_SHARE or n < SHOWN_ROWS):
+            return False
+        away = mean - (0.0 if side > 0 else 2 * group.max_weight)
+        mean -= away / (n + 1)
+        error = sqrt((error**2 * (n - 1) + away**2 / (n + 1)) / (n + 1))
+    # A policy equal to the behaviour model has weights of exactly 1, up to rounding.
+    return side * (mean - 1) > errors * error + 1e-9
 
 
 def _support(known: bool) -> Assumption:

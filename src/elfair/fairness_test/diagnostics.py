@@ -9,7 +9,7 @@ bound needs none of this.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import inf
+from math import inf, sqrt
 
 from scipy.special import stdtrit
 
@@ -49,14 +49,17 @@ def unseen_share(group: GroupRecord, delta: float) -> float:
     >>> unseen_share(known, 0.1)
     0.05
     >>> round(unseen_share(GroupRecord("everyone", 400, 350.0, 0.5, 0.05, 1.1), 0.1), 2)
-    0.44
+    0.49
     """
-    if group.mean_weight is None or group.mean_weight_error is None:
+    if group.mean_weight is None or group.ess is None:
         return 0.0
     if group.rare_new is not None and group.rare_logged is not None:
         return rare_share(group.rare_new, group.rare_logged, group.n, delta)
-    chance = float(stdtrit(group.n - 1, 1 - delta)) * group.mean_weight_error
-    return max(0.0, 1 - group.mean_weight - chance)
+    # By the weights that were seen, whatever is known of others: if they are all too small, they
+    # must look too small. n / ESS - 1 is their variance, in squares of their mean.
+    seen = group.n / group.ess - 1 if group.ess else 0.0
+    error = group.mean_weight * sqrt(max(0.0, seen) / (group.n - 1))
+    return max(0.0, 1 - group.mean_weight - float(stdtrit(group.n - 1, 1 - delta)) * error)
 
 
 def unseen_cost(parts: Sequence[PartRecord], groups: Sequence[GroupRecord], delta: float) -> float:

@@ -28,7 +28,7 @@ from elfair.types import Floats, Index
 #: to twice that of independent rows (benchmarks/crossfit.py).
 SHARED_ROWS = sqrt(2)
 #: The weights of a group in which no weights enter.
-NO_WEIGHTS = (None,) * 6
+NO_WEIGHTS = (None,) * 7
 #: The chance to pass that "about how many rows would be needed" is about.
 PLANNED_POWER = 0.95
 #: If this many times today's rows are too few, no number is named.
@@ -338,7 +338,7 @@ def _groups(parts: Sequence[Part], data: LoggedData, free: Floats) -> list[Group
 
 def weights_of(
     index: Index, data: LoggedData, free: Floats
-) -> tuple[float, float, float, float, float | None, float | None]:
+) -> tuple[float, float, float, float, float | None, float | None, float]:
     """The importance weights of some rows under a policy, as `GroupRecord` keeps them.
 
     Parameters
@@ -357,4 +357,5 @@ def weights_of(
         sqrt(of_rows.variance / index.size),
         float(weights.max()),
         *((None, None) if rarest is None else (rarest.new, rarest.logged)),
+        of_rows.moved,
     )

@@ -15,7 +15,7 @@ import numpy as np
 from elfair._version import __version__
 from elfair.bounds import get_bound, weakest
 from elfair.certificate import parts as records
-from elfair.certificate.codes import BEHAVIOR_MODEL, WarningRecord, violation
+from elfair.certificate.codes import WarningRecord, hardly_new, violation
 from elfair.certificate.parts import NOT_STATED, ConstraintResult, Kind, Version
 from elfair.certificate.record import Certificate, SearchRecord, SplitKind
 from elfair.data import LoggedData
@@ -27,7 +27,6 @@ from elfair.fairness_test.drawing import group_pictures
 from elfair.fairness_test.evidence import Outcome
 from elfair.language.conditions import columns_used
 from elfair.policies.models import mixture_digest
-from elfair.statistics.impact_estimators import ROUNDING
 from elfair.statistics.plan import Plan
 
 if TYPE_CHECKING:
@@ -74,8 +73,8 @@ def issue_certificate(test: FairnessTest, outcome: Outcome, openings: int) -> Ce
     joint = joint_delta([result.delta for result in results], split.kind, test.looks)
     notes = [warning for result in results for warning in result.warnings]
     notes += _left_out(plan, data)
-    if released and is_behavior_model(results):
-        notes.append(BEHAVIOR_MODEL)
+    if released and (warning := practically_the_old(results)):
+        notes.append(warning)
     notes += map(violation, violated)
     return Certificate(
         passed=released,
@@ -200,12 +199,10 @@ def _left_out(plan: Plan, data: LoggedData) -> list[WarningRecord]:
     ]
 
 
-def is_behavior_model(results: Sequence[ConstraintResult]) -> bool:
-    """A policy whose weights are all 1 decides as the behaviour model did."""
-    groups = [group for result in results for group in result.groups]
-    ends = [(g.mean_weight, g.max_weight) for g in groups]
-    known = [(mean, most) for mean, most in ends if mean is not None and most is not None]
-    return bool(known) and all(mean > 1 - ROUNDING and most < 1 + ROUNDING for mean, most in known)
+def practically_the_old(results: Sequence[ConstraintResult]) -> WarningRecord | None:
+    """The warning about a model that changes next to nothing in any group, if it is one."""
+    moved = [g.moved for result in results for g in result.groups if g.moved is not None]
+    return hardly_new(max(moved)) if moved else None
 
 
 def warn_reader(certificate: Certificate, *, level: int = 2) -> None:

@@ -46,13 +46,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite, log2, sqrt
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from elfair.data import LoggedData
 from elfair.errors import DataError
 from elfair.estimators.fit import Request
 from elfair.fairness_test.evidence import SHARED_ROWS, is_silent
@@ -60,8 +59,8 @@ from elfair.planning.alone import MEAN, Bench
 from elfair.planning.curve import ChanceCurve, Scores
 from elfair.planning.visible import VisibleRows
 from elfair.search import SearchProgress, Target
+from elfair.search.judging import FOLDS, FURTHEST, Judge, Judged, in_folds
 from elfair.search.requirements import requirements_of
-from elfair.search.shrinkage import shrunk_means
 from elfair.statistics import Baselines
 from elfair.statistics.plan import CompiledClaim, Plan
 from elfair.statistics.settling import settle
@@ -121,10 +120,6 @@ class StatementCheck:
     reach: Reach = "no_forecast"
 
 
-#: Models are found on all but one of these folds, and judged on that one.
-FOLDS = 3
-#: A score further out says nothing more: the test passes always, or never.
-FURTHEST = 8.0
 #: A chance above this is called likely.
 LIKELY = 0.8
 #: How many standard errors the lowest possible g has to be above 0 before no number of rows is said
@@ -132,46 +127,6 @@ LIKELY = 0.8
 ERRORS = 1.645
 #: By how much the number of rows for another bound may differ, as far as anybody asks.
 MOST_GROWTH = 16.0
-#: More candidate rows than there can be: then a judge's standard error is that of the test.
-ALL_ROWS = 1e12
-
-
-class Judged(NamedTuple):
-    """What rows that had no part in a model say about one statement's test.
-
-    Parameters
-    ----------
-    estimate, upper : float
-        The estimate of g, and the bound on it to expect.
-    error, spread : float
-        The standard error of the test, and the standard deviation of a row.
-    share : float
-        The variance of the estimate, as a share of what the rows alone would give it.
-    """
-
-    estimate: float
-    upper: float
-    error: float
-    spread: float
-    share: float
-
-    @property
-    def score(self) -> float:
-        """By how many standard errors the bound is below 0."""
-        if not isfinite(self.upper):
-            return -inf
-        if self.error == 0:
-            return FURTHEST if self.upper <= 0 else -FURTHEST
-        return float(np.clip(-self.upper / self.error, -FURTHEST, FURTHEST))
-
-    @property
-    def width(self) -> float:
-        """By how many standard errors the bound is above its estimate."""
-        return self.errors(self.upper - self.estimate) if isfinite(self.upper) else 0.0
-
-    def errors(self, distance: float) -> float:
-        """A distance in standard errors of the test; 0 if there is no error."""
-        return distance / self.error if self.error > 0 else 0.0
 
 
 class JudgedSearch(NamedTuple):
@@ -228,7 +183,7 @@ class Forecaster:
         found = selection.run(rows, plan, n_test, models=request.parameters["candidates"])
         logged = found.policy.logged(rows)
         ends = [found.ladder[0], *found.ladder[1:][-1:]]
-        free = [found.policy.free(theta, logged) for theta in ends]
+        free = [found.policy.free(end.theta, logged) for end in ends]
         plan = settle(plan, rows, free[0], n_test)
         compiled = plan.compile(visible.candidate)
         silent = tuple(any(map(is_silent, claim.tails)) for claim in compiled)
@@ -245,9 +200,7 @@ class Forecaster:
 
     def today(self, *, alone: bool = True) -> list[JudgedSearch]:
         """Trials for today's number of rows; raise where a group is too small to be divided."""
-        n = self.visible.candidate.n
-        fold = np.random.default_rng(self.request.seed).permutation(n) % FOLDS
-        halves = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(FOLDS)]
+        halves = in_folds(self.visible.candidate, self.request.seed)
         with SearchProgress("making a forecast") as progress:
             return [self._trial(*half, 1.0, progress, alone) for half in halves]
 
@@ -276,8 +229,8 @@ class Forecaster:
         n_error = round(ratio * self.visible.everyone.n) if self.request.crossfit else None
         seen = selection.task.rows(seen)
         found = selection.run(seen, plan, n_test, n_error=n_error, progress=progress)
-        judge, met = _Judge(plan, unseen, n_test), found.best.meets_target
-        together = judge.of(found.policy, found.best.theta)
+        judge, met = Judge(plan, unseen, n_test), found.best.meets_target
+        [together] = judge.of(found.policy, [found.best.theta])
         if not alone:
             return JudgedSearch(together, met, [], [])
         bench = Bench(selection, plan, seen, n_test)
@@ -285,8 +238,8 @@ class Forecaster:
         for j in range(len(together)):
             low = bench.lowest(j, bench.starts)
             likely = bench.likeliest(j, [low, *bench.starts])
-            lowest.append(judge.of(bench.policy, low)[j])
-            likeliest.append(judge.of(bench.policy, likely)[j])
+            lowest.append(judge.of(bench.policy, [low])[0][j])
+            likeliest.append(judge.of(bench.policy, [likely])[0][j])
             progress()
         return JudgedSearch(together, met, lowest, likeliest)
 
@@ -294,7 +247,7 @@ class Forecaster:
         """By how much the number of test rows has to grow, for bounds of the same width, if the
         range of an impact is declared; None if that turns no approximation into a proof.
 
-        It is about the model that the search would test first, and the statement that needs most.
+        It is about the model that would be tested last, and the statement that needs most.
         """
         rows, estimation = self.visible.candidate, self.plan.baselines.estimation
         declared = replace(estimation, ranges={**estimation.ranges, name: ends})
@@ -310,7 +263,7 @@ class Forecaster:
 
         def width(claim: CompiledClaim, times: float) -> float:
             ratio = times * self.n_test / self.visible.candidate.n
-            levels = requirements_of([claim], Target(0.5), ratio)[0].predict(self.ends[0]).levels
+            levels = requirements_of([claim], Target(0.5), ratio)[0].predict(self.ends[-1]).levels
             return levels.upper - levels.mean
 
         aim = width(now, 1.0)
@@ -420,25 +373,3 @@ class Forecaster:
         levels = bench.predict(claim, best).levels
         by_candidates = sqrt(n_test / (n_test + rows.n))  # the rest of the error is the test's
         return levels.mean > ERRORS * levels.error * by_candidates
-
-
-class _Judge:
-    """Rows that had no part in a model, and what they say about the test of each statement."""
-
-    def __init__(self, plan: Plan, rows: LoggedData, n_test: int) -> None:
-        self._plan, self._rows, self._ratio = plan, rows, n_test / rows.n
-        self._compiled = plan.compile(rows)
-
-    def of(self, policy: Any, theta: Floats) -> list[Judged]:
-        """One judgement for each statement."""
-        free = policy.free(theta, policy.logged(self._rows))
-        shrunk = shrunk_means(self._plan, self._compiled, self._rows, [free])
-        requirements = requirements_of(
-            self._compiled, Target(0.5), self._ratio, ALL_ROWS, shrunk=shrunk
-        )
-        found = []
-        for requirement, means in zip(requirements, shrunk, strict=True):
-            upper, mean, error, spread = requirement.predict(free).levels
-            share = float(np.mean([each.share for each in means]))
-            found.append(Judged(mean, upper, error, spread, share))
-        return found

@@ -87,6 +87,30 @@ class SoftmaxPolicy:
             low[-1], high[-1] = 0.0, 1.0
         return low, high
 
+    @property
+    def indifferent(self) -> Floats:
+        """The parameters of the softmax that gives all classes the same probability."""
+        theta = np.zeros(self.n_parameters)
+        if self.mixed:
+            theta[-1] = 1.0
+        return theta
+
+    def raised(self, theta: Floats, decision: int, by: float) -> Floats:
+        """The parameters of a softmax that has the odds of one class raised, in log-odds.
+
+        Examples
+        --------
+        >>> policy = SoftmaxPolicy(3, np.zeros(1), np.ones(1))
+        >>> policy.raised(policy.indifferent, decision=0, by=2.0)
+        array([-2.,  0., -2.,  0.])
+        """
+        raised, width = theta.copy(), self.center.size + 1
+        if decision == 0:
+            raised[: self._n_weights : width] -= by
+        else:
+            raised[(decision - 1) * width] += by
+        return np.clip(raised, *self.box)
+
     def logged(self, data: LoggedData) -> PolicyInputs:
         """Logged rows in the form that the policy works on."""
         return self.inputs(data.features, data.behavior)

@@ -33,6 +33,11 @@ from elfair.types import Floats, Index
 
 #: Folds of the candidate rows for out-of-fold scores.
 FOLDS = 5
+#: The log-odds of a decision that is taken always, but for what is explored.
+CERTAIN = 15.0
+#: By how much simple models raise the log-odds of a decision, or the share of it.
+RAISED = (0.5, 1.0, 2.0)
+MOVED = (0.1, 0.25, 0.5)
 
 
 @dataclass(frozen=True)
@@ -67,8 +72,10 @@ class Family(Plain):
             data.features, data.classes.size, mixed=data.behavior_model is not None
         )
 
-    def fit(self, policy: Any, inputs: Any, classes: Index) -> Floats:
-        """The model that predicts the given classes best, by logistic regression."""
+    def fit(self, policy: Any, inputs: Any, classes: Index | Floats) -> Floats:
+        """The model that predicts the given classes, or probabilities of classes, best, by logistic
+        regression.
+        """
         return fit_log_loss(policy, inputs, classes)
 
 
@@ -254,7 +261,7 @@ class ModuleFamily(Family):
         mixed = data.behavior_model is not None
         return TorchPolicy.over(self.scorer, data.features, data.classes.size, mixed=mixed)
 
-    def fit(self, policy: Any, inputs: Any, classes: Index) -> Floats:
+    def fit(self, policy: Any, inputs: Any, classes: Index | Floats) -> Floats:
         """The same by gradient steps."""
         return fit_by_steps(policy, (inputs, classes), (inputs, classes))
 
@@ -375,16 +382,36 @@ class Classification:
     def starts(
         self, policy: ClassPolicy, inputs: Any, data: LoggedData, best: Floats
     ) -> Sequence[Floats]:
-        """The best model; one that imitates the behaviour model; the midpoint of both; and the
-        behaviour model itself, if it is known.
-        """
+        """The best model; the midpoint to one that imitates the behaviour model; and that one."""
         if data.decision_index is None:
             return [best]
-        familiar = self.family.fit(policy, inputs, data.decision_index)
-        starts = [best, (best + familiar) / 2, familiar]
+        familiar = self._familiar(policy, inputs, data)
+        return [best, (best + familiar) / 2, familiar]
+
+    def _familiar(self, policy: ClassPolicy, inputs: Any, data: LoggedData) -> Floats:
+        """The model that imitates the behaviour model: its probabilities, if they are known, and
+        otherwise its decisions, which are noisier.
+        """
+        assert data.decision_index is not None
+        known = data.decision_index if data.behavior is None else data.behavior.T
+        return self.family.fit(policy, inputs, known)
+
+    def simple(self, policy: Any, inputs: Any, data: LoggedData) -> Sequence[Floats]:
+        """Each constant decision, and the old policy with each decision taken more often: in so
+        many more cases if it is known for new people, and else with raised log-odds.
+        """
+        decisions = range(policy.n_classes)
+        constants = [policy.raised(policy.indifferent, a, CERTAIN) for a in decisions]
         if policy.mixed:
-            starts.append(np.append(familiar[:-1], 0.0))
-        return starts
+            moved = [np.append(theta[:-1], share) for theta in constants for share in MOVED]
+        else:
+            familiar = self._familiar(policy, inputs, data)
+            moved = [policy.raised(familiar, a, by) for a in decisions for by in RAISED]
+        return [*constants, *moved]
+
+    def judging_loss(self, data: LoggedData, model: Floats) -> Loss:
+        """The goal's."""
+        return self.goal.judging_loss(data, model)
 
     def likely(
         self, policy: ClassPolicy, inputs: Any, data: LoggedData, best: Floats

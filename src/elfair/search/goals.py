@@ -98,8 +98,10 @@ class ErrorRate:
         return self._slope
 
 
-def one_hot(label: Index, n_classes: int) -> Floats:
-    """Labels as distributions, of shape (classes, n)."""
+def one_hot(label: Index | Floats, n_classes: int) -> Floats:
+    """Labels as distributions, of shape (classes, n); distributions stay what they are."""
+    if label.ndim == 2:
+        return np.asarray(label, dtype=np.float64)
     return np.asarray(np.arange(n_classes)[:, None] == label, dtype=np.float64)
 
 
@@ -127,8 +129,8 @@ class LogLoss:
 
     Parameters
     ----------
-    label : ndarray of shape (n,)
-        The index of each row's class.
+    label : ndarray of shape (n,), or of shape (classes, n)
+        The index of each row's class, or the probability of each class.
     n_classes : int
         The number of classes.
 
@@ -141,21 +143,23 @@ class LogLoss:
 
     maximum = -float(np.log(SMALLEST_PROBABILITY))
 
-    def __init__(self, label: Index, n_classes: int) -> None:
-        self._slope = np.where(label == 0, -1.0, one_hot(label, n_classes)[1:])
-        self._offset = (label == 0).astype(np.float64)
+    def __init__(self, label: Index | Floats, n_classes: int) -> None:
+        self._target = one_hot(label, n_classes)
 
-    def _probability(self, free: Floats) -> Floats:
-        chosen = self._offset + np.sum(self._slope * free, axis=-2)
-        return np.asarray(np.maximum(chosen, SMALLEST_PROBABILITY))
+    def _probabilities(self, free: Floats) -> Floats:
+        first = 1 - free.sum(axis=-2, keepdims=True)
+        every = np.concatenate([first, free], axis=-2)
+        return np.asarray(np.maximum(every, SMALLEST_PROBABILITY))
 
     def value(self, free: Floats) -> Floats:
         """The mean of -log pi(label | x)."""
-        return np.asarray(-np.log(self._probability(free)).mean(axis=-1))
+        logs = np.log(self._probabilities(free))
+        return np.asarray(-np.sum(self._target * logs, axis=-2).mean(axis=-1))
 
     def gradient(self, free: Floats) -> Floats:
         """Its derivative by the free probabilities."""
-        return np.asarray(-self._slope / (self._probability(free) * free.shape[-1]))
+        by_class = -self._target / (self._probabilities(free) * free.shape[-1])
+        return np.asarray(by_class[1:] - by_class[0])
 
 
 class Preferred(NamedTuple):
@@ -198,6 +202,10 @@ class PredictLabel:
             return LogLoss(data.label_index, data.classes.size)
         target = one_hot(data.label_index, data.classes.size)
         return ErrorRate(target if model is None else smoothed(target, model))
+
+    def judging_loss(self, data: LoggedData, model: Floats) -> Loss:
+        """See `Task.judging_loss`: that of the labels themselves."""
+        return self.loss(data)
 
     def at(self, data: LoggedData, free: Floats | None) -> PredictLabel:
         """See `Task.at`: the same everywhere."""
@@ -257,6 +265,10 @@ class Maximise:
             return Shortfall(self.expression, rows, ends=ends)
         rows = shrunk_rows(means, data, [model])
         return Shortfall(self.expression, rows, ends=ends, softness=SOFTNESS)
+
+    def judging_loss(self, data: LoggedData, model: Floats) -> Loss:
+        """See `Task.judging_loss`: a regression of the impact, fitted to these rows, helps."""
+        return self.loss(data, model)
 
     def at(self, data: LoggedData, free: Floats | None) -> Maximise:
         """The same to first order, in averages alone."""

@@ -29,8 +29,12 @@ PRECISION = 1e-6
 SHORT = 5.0
 #: Room in a constraint, in spreads of a row, that a good policy has no reason to leave unused.
 ROOM = 0.01
-#: The most evaluations from one start: an infeasible problem would go on and on.
+#: The most evaluations from one start, and the most without progress, which is a loss smaller by so
+#: much, or a log-probability to pass larger by so much: an infeasible problem would go on and on.
 MOST_EVALUATIONS = 100
+PATIENCE = 10
+SMALL_LOSS = 1e-5
+SMALL_CHANCE = 1e-2
 
 
 def minimised(
@@ -76,7 +80,7 @@ def minimised(
     return np.asarray(found.x, dtype=np.float64), float(found.fun)
 
 
-def fit_log_loss(policy: SoftmaxPolicy, inputs: PolicyInputs, label: Index) -> Floats:
+def fit_log_loss(policy: SoftmaxPolicy, inputs: PolicyInputs, label: Index | Floats) -> Floats:
     """The parameters of the model that predicts the given classes best (logistic regression).
 
     Parameters
@@ -85,8 +89,8 @@ def fit_log_loss(policy: SoftmaxPolicy, inputs: PolicyInputs, label: Index) -> F
         The family of models.
     inputs : PolicyInputs
         The rows.
-    label : ndarray of shape (n,)
-        The index of each row's class.
+    label : ndarray of shape (n,), or of shape (classes, n)
+        The index of each row's class, or the probability of each class.
 
     Examples
     --------
@@ -104,16 +108,13 @@ def fit_log_loss(policy: SoftmaxPolicy, inputs: PolicyInputs, label: Index) -> F
 
     def value_and_gradient(theta: Floats) -> tuple[float, Floats]:
         free = policy.free(theta, inputs)
-        weight = RIDGE / label.size * penalised * theta
+        weight = RIDGE / label.shape[-1] * penalised * theta
         gradient = policy.pull_back(theta, inputs, free, loss.gradient(free)[None])[0] + weight
         if policy.mixed:
             gradient[-1] = 0.0  # a start is not mixed with the behaviour model
         return float(loss.value(free)) + 0.5 * float(weight @ theta), gradient
 
-    start = np.zeros(policy.n_parameters)
-    if policy.mixed:
-        start[-1] = 1.0
-    return minimised(value_and_gradient, start, policy.box, FITTING_STEPS)[0]
+    return minimised(value_and_gradient, policy.indifferent, policy.box, FITTING_STEPS)[0]
 
 
 def gradient_search(
@@ -141,38 +142,32 @@ def gradient_search(
     search = _Search(problem, precision)
     for start in starts:
         search.minimise_loss(start)
-    assert search.best is not None
-    if search.is_stuck(search.best):
+    if search.is_stuck:
         search.minimise_loss(starts[0], reach=SHORT)
-        if not search.best.meets_target:
-            search.maximise_pass_probability(search.best.theta)
-        if search.best.meets_target:
+        if search.met:
             search.minimise_loss(search.best.theta)
+        search.go_for_passing(starts[0], search.best.theta)
     return search.best
 
 
 def gradient_path(
     problem: Problem,
     likely: Sequence[Floats],
-    others: Callable[[], Sequence[Floats]],
     targets: Sequence[Target],
     precision: float = PRECISION,
 ) -> list[Candidate]:
     """The best model for each of several targets.
 
     The search begins with the least demanding target and goes on from each model to the next
-    target. Each model is then near the one before, and several starts are needed only if a search
-    gets stuck.
+    target. Each model is then near the one before. Once a target is missed, the model most likely
+    to pass stands for all that demand more.
 
     Parameters
     ----------
     problem : Problem
         How candidate rows judge models; it is left with the first target.
     likely : sequence of ndarray
-        Parameters to start from, those of the best model without constraints first. The first
-        target is searched for from all of them.
-    others : callable
-        Gives more starts, if the first target is not reached from these.
+        Parameters to start from, those of the best model without constraints first.
     targets : sequence of Target
         The most demanding one first.
     precision
@@ -181,21 +176,20 @@ def gradient_path(
     Returns
     -------
     list of Candidate
-        One for each target; all but the first may miss theirs.
+        One for each target; those that miss theirs come first.
     """
     found: list[Candidate] = []
     for target in reversed(targets):
         problem.aim(target)
-        search = _Search(problem, precision)
-        search.minimise_loss(found[-1].theta if found else likely[0])
-        assert search.best is not None
-        found.append(search.best)
-    for start in likely[1:]:
-        search.minimise_loss(start)
-        found[-1] = search.best or found[-1]
-    if search.is_stuck(found[-1]):
-        again = [found[-1].theta, *others()]
-        found[-1] = gradient_search(problem, again, precision=precision)
+        if not found:
+            found.append(gradient_search(problem, likely, precision=precision))
+        elif not found[-1].meets_target:
+            found.append(problem.look_at(found[-1].theta))
+        else:
+            search = _Search(problem, precision)
+            search.minimise_loss(found[-1].theta)
+            search.go_for_passing(likely[0])
+            found.append(search.best)
     return found[::-1]
 
 
@@ -205,26 +199,45 @@ class _Search:
     def __init__(self, problem: Problem, precision: float) -> None:
         self.problem = problem
         self.precision = precision
-        self.best: Candidate | None = None
         self.least_loss = inf
-        self.limit = 0
+        self._best: Candidate | None = None
+        self._lately: Candidate | None = None
+        self._limit = self._gained = 0
+
+    @property
+    def best(self) -> Candidate:
+        assert self._best is not None
+        return self._best
+
+    @property
+    def met(self) -> bool:
+        return self.best.meets_target
 
     def look_at(self, theta: Floats) -> Candidate:
-        seen = self.problem.look_at(theta)
-        if seen.better_than(self.best):
-            self.best = seen
+        seen, count = self.problem.look_at(theta), self.problem.evaluations
+        if seen.better_than(self._best):
+            self._best = seen
+        if seen.better_than(self._lately, SMALL_LOSS, SMALL_CHANCE):
+            self._lately, self._gained = seen, count
         self.least_loss = min(self.least_loss, seen.loss)
         self.problem.progress()
-        if self.problem.evaluations > self.limit:
+        if count > min(self._limit, self._gained + PATIENCE):
             raise _EnoughError
         return seen
 
-    def is_stuck(self, best: Candidate) -> bool:
+    def _begin(self) -> None:
+        """Begin a run from one start."""
+        self._lately = None
+        self._limit = self.problem.evaluations + MOST_EVALUATIONS
+
+    @property
+    def is_stuck(self) -> bool:
         """Whether a step led so far out that the model hardly changes any more.
 
         This is certain if the best model leaves room in every constraint although others have a
         smaller loss, and possible if no model meets its target.
         """
+        best = self.best
         spreads = np.array([p.spread for p in self.problem.predictions(best.theta)])
         room = bool((best.excess < -ROOM * spreads).all())
         return not best.meets_target or (room and best.loss > self.least_loss + self.precision)
@@ -233,7 +246,7 @@ class _Search:
         from scipy import optimize
 
         minimize: Any = optimize.minimize  # its types do not know these options
-        self.limit = self.problem.evaluations + MOST_EVALUATIONS
+        self._begin()
         self.look_at(start)
         # In spreads of a row: that puts all claims on one scale.
         spreads = np.array([p.spread or 1.0 for p in self.problem.predictions(start)])
@@ -260,6 +273,14 @@ class _Search:
                 options={"maxiter": MOST_EVALUATIONS, "ftol": precision},
             )
 
+    def go_for_passing(self, *starts: Floats) -> None:
+        """As long as no model meets its target, maximise the probability of passing."""
+        for start in starts:
+            if not self.met:
+                self.maximise_pass_probability(start)
+                if self.met:
+                    self.minimise_loss(self.best.theta)
+
     def maximise_pass_probability(self, start: Floats) -> None:
         def unlikely(theta: Floats) -> tuple[float, Floats]:
             seen = self.look_at(theta)
@@ -267,7 +288,7 @@ class _Search:
                 raise _EnoughError
             return -seen.log_pass, -self.problem.log_pass_gradient(theta)
 
-        self.limit = self.problem.evaluations + MOST_EVALUATIONS
+        self._begin()
         with suppress(_EnoughError):
             minimised(unlikely, start, self.problem.policy.box, MOST_EVALUATIONS)
 

@@ -26,7 +26,9 @@ from elfair.types import Floats
 
 #: The default xi, as a share of the standard deviation of a row of g.
 XI_SHARE = 0.01
-#: The powers of less cautious models, tested after the first one. The last is the least cautious
+#: The power of the most cautious model, which is tested first.
+HIGHEST_POWER = 0.999
+#: The powers of less cautious models, tested after the wanted one. The last is the least cautious
 #: that candidate rows support: they put its g below 0 by about half a standard error.
 LOWER_POWERS = (0.6, 0.25)
 #: A spread below this share of a row's terms is rounding: then the bound must look at the rows.
@@ -75,16 +77,19 @@ class Target:
     xi: float | None = None
 
     @property
-    def less_cautious(self) -> tuple[Target, ...]:
-        """Targets that ask for less and less.
+    def of_ladder(self) -> list[Target]:
+        """The targets of a ladder, the most demanding first; the paper's has only one.
 
         Examples
         --------
-        >>> [target.power for target in Target(power=0.95).less_cautious]
-        [0.6, 0.25]
+        >>> [target.power for target in Target(power=0.95).of_ladder]
+        [0.999, 0.95, 0.6, 0.25]
         """
-        own = self.power or 0.0
-        return tuple(replace(self, power=power) for power in LOWER_POWERS if power < own)
+        own = self.power
+        if own is None:
+            return [self]
+        powers = {max(own, HIGHEST_POWER), own, *(power for power in LOWER_POWERS if power < own)}
+        return [replace(self, power=power) for power in sorted(powers, reverse=True)]
 
     @property
     def factors(self) -> Factors:
@@ -106,15 +111,21 @@ class Levels(NamedTuple):
     mean : float
         The mean of g.
     error : float
-        The standard error of the predicted bound.
+        The standard error of the predicted bound: that of the test, and that of the prediction.
     spread : float
         The standard deviation of a row, all parts together.
+    test_error : float
+        The standard error of the test alone.
+    optimism : float
+        What the bound contains to allow for the luck of the search.
     """
 
     upper: float
     mean: float
     error: float
     spread: float
+    test_error: float
+    optimism: float
 
 
 @dataclass
@@ -148,7 +159,7 @@ class Prediction(ABC):
     @property
     def excess(self) -> float:
         """How far the claim misses its target; at most 0 if it meets it."""
-        upper, mean, error, spread = self.levels
+        upper, mean, error, spread, *_ = self.levels
         if not isfinite(upper):  # never good enough, but the mean still shows a direction
             return abs(mean) + 1.0
         factors = self.factors
@@ -214,24 +225,24 @@ class TailRequirement:
         if shrunk is None:
             shrunk = [ShrunkMean(rows, 1.0) for rows in self.rows]
         self.shrunk = [each.rows for each in shrunk]
-        self._n_test = [test_ratio * rows.index.size for rows in self.rows]
+        self.n_test = [test_ratio * rows.index.size for rows in self.rows]
         self._others = [search_ratio * rows.index.size for rows in self.rows]
         # Variances in units of a row's: of the shrunk mean, and of its distance from the test's.
         known = [
             each.share / (search_ratio * rows.index.size)
             for each, rows in zip(shrunk, self.rows, strict=True)
         ]
-        self.error_shares = [1 / n + share for n, share in zip(self._n_test, known, strict=True)]
+        self.error_shares = [1 / n + share for n, share in zip(self.n_test, known, strict=True)]
         if error_ratio is not None:
             self.error_shares = [1 / (error_ratio * rows.index.size) for rows in self.rows]
         # A search that fits p parameters to n rows finds an average that is better than the truth
         # by about p / n standard deviations of a row (measured on the foster-care-like population
         # at 500 to 4,096 rows): it finds whatever luck there is.
-        self._optimism = [n_parameters * share for share in known]
+        self.optimism = [n_parameters * share for share in known]
         self._moments: tuple[float, float] | None = None
         if len(self.rows) == 1:
             width = self.rows[0].high - self.rows[0].low
-            self._moments = self._bound.moment_factors(width, self._delta, self._n_test[0])
+            self._moments = self._bound.moment_factors(width, self._delta, self.n_test[0])
 
     def predict(self, free: Floats) -> TailPrediction:
         """The prediction under one policy."""
@@ -252,36 +263,38 @@ class TailRequirement:
             centred.append(away)
         if self._moments is not None and varies:
             constant, slope = self._moments
-            slopes = [slope + self._optimism[0]]
+            slopes = [slope + self.optimism[0]]
             return TailPrediction(self.factors, self, free, g, constant, slopes, spreads, centred)
+        hidden = [Hidden(rows, free) for rows in self.rows] if self._bound.guarded else []
+        guarded = [
+            {"least_variance": h.least_variance, "worst": h.worst_by_weight, "others": others}
+            for h, others in zip(hidden, self._others, strict=False)
+        ] or [{}] * len(self.rows)
         samples = [
-            Sample(c + mean, rows.low, rows.high, s or None, rows.index)
-            for rows, mean, c, s in zip(self.rows, means, centred, spreads, strict=True)
+            Sample(c + mean, rows.low, rows.high, s or None, rows.index, **known)
+            for rows, mean, c, s, known in zip(
+                self.rows, means, centred, spreads, guarded, strict=True
+            )
         ]
-        if not self._bound.guarded:
+        if not hidden:
             predicted = self._predicted(samples)
             margin = predicted.upper - sum(means)
             return TailPrediction(
-                self.factors, self, free, g, margin, self._optimism, spreads, centred, predicted
+                self.factors, self, free, g, margin, self.optimism, spreads, centred, predicted
             )
-        hidden = [Hidden(rows, free) for rows in self.rows]
-        samples = [
-            replace(sample, least_variance=h.least_variance, worst=h.worst_by_weight, others=others)
-            for sample, h, others in zip(samples, hidden, self._others, strict=True)
-        ]
         predicted = self._predicted(samples)
         guards = [
             _Guard(h, h.rare_cost(n, self._delta), sample.least_variance > spread**2)
-            for h, n, sample, spread in zip(hidden, self._n_test, samples, spreads, strict=True)
+            for h, n, sample, spread in zip(hidden, self.n_test, samples, spreads, strict=True)
         ]
         spreads = [max(s, sqrt(x.least_variance)) for s, x in zip(spreads, samples, strict=True)]
         margin = predicted.upper + sum(guard.cost for guard in guards) - sum(means)
         return TailPrediction(
-            self.factors, self, free, g, margin, self._optimism, spreads, centred, predicted, guards
+            self.factors, self, free, g, margin, self.optimism, spreads, centred, predicted, guards
         )
 
     def _predicted(self, samples: list[Sample]) -> bounds.Prediction:
-        return self._bound.predict(samples, self._delta, self._n_test, disjoint=self._disjoint)
+        return self._bound.predict(samples, self._delta, self.n_test, disjoint=self._disjoint)
 
     def excess(self, free: Floats) -> Floats:
         """The excess of each of many policies, of shape (size,)."""
@@ -294,7 +307,7 @@ class TailRequirement:
             mean = self.shrunk[0].values(free).mean(axis=-1)
         constant, slope = self._moments
         factors = self.factors
-        by_spread = factors.upper * (slope + self._optimism[0]) + factors.spread
+        by_spread = factors.upper * (slope + self.optimism[0]) + factors.spread
         by_spread += factors.error * sqrt(self.error_shares[0])
         excess: Floats = (factors.upper + factors.mean) * mean + by_spread * spread
         excess += factors.upper * constant + factors.constant
@@ -388,11 +401,15 @@ class TailPrediction(Prediction):
         """The bound, the mean, the error and the spread."""
         stretched = sum(a * b for a, b in zip(self.slopes, self.spreads, strict=True))
         shares = zip(self.requirement.error_shares, self.spreads, strict=True)
+        tested = zip(self.requirement.n_test, self.spreads, strict=True)
+        lucky = zip(self.requirement.optimism, self.spreads, strict=True)
         return Levels(
             self.mean + self.margin + stretched,
             self.mean,
             sqrt(sum(share * spread**2 for share, spread in shares)),
             sqrt(sum(spread**2 for spread in self.spreads)),
+            sqrt(sum(spread**2 / n for n, spread in tested)),
+            sum(optimism * spread for optimism, spread in lucky),
         )
 
     def pull_back(self, by: Factors, n: int) -> Floats:

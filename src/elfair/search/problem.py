@@ -18,6 +18,10 @@ from elfair.types import Floats
 
 #: How far above 0 an excess may be, in spreads of a row.
 TOLERANCE = 1e-9
+#: A model that takes a smaller share of decisions otherwise than the old one is no new model.
+LEAST_MOVE = 0.005
+#: Its chance to pass counts as this logarithm: any other model is worth more.
+USELESS = -50.0
 Progress = Callable[[], None]
 
 
@@ -66,6 +70,14 @@ class Task(Protocol):
     def likely(self, policy: Any, inputs: Any, data: LoggedData, best: Floats) -> Sequence[Floats]:
         """Models like those between the best one and one that meets the constraints."""
 
+    def simple(self, policy: Any, inputs: Any, data: LoggedData) -> Sequence[Floats]:
+        """Models that follow a simple rule; as many, and in the same order, for any rows."""
+
+    def judging_loss(self, data: LoggedData, model: Floats) -> Loss:
+        """What to minimise, by rows that had no part in a model: as little noisy as can be, without
+        taking the model's word for anything.
+        """
+
 
 class Plain:
     """What most families have in common: all is learnt from candidate rows, taken as they are."""
@@ -107,13 +119,18 @@ class Candidate:
     log_pass: float
     meets_target: bool
 
-    def better_than(self, other: Candidate | None) -> bool:
-        """Meeting the target comes first; then the loss, or else the probability of passing."""
+    def better_than(
+        self, other: Candidate | None, loss: float = 0.0, log_pass: float = 0.0
+    ) -> bool:
+        """Meeting the target comes first; then the loss, or else the probability of passing.
+
+        The loss must be smaller, or the logarithm of the probability larger, by more than is given.
+        """
         if other is None or self.meets_target != other.meets_target:
             return other is None or self.meets_target
         if self.meets_target:
-            return self.loss < other.loss
-        return self.log_pass > other.log_pass
+            return self.loss < other.loss - loss
+        return self.log_pass > other.log_pass + log_pass
 
 
 class Problem:
@@ -131,6 +148,9 @@ class Problem:
         What to meet.
     progress : callable
         A search calls it after each step.
+    moved : callable, optional
+        The share of decisions that a policy, given by its free numbers, takes otherwise than the
+        old model. The old model itself breaks no promise, but it is not what anybody searches for.
     """
 
     def __init__(
@@ -140,12 +160,14 @@ class Problem:
         loss: Loss,
         requirements: Sequence[Requirement],
         progress: Progress = silent,
+        moved: Callable[[Floats], float] = lambda _: 1.0,
     ) -> None:
         self.policy = policy
         self.inputs = inputs
         self.loss = loss
         self.requirements = requirements
         self.progress = progress
+        self._moved = moved
         self._at: bytes = b""
         self.evaluations = 0
 
@@ -162,13 +184,14 @@ class Problem:
             self._gradients: Floats | None = None
             self._free = self.policy.free(theta, self.inputs)
             self._predictions = [r.predict(self._free) for r in self.requirements]
+            new = self._moved(self._free) >= LEAST_MOVE
             self._candidate = Candidate(
                 theta.copy(),
                 float(self.loss.value(self._free)),
                 np.array([p.excess for p in self._predictions]),
-                float(sum(p.log_pass for p in self._predictions)),
+                float(sum(p.log_pass for p in self._predictions)) if new else USELESS,
                 # In spreads of a row: next to the behaviour model everything is small.
-                all(p.excess <= TOLERANCE * p.spread for p in self._predictions),
+                new and all(p.excess <= TOLERANCE * p.spread for p in self._predictions),
             )
             self.evaluations += 1
         return self._candidate

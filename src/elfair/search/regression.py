@@ -34,6 +34,8 @@ LEAST_SHARE = 1e-3
 #: How far to shift the usual decision, in standard deviations of the label, or in reaches of the
 #: policy if that is less (two take a mean almost as far as it can go).
 LOOKED_AT = 2.0
+#: By how many spreads of the behaviour model simple models move everybody's usual decision.
+MOVED = (-1.0, -0.5, -0.25, 0.25, 0.5, 1.0)
 #: The number of shifts of the usual decision among which a search looks for its start.
 SHIFTS = 9
 
@@ -170,6 +172,22 @@ class Regression(Plain):
     ) -> Sequence[Floats]:
         """All starts: the best model may take decisions almost absent from the log."""
         return self.starts(policy, inputs, data, best)
+
+    def simple(
+        self, policy: GaussianPolicy, inputs: GaussianInputs, data: LoggedData
+    ) -> Sequence[Floats]:
+        """The usual decision, moved by the same for everyone."""
+        usual, spread = data.usual, data.behavior_spread
+        if usual is None or spread is None:
+            return []
+        familiar = imitation(policy, inputs, usual, spread=FINENESS)
+        step = np.zeros_like(familiar)
+        step[0] = float(spread.min()) / policy.unit
+        return [familiar + by * step for by in MOVED]
+
+    def judging_loss(self, data: LoggedData, model: Floats) -> Loss:
+        """The same for all rows."""
+        return self.loss(data, model)
 
 
 def least_squares(design: Floats, target: Floats) -> Floats:

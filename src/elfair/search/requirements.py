@@ -113,13 +113,16 @@ class CombinedPrediction(Prediction):
 
     @cached_property
     def levels(self) -> Levels:
-        """The bound, the mean, the error and the spread."""
+        """See `Levels`."""
         of = [tail.levels for tail in self._tails]
+        errors = [(of[first], share) for first, share, _ in self._variables]
         return Levels(
             self._upper,
             self._mean,
-            sqrt(sum((share * of[first].error) ** 2 for first, share, _ in self._variables)),
+            sqrt(sum((share * each.error) ** 2 for each, share in errors)),
             sqrt(sum((share * of[first].spread) ** 2 for first, _, share in self._variables)),
+            sqrt(sum((share * each.test_error) ** 2 for each, share in errors)),
+            sum(float(by) * each.optimism for by, each in zip(self._by_upper, of, strict=True)),
         )
 
     def pull_back(self, by: Factors, n: int) -> Floats:

@@ -2,19 +2,19 @@
 
 The margin that makes one model likely to pass costs accuracy. So the search also finds less
 cautious models. They form a ladder and are tested in turn, most cautious first: if the test turns
-out to have room, the later models use it.
+out to have room, the later models use it (`elfair.search.ranking`).
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,14 +22,18 @@ from elfair.data import LoggedData
 from elfair.errors import DataError
 from elfair.search.evolution import cmaes_search
 from elfair.search.gradient import gradient_path, gradient_search
+from elfair.search.judging import Judge, Judged, in_folds
 from elfair.search.prediction import Target
 from elfair.search.problem import Candidate, Problem, Progress, Task, silent
+from elfair.search.ranking import Effects, Kept, Ranking, between
 from elfair.search.requirements import requirements_of
 from elfair.search.shrinkage import shrunk_means
 from elfair.search.steps import steps_search
+from elfair.statistics import Baselines
+from elfair.statistics.decisions import decisions_of
 from elfair.statistics.plan import Plan
 from elfair.statistics.settling import settle
-from elfair.types import Booleans, Floats
+from elfair.types import Floats
 
 #: The gradient search explores on at most this many rows, and finishes on all of them.
 EXPLORED_ROWS = 5_000
@@ -39,10 +43,10 @@ ROUGHLY = 1e-5
 ROUGHER = 1e-4
 #: How often points are chosen and a policy is searched for them, if a claim needs points.
 ROUNDS = 3
+#: The ladder is made by at most this many rows.
+RANKED_BY = 15_000
 #: Seconds of silence before any progress is shown.
 PATIENCE = 2.0
-#: Each combination is searched on all but one of these folds, and judged on that one.
-TUNING_FOLDS = 3
 
 
 @dataclass(frozen=True)
@@ -57,14 +61,11 @@ class Found:
         How many models were evaluated.
     problem : Problem
         How candidate rows judge models.
-    models : int, default 1
-        How many models the ladder may have.
     """
 
     candidates: list[Candidate]
     evaluations: int
     problem: Problem
-    models: int = 1
 
     @property
     def policy(self) -> Any:
@@ -77,33 +78,57 @@ class Found:
         return self.candidates[0]
 
     @cached_property
-    def ladder(self) -> list[Floats]:
-        """The parameters of the models to test in turn, the most cautious first: the candidates
-        that are worth a test, and models between them.
+    def ladder(self) -> list[Candidate]:
+        """The models to test in turn: each is less likely to pass than the one before it, and has a
+        smaller loss.
         """
-        ends = np.array([candidate.theta for candidate in worth_testing(self.candidates)])
-        places = np.linspace(0, len(ends) - 1, self.models if len(ends) > 1 else 1)
-        before = np.minimum(places.astype(int), max(0, len(ends) - 2))
-        after = np.minimum(before + 1, len(ends) - 1)
-        share = (places - before)[:, None]
-        return list((1 - share) * ends[before] + share * ends[after])
+        kept = [self.best]
+        for model in self.candidates[1:]:
+            if model.log_pass < kept[-1].log_pass and model.loss < kept[-1].loss:
+                kept.append(model)
+        return kept
 
     @property
-    def losses(self) -> list[float]:
-        """The loss of each model of the ladder on candidate rows."""
-        return [self.problem.loss_at(theta) for theta in self.ladder]
+    def forecast(self) -> float:
+        """The probability that it passes, as the rows predict it that were searched."""
+        return float(np.exp(self.best.log_pass))
 
 
-def worth_testing(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates that are worth a test after the ones before them: each is less likely to pass
-    and has a smaller loss.
+@dataclass(frozen=True)
+class Ranked(Found):
+    """What a search found, ranked together with simple models and models between those found.
+
+    Parameters
+    ----------
+    candidates, evaluations, problem
+        See `Found`.
+    models : list of Candidate
+        All of them.
+    ranking : Ranking
+        What rows that had no part in them say about them.
+    most : int
+        How many of them may be tested.
     """
-    kept = [candidates[0]]
-    for candidate in candidates[1:]:
-        less_cautious = candidate.log_pass < kept[-1].log_pass and candidate.loss < kept[-1].loss
-        if candidate.meets_target and less_cautious:
-            kept.append(candidate)
-    return kept
+
+    models: list[Candidate]
+    ranking: Ranking
+    most: int
+
+    @cached_property
+    def ladder(self) -> list[Candidate]:
+        """The models to test in turn, the most likely to pass first; with losses and chances as
+        rows see them that had no part in them.
+        """
+        loss, log_pass = self.ranking.loss, self.ranking.log_pass
+        return [
+            replace(self.models[i], loss=float(loss[i]), log_pass=float(log_pass[i]))
+            for i in self.ranking.in_turn(self.most)
+        ]
+
+    @property
+    def forecast(self) -> float:
+        """The probability that the first of them passes."""
+        return float(self.ranking.forecasts[self.ranking.in_turn(1)[0]])
 
 
 @dataclass(frozen=True)
@@ -154,15 +179,26 @@ class Selection:
         progress : callable
             Called now and then.
         """
-        targets = [self.target, *self.target.less_cautious] if models > 1 else [self.target]
-        view = View(self, self.task.policy(data), data, plan, n_test, n_error, progress)
-        return replace(self._found(view, targets), models=models)
+        targets = self.target.of_ladder if models > 1 else [self.target]
+        view = View(
+            self,
+            self.task.policy(data),
+            data,
+            plan,
+            n_test,
+            n_error,
+            progress,
+            for_ladder=len(targets) > 1,
+        )
+        view, found = self._found(view, targets)
+        return view.ranked(found, models) if len(found.candidates) > 1 else found
 
-    def _found(self, view: View, targets: Sequence[Target]) -> Found:
+    def _found(self, view: View, targets: Sequence[Target]) -> tuple[View, Found]:
+        """What is found, and the view of it in which all is about averages."""
         data, plan = view.data, view.plan
         changing = bool(plan.statistics) or self.task.at(data, None) is not self.task
         if not changing:
-            return view.found(targets)
+            return view, view.found(targets)
         # Points and policies take turns: for given points, claims and objective are about averages,
         # and the policy found for them then has points of its own.
         theta, evaluations, known = view.best, 0, list[Floats]()
@@ -170,10 +206,28 @@ class Selection:
             free = view.policy.free(theta, view.inputs)
             search = replace(self, task=self.task.at(data, free))
             settled = replace(view, selection=search, plan=settle(plan, data, free, view.n_test))
-            found = settled.found(targets if turn == ROUNDS - 1 else targets[:1], known)
+            found = settled.found(targets if turn == ROUNDS - 1 else [self.target], known)
             theta, evaluations = found.best.theta, evaluations + found.evaluations
             known = [theta]
-        return replace(found, evaluations=evaluations)
+        return settled, replace(found, evaluations=evaluations)
+
+
+class Repeated(NamedTuple):
+    """What comes of a search that is repeated without a part of its rows.
+
+    Parameters
+    ----------
+    kept : Kept
+        How much of what it promises is kept on the rows left out.
+    optimism : float
+        By how much the loss is larger there.
+    evaluations : int
+        How many models were evaluated.
+    """
+
+    kept: Kept
+    optimism: float = 0.0
+    evaluations: int = 0
 
 
 @dataclass
@@ -188,6 +242,7 @@ class View:
     n_error: int | None
     progress: Progress
     n_candidate: int | None = None
+    for_ladder: bool = False
 
     @cached_property
     def inputs(self) -> Any:
@@ -207,9 +262,86 @@ class View:
         """The best models by the method of the selection, starting from known models, if any."""
         return SEARCHES[self.selection.method].run(self, targets, known)
 
+    def ranked(self, found: Found, models: int) -> Found:
+        """A ladder of at most so many models."""
+        problem, luck = found.problem, self.n_test / self.data.n
+        problem.aim(self.selection.target)
+        searched = between([each.theta for each in found.candidates])
+        simple = self.selection.task.simple(self.policy, self.inputs, self.data)
+        every = [*searched, *(simple if self._weighted else ())]
+        seen, promised = [], []
+        for theta in every:  # both at once: a problem remembers its last model only
+            seen.append(problem.look_at(theta))
+            promised.append(_promised(problem, theta, luck))
+        effects = Effects.of(promised, luck)
+        losses = self._losses(self.data, found, every)
+        repeated = Repeated(Kept.all_of_it(effects.size.shape[1]))
+        if not effects.certain(self.policy.n_parameters, self.selection.target.factors.error):
+            try:
+                repeated = self._repeated()
+            except DataError:  # a group is too small to be divided once more
+                repeated = Repeated(Kept.unknown(effects.size.shape[1]))
+        losses[: len(searched)] += repeated.optimism
+        log_pass = np.array([model.log_pass for model in seen])
+        ranking = Ranking(effects, losses, log_pass, len(searched), repeated.kept)
+        evaluations = found.evaluations + repeated.evaluations
+        return Ranked(found.candidates, evaluations, problem, seen, ranking, models)
+
+    def _repeated(self) -> Repeated:
+        """The search, repeated without each part of the rows in turn; that part judges it."""
+        rows = self.data
+        if rows.n > RANKED_BY:
+            rng = np.random.default_rng(self.selection.seed)
+            rows = rows.take(np.sort(rng.choice(rows.n, RANKED_BY, False)))
+        promised, judged, optimism, evaluations = [], [], [], 0
+        for seen, unseen in in_folds(rows, self.selection.seed):
+            view, others = self._on(rows.take(seen)), rows.take(unseen)
+            found = view.found([self.selection.target])
+            theta, luck = found.best.theta, self.n_test / others.n
+            promised.append(_promised(found.problem, theta, self.n_test / view.data.n))
+            judged.extend(Judge(self.plan, others, self.n_test).of(self.policy, [theta]))
+            before, after = (view._losses(each, found, [theta]) for each in (view.data, others))
+            optimism.append(float(after[0] - before[0]))
+            evaluations += found.evaluations
+        effects = Effects.of(judged, luck)
+        kept = Kept.seen(
+            Effects.of(promised, luck).size.mean(axis=0),
+            effects.size.mean(axis=0),
+            effects.variance.mean(axis=0) / len(judged),
+        )
+        return Repeated(kept, max(0.0, float(np.mean(optimism))), evaluations)
+
+    def _on(self, rows: LoggedData) -> View:
+        """The same on some of the rows alone."""
+        baselines = Baselines(self.plan.baselines.estimation, rows)
+        plan = replace(self.plan, baselines=baselines)
+        return View(
+            self.selection,
+            self.policy,
+            rows,
+            plan,
+            self.n_test,
+            self.n_error,
+            self.progress,
+            for_ladder=self.for_ladder,
+        )
+
+    def _losses(self, rows: LoggedData, found: Found, thetas: Sequence[Floats]) -> Floats:
+        """The loss of some models on some rows."""
+        inputs = self.policy.logged(rows)
+        best = self.policy.free(found.best.theta, inputs)
+        loss = self.selection.task.judging_loss(rows, best)
+        return np.array([float(loss.value(self.policy.free(theta, inputs))) for theta in thetas])
+
+    @property
+    def _weighted(self) -> bool:
+        """Whether any claim depends on what the old model did."""
+        compiled = self.plan.compile(self.data)
+        return any(part.weighted for claim in compiled for part in claim.parts)
+
     def by_steps(self, targets: Sequence[Target], known: Sequence[Floats]) -> Found:
-        """One target: training more models takes too long."""
-        best, problem = steps_search(self, targets[0], known)
+        """One target, that of the selection: training more models takes too long."""
+        best, problem = steps_search(self, self.selection.target, known)
         return Found([best], problem.evaluations, problem)
 
     def by_evolution(self, targets: Sequence[Target], known: Sequence[Floats]) -> Found:
@@ -234,11 +366,11 @@ class View:
 
     def _searched(self, targets: Sequence[Target], known: Sequence[Floats]) -> Found:
         """The gradient search, from known models and from the usual starts."""
-        if len(targets) > 1:
+        if self.for_ladder:
             start, task = known[0] if known else self.best, self.selection.task
             likely = task.likely(self.policy, self.inputs, self.data, start)
             problem = self._smooth_problem(likely)
-            found = gradient_path(problem, likely, self.starts, targets, ROUGHER)
+            found = gradient_path(problem, likely, targets, ROUGHER)
         else:
             starts = [*known, *self.starts()]
             problem = self._smooth_problem(starts)
@@ -274,7 +406,16 @@ class View:
         ratios = self.n_test / n, (self.n_candidate or n) / n
         requirements = requirements_of(compiled, self.selection.target, *ratios, **options)
         loss = self.selection.task.loss(self.data, model)
-        return Problem(self.policy, self.inputs, loss, requirements, self.progress)
+        judged = self.policy, self.inputs, loss, requirements, self.progress
+        if policies is None or not self._weighted:
+            return Problem(*judged)
+        decisions = decisions_of(self.data)
+        return Problem(*judged, moved=lambda free: decisions.weights(free).moved)
+
+
+def _promised(problem: Problem, theta: Floats, luck: float) -> list[Judged]:
+    """What the rows that were searched say about the tests of a model."""
+    return [Judged.by(each.levels, luck) for each in problem.predictions(theta)]
 
 
 @dataclass(frozen=True)
@@ -315,71 +456,6 @@ SEARCHES = {
 DEFAULT = next(iter(SEARCHES))
 #: The searches that users can ask for.
 ASKED = tuple(name for name, search in SEARCHES.items() if search.asked)
-
-
-def tune(
-    grid: Mapping[str, Sequence[Any]],
-    candidate: LoggedData,
-    n_test: int,
-    make: Callable[[Mapping[str, Any], LoggedData], tuple[Selection, Plan]],
-    seed: int,
-) -> dict[str, Any]:
-    """The parameters of the grid that do best on rows their search did not see.
-
-    Each combination is searched on all folds of the candidate rows but one, and judged on that one
-    by how much of the objective it is expected to deliver: the predicted probability that all tests
-    pass, times how far its loss is below the largest possible one.
-
-    Parameters
-    ----------
-    grid : mapping of str to sequence
-        The values to try for each parameter.
-    candidate : LoggedData
-        The candidate rows.
-    n_test : int
-        The number of test rows.
-    make : callable
-        Maps parameters and rows to a search and the plan of a test.
-    seed : int
-        Seed of the folds.
-
-    Returns
-    -------
-    dict
-        The best combination.
-    """
-    from sklearn.model_selection import ParameterGrid
-
-    folds = np.random.default_rng(seed).permutation(candidate.n) % TUNING_FOLDS
-
-    def worth(parameters: Mapping[str, Any]) -> float:
-        halves = [folds == fold for fold in range(TUNING_FOLDS)]
-        return float(
-            np.mean([_delivered(make, parameters, candidate, half, n_test) for half in halves])
-        )
-
-    best: dict[str, Any] = max(ParameterGrid(dict(grid)), key=worth)
-    return best
-
-
-def _delivered(
-    make: Callable[[Mapping[str, Any], LoggedData], tuple[Selection, Plan]],
-    parameters: Mapping[str, Any],
-    candidate: LoggedData,
-    unseen: Booleans,
-    n_test: int,
-) -> float:
-    seen, judged = (candidate.take(np.flatnonzero(rows)) for rows in (~unseen, unseen))
-    selection, plan = make(parameters, seen)
-    seen = selection.task.rows(seen)
-    found = selection.run(seen, plan, n_test)
-    policy, theta = found.policy, found.best.theta
-    plan = settle(plan, seen, policy.free(theta, policy.logged(seen)), n_test)
-    inputs = policy.logged(judged)
-    loss = selection.task.at(judged, policy.free(theta, inputs)).loss(judged)
-    requirements = requirements_of(plan.compile(judged), selection.target, n_test / judged.n)
-    view = Problem(policy, inputs, loss, requirements).look_at(theta)
-    return float(np.exp(view.log_pass)) * (loss.maximum - view.loss)
 
 
 class SearchProgress:

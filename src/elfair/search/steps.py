@@ -125,8 +125,8 @@ def constrained_steps(learner: Problem, judge: Problem, start: Floats) -> Candid
 
 def fit_by_steps(
     policy: TorchPolicy,
-    training: tuple[Any, Index],
-    judging: tuple[Any, Index],
+    training: tuple[Any, Index | Floats],
+    judging: tuple[Any, Index | Floats],
     progress: Progress = silent,
 ) -> Floats:
     """The parameters, on the way to the best fit of training rows, that fit judging rows best.
@@ -136,7 +136,7 @@ def fit_by_steps(
     policy : TorchPolicy
         The family of models.
     training, judging : (inputs, ndarray)
-        The rows, and the index of each row's class.
+        The rows, and the index of each row's class, or the probability of each class.
     progress : callable
         Called after each step.
     """
@@ -162,7 +162,7 @@ def fit_by_steps(
 
 def _starts(view: View, training: LoggedData, judging: LoggedData) -> Iterator[Floats]:
     """A model that takes the preferred decisions; if that leads nowhere, one that imitates the
-    behaviour model; and the behaviour model itself, if it is known.
+    behaviour model.
     """
     policy: TorchPolicy = view.policy
     task: Any = view.selection.task  # a classifier's: only these can be trained
@@ -179,10 +179,7 @@ def _starts(view: View, training: LoggedData, judging: LoggedData) -> Iterator[F
     yield fitted(task.goal.preferred(training), task.goal.preferred(judging))
     done, others = training.decision_index, judging.decision_index
     if done is not None and others is not None:
-        familiar = fitted(*(Preferred(np.arange(each.size), each) for each in (done, others)))
-        yield familiar
-        if policy.mixed:
-            yield np.append(familiar[:-1], 0.0)
+        yield fitted(*(Preferred(np.arange(each.size), each) for each in (done, others)))
 
 
 class _Adam:

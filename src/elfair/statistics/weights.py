@@ -52,9 +52,12 @@ class Weights(ABC):
         """Their derivatives by the free numbers of the rows, of shape (channels, m)."""
 
     @property
-    @abstractmethod
     def variance(self) -> float:
-        """The variance of a weight among these rows, if the propensities are correct."""
+        """The variance of a weight among these rows, if the propensities are correct: what is known
+        of it, or else what the rows show.
+        """
+        known = self.variances
+        return float(self.values.var(ddof=1) if known is None else known.mean())
 
     @cached_property
     @abstractmethod
@@ -62,6 +65,13 @@ class Weights(ABC):
         """The decisions that were the rarest for what the policy makes of them; None if that is not
         known.
         """
+
+    @property
+    def moved(self) -> float:
+        """The share of decisions that the policy takes otherwise than the behaviour model: the
+        distance in total variation, which is E|w - 1| / 2.
+        """
+        return float(np.abs(self.values - 1).mean()) / 2
 
 
 class ClassWeights(Weights):
@@ -84,6 +94,8 @@ class ClassWeights(Weights):
     >>> weights = ClassWeights(new, behavior, np.array([1]), np.array([0.2]))
     >>> weights.values, weights.variances
     (array([2.5]), array([0.5625]))
+    >>> round(weights.moved, 3)
+    0.3
     """
 
     def __init__(
@@ -126,10 +138,11 @@ class ClassWeights(Weights):
         return _free(2 * self._away)
 
     @property
-    def variance(self) -> float:
-        """See `Weights.variance`."""
-        known = self.variances
-        return float(self.values.var(ddof=1) if known is None else known.mean())
+    def moved(self) -> float:
+        """See `Weights.moved`; exact if all probabilities are known."""
+        if self._behavior is None:
+            return super().moved
+        return float(np.abs(self._new - self._behavior).sum(axis=0).mean()) / 2
 
     @cached_property
     def rarest(self) -> Rarest | None:
@@ -206,13 +219,6 @@ class DensityWeights(Weights):
         slopes[MEAN] = squares * 2 * away / rest - 2 * self._free[MEAN] * by_own
         slopes[SQUARE] = by_own
         return slopes
-
-    @property
-    def variance(self) -> float:
-        """That among the rows, even where `variances` knows more: weights that are all too small
-        must look too small.
-        """
-        return float(self.values.var(ddof=1))
 
     @cached_property
     def rarest(self) -> Rarest | None:

@@ -7,7 +7,7 @@ from math import isfinite
 
 from elfair.bounds import Kind, weakest
 from elfair.certificate import Assumption, Certificate, SearchRecord
-from elfair.certificate.codes import BEHAVIOR_MODEL, left_out_alike, violation
+from elfair.certificate.codes import left_out_alike, violation
 from elfair.certificate.pictures import GroupPicture, TradeOff
 from elfair.data.costs import COST
 from elfair.fairness_test.assumptions import Facts, list_assumptions
@@ -15,9 +15,9 @@ from elfair.fairness_test.diagnostics import record_warnings
 from elfair.fairness_test.evidence import badness
 from elfair.fairness_test.issue import (
     all_guarded,
-    is_behavior_model,
     joint_delta,
     joint_statement,
+    practically_the_old,
 )
 from elfair.fairness_test.ladder import fate_of
 from elfair.language.conditions import EVERYONE, Column, uses_label, who
@@ -215,8 +215,10 @@ def check_warnings(context: Context) -> str:
     violated = [violation(each) for each in record.violated]
     said = [each for each in record.warnings if each.code == "assumption_violated"]
     require(said == violated, f"the warnings should say {[each.text for each in violated]}")
-    behavior = record.passed and is_behavior_model(record.constraints)
-    agree(f"whether {BEHAVIOR_MODEL}", BEHAVIOR_MODEL in record.warnings, behavior)
+    hardly_new = practically_the_old(record.constraints) if record.passed else None
+    named = [each for each in record.warnings if each.code == "behavior_model"]
+    right = named == ([hardly_new] if hardly_new else [])
+    require(right, "the warnings should say whether the model is practically the old one")
     for result in record.constraints:
         missing = [each.text for each in result.warnings if each not in record.warnings]
         require(not missing, f"the certificate lacks {missing}")
