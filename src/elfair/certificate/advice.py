@@ -235,13 +235,11 @@ def more_from_the_same_rows(certificate: Certificate) -> tuple[str, ...]:
     certificate : Certificate
         A result of "no solution found".
     """
-    dr = 'estimator="dr" helps if the features predict the impact. It costs no validity.'
     if certificate.search is None:
-        return (dr,)
+        return ()
     return (
         'split="crossfit" uses every row for both search and test. It returns a model most often, '
         "and is asymptotic only.",
-        dr,
         "candidate_tuning= chooses among settings inside the candidate rows. It costs no validity.",
     )
 

@@ -19,6 +19,7 @@ from elfair.fairness_test.issue import warn_reader
 from elfair.fairness_test.ladder import Ladder
 from elfair.fairness_test.test import FairnessTest
 from elfair.policies.models import Model
+from elfair.search.estimator import estimators_for, tightest
 from elfair.statistics import Baselines, Estimation, impact_of
 from elfair.statistics.claims import Claim, Constraint, read_constraints
 from elfair.statistics.impact_estimators import ROUNDING, declared_estimation
@@ -101,13 +102,14 @@ def certify(
             hint="pass constraint text, such as \"E[impact | race == 'A'] >= 0\".",
         )
     model = GivenModel.read(probabilities, data, classes)
-    estimation = declared_estimation(data, parameters)
+    names = estimators_for(estimator, data)
+    estimation = declared_estimation(data, {**parameters, "estimator": names[0]})
     means = [mean for claim in claims for mean in claim.means]
     weighted = any(impact_of(mean, data) is not None for mean in means)
     learns = weighted and estimation.impact_estimator.learns != "nothing"
     learns |= any(claim.statistics for claim in claims)
     split = Split.of(data, "none", share=nuisance_fraction if learns else 0.0, seed=random_state)
-    test = fairness_test_of(model, split, claims, bound, estimation)
+    test = fairness_test_of(model, split, claims, bound, estimation, names)
     certificate = replace(test, looks=looks, accept_violated=tuple(accept_violated)).run()
     warn_reader(certificate)
     return certificate
@@ -119,6 +121,7 @@ def fairness_test_of(
     claims: tuple[Claim, ...],
     bound: str,
     estimation: Estimation,
+    names: Sequence[str] = (),
 ) -> FairnessTest:
     """The fairness test of a model from elsewhere.
 
@@ -130,10 +133,16 @@ def fairness_test_of(
         The rows, some of them set aside if something must be learnt.
     claims, bound, estimation
         What is tested, how it is bounded, and how impacts are estimated.
+    names : sequence of str
+        The estimators of impact to choose among, if there are several.
     """
     data, aside = split.everyone, split.candidate
     plan = Plan.make(claims, bound, Baselines(estimation, aside), data, model.possible)
     ladder = Ladder(model, [NO_PARAMETERS], aside)
+    if len(names) > 1 and aside.n:
+        plan = tightest(
+            plan, names, aside, split.n_tested, lambda rows: [ladder.free(NO_PARAMETERS, rows)]
+        )
     # Say what cannot be tested before an opening is counted.
     settle(plan, aside, ladder.free(NO_PARAMETERS, aside), split.n_tested).compile(data)
     return FairnessTest(split, (plan,), (ladder,))

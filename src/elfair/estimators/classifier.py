@@ -42,9 +42,10 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         the new model that it maximises, such as ``"E[profit] - 2 * PR"`` or
         ``"min(E[impact | T == 0], E[impact | T == 1])"`` (the worse-off group). The objective is
         not tested; make what must hold a constraint.
-    estimator : {"paired", "is", "dr"}, default "paired"
-        How to estimate the impact of a new model: the paired difference to the behaviour model,
-        plain importance sampling (the paper), or doubly robust.
+    estimator : {"auto", "paired", "is", "dr"}, default "auto"
+        How to estimate the impact of a new model: by the paired difference to the behaviour model,
+        by plain importance sampling (the paper), or in the doubly robust form. "auto" takes "dr" if
+        candidate rows predict that its bounds are tighter, and else "paired".
     bound : {"auto", "guarded", "ttest", "hoeffding", "bernstein", "anderson", "betting"}
         How to bound it. "auto", the default, is "betting", which holds for any number of rows,
         wherever the ends of rows are known: for rates, and for impacts with a declared range.
@@ -147,7 +148,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         *,
         delta: float | Sequence[float] = 0.1,
         objective: str | Expression = "accuracy",
-        estimator: str = "paired",
+        estimator: str = "auto",
         bound: str = "auto",
         search: str = "gradient",
         power: float | None = 0.95,

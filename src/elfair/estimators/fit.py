@@ -19,6 +19,7 @@ from elfair.fairness_test.test import FairnessTest
 from elfair.language.evaluation import holds
 from elfair.policies.models import Fitted
 from elfair.search import Found, SearchProgress, Selection, Target, Task
+from elfair.search.estimator import constant_policies, estimators_for, tightest
 from elfair.search.tuning import tune
 from elfair.statistics import Baselines
 from elfair.statistics.claims import Claim, conditions_of
@@ -219,5 +220,11 @@ class Request:
         """What is searched for and tested. Constants are learnt from candidate rows; all rows must
         agree with what was declared.
         """
-        estimation = declared_estimation(everyone, {**self.parameters, "bound": self.bound})
-        return Plan.make(self.claims, self.bound, Baselines(estimation, candidate), everyone)
+        names = estimators_for(self.parameters["estimator"], candidate)
+        declared = {**self.parameters, "bound": self.bound, "estimator": names[0]}
+        baselines = Baselines(declared_estimation(everyone, declared), candidate)
+        plan = Plan.make(self.claims, self.bound, baselines, everyone)
+        if len(names) == 1 or self.crossfit:  # each fold would choose for itself
+            return plan
+        n_test = everyone.n - candidate.n
+        return tightest(plan, names, candidate, n_test, constant_policies)

@@ -132,7 +132,7 @@ def parameters_of(owner: Owner) -> dict[str, Parameter]:
     Examples
     --------
     >>> parameters_of("regressor")["estimator"].defaults["regressor"]
-    'dr'
+    'auto'
     """
     return {each.name: each for each in PARAMETERS if owner in each.defaults}
 
@@ -341,6 +341,7 @@ _NOTES = {
     AUTO: "finite-sample wherever the ends of rows are known",
 }
 
+_TIGHTER = "the tighter of 'paired' and 'dr', as rows predict that are not tested"
 _EVERYWHERE: tuple[Owner, ...] = ("classifier", "regressor", "certify")
 
 
@@ -380,8 +381,8 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter("reach", number("(0, inf)"), {"regressor": REACH}, table="model", tunable=True,
               about="how far the mean of a new decision may be from the usual one, in spreads of "
               "the behaviour model"),
-    Parameter("estimator", one_of(*ESTIMATORS, about=_NOTES),
-              {"classifier": "paired", "certify": "paired", "regressor": "dr"},
+    Parameter("estimator", one_of(AUTO, *ESTIMATORS, about={**_NOTES, AUTO: _TIGHTER}),
+              {**_same(AUTO), "certify": "paired"},
               "how the impact of a new model is estimated", table="test", tunable=True),
     Parameter("bound", one_of(AUTO, *BOUNDS, about=_NOTES), _same(AUTO, _EVERYWHERE), table="test",
               about="how a statement is bounded"),

@@ -45,11 +45,11 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         What the search optimises: the mean squared error of the drawn decision, which it minimises,
         or an expression that it maximises, such as ``"E[impact]"`` or
         ``"E[profit] - 0.1 * E[decision]"``.
-    estimator : {"dr", "paired", "is"}, default "dr"
-        How to estimate the impact of a new model. "dr" fits a ridge regression of the impact that
-        is quadratic in the decision, and has no finite-sample bound. It keeps the level of a t
-        bound if new decisions are far from logged ones; "paired" and "is" do so only with a
-        declared range.
+    estimator : {"auto", "dr", "paired", "is"}, default "auto"
+        How to estimate the impact of a new model. "dr", which "auto" stands for, fits a ridge
+        regression of the impact that is quadratic in the decision, and has no finite-sample bound.
+        It keeps the level of a t bound if new decisions are far from logged ones; "paired" and "is"
+        do so only with a declared range.
     bound : {"auto", "guarded", "ttest", "anderson", "betting", "hoeffding", "bernstein"}
         How to bound it. "auto", the default, is "betting", which holds for any number of rows, for
         events such as ``P[decision >= t | ...]`` and for impacts with a declared range and
@@ -112,7 +112,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         *,
         delta: float | Sequence[float] = 0.1,
         objective: str | Expression = "mse",
-        estimator: str = "dr",
+        estimator: str = "auto",
         bound: str = "auto",
         search: str = "gradient",
         spread: tuple[float, float] = (0.2, 0.9),

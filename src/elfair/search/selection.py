@@ -336,8 +336,7 @@ class View:
     @property
     def _weighted(self) -> bool:
         """Whether any claim depends on what the old model did."""
-        compiled = self.plan.compile(self.data)
-        return any(part.weighted for claim in compiled for part in claim.parts)
+        return any(claim.weighted for claim in self.plan.compile(self.data))
 
     def by_steps(self, targets: Sequence[Target], known: Sequence[Floats]) -> Found:
         """One target, that of the selection: training more models takes too long."""

@@ -239,7 +239,7 @@ class DoublyRobust(ImpactEstimator):
     """q is a regression of the impact on features, groups and decision."""
 
     name = "dr"
-    note = "doubly robust, a regressor's default"
+    note = "doubly robust"
     words = (
         "the doubly robust form: the impact that a model fitted to candidate rows expects from the "
         "new decisions, plus importance weighting of its errors"
@@ -267,7 +267,7 @@ def get_impact_estimator(name: str) -> ImpactEstimator:
     >>> get_impact_estimator("paired").learns
     'level'
     """
-    return chosen(ESTIMATORS, "estimator", name, "'paired' is a classifier's default.")
+    return chosen(ESTIMATORS, "estimator", name, "'auto', the default, chooses one.")
 
 
 @dataclass(frozen=True)

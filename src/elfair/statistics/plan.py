@@ -101,6 +101,11 @@ class Plan:
             raise fit.refusal
         return cls(claims, bound, baselines, averages, fit)
 
+    def estimated(self, estimator: str, candidate: LoggedData) -> Plan:
+        """The same with another estimator of impact, which learns from these rows."""
+        estimation = replace(self.baselines.estimation, estimator=estimator)
+        return replace(self, baselines=Baselines(estimation, candidate))
+
     @cached_property
     def statistics(self) -> tuple[Statistic, ...]:
         """The statistics in the claims; see `elfair.statistics.settling`."""
@@ -179,6 +184,11 @@ class CompiledClaim:
     def kind(self) -> Kind:
         """The weakest kind of bound among its tails."""
         return weakest(tail.bound.kind for tail in self.tails)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether it depends on what the old model did."""
+        return any(part.weighted for part in self.parts)
 
     @property
     def parts(self) -> list[Part]:

@@ -340,10 +340,11 @@ def _check_settings(context: Context, title: str, asked: Mapping[str, Any]) -> N
     record, terms = context.record, context.record.terms
     said: dict[str, Any] = {
         "random_state": record.seed,
-        "estimator": record.estimator,
         "bound": record.bound,
         "looks": terms.looks,
     }
+    if asked["estimator"] != AUTO:
+        said["estimator"] = record.estimator
     # The command line may accept more than the study does.
     unsaid = set(asked["accept_violated"]) - set(terms.accept_violated)
     require(not unsaid, f"the study accepts {sorted(unsaid)}, and the terms do not say so")
