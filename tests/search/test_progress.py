@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from elfair.search import SearchProgress, selection
+from elfair.search import SearchProgress, progress
 
 
 class Terminal(io.StringIO):
@@ -20,7 +20,7 @@ class Terminal(io.StringIO):
 def test_when_something_is_shown(monkeypatch, patience, terminal):
     stream = Terminal() if terminal else io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(selection, "PATIENCE", patience)
+    monkeypatch.setattr(progress, "PATIENCE", patience)
     with SearchProgress("looking") as steps:
         for _ in range(3):
             steps()
@@ -32,7 +32,7 @@ def test_when_something_is_shown(monkeypatch, patience, terminal):
 
 def test_it_stops_when_the_search_does(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
-    monkeypatch.setattr(selection, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
     steps = SearchProgress("looking")
 
     def fail():

@@ -47,7 +47,7 @@ def test_the_search_does_better_than_its_starts_and_the_behaviour_model(candidat
     data = candidate_rows(1000, 1)
     view = view_of(data, make_plan(data), 600)
     (found,) = view.found([DEFAULT.target]).candidates
-    problem = view._smooth_problem(view.starts())
+    problem = view.smooth_problem(view.best, view.starts())
     starts = [problem.look_at(start) for start in view.starts()]
     assert not any(start.meets_target and start.loss <= found.loss for start in starts)
     assert found.meets_target
@@ -115,7 +115,7 @@ def test_many_rows_are_explored_in_part_and_finished_on_all(candidate_rows, make
     # What it says holds on all rows, and not on the explored ones alone.
     view = view_of(data, plan, 4_000, policy=policy)
     view.best = view.starts()[0]
-    seen = view._smooth_problem([found.theta]).look_at(found.theta)
+    seen = view.smooth_problem(view.best, [found.theta]).look_at(found.theta)
     assert seen.loss == pytest.approx(found.loss, abs=1e-3)
 
 

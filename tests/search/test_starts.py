@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 from elfair.policies import SoftmaxPolicy
-from elfair.search.gradient import fit_log_loss
+from elfair.search.gradient import fit_log_loss, fit_propensities
 
 
 def make(n_classes, n, seed=0):
@@ -79,3 +79,35 @@ def test_a_start_respects_the_support():
     inputs = policy.inputs(X, behavior)
     free = policy.free(fit_log_loss(policy, inputs, label), inputs)
     assert (free[0, behavior[:, 1] == 0] == 0).all()
+
+
+def drawn_by_an_old_model(n_classes, n, *, seed=0):
+    """People, decisions of a softmax with exploration about them, and all its probabilities."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(2, 3, size=(n, 3))
+    odds = np.exp(X @ rng.normal(size=(3, n_classes)) / 6)
+    old = 0.9 * odds / odds.sum(axis=1, keepdims=True) + 0.1 / n_classes
+    return X, (rng.random(n)[:, None] > old.cumsum(axis=1)).sum(axis=1), old
+
+
+def test_propensities_tell_more_of_an_old_model_than_its_decisions():
+    X, taken, old = drawn_by_an_old_model(30, 1_500)
+    policy = SoftmaxPolicy.standardised(X, 30)
+    inputs, own = policy.inputs(X), old[np.arange(1_500), taken]
+    calls = []
+    thetas = [
+        fit_propensities(policy, inputs, taken, own, lambda: calls.append(1)),
+        fit_log_loss(policy, inputs, taken),
+    ]
+    away = [
+        np.abs(policy.probabilities(theta, X, None) - old).sum(axis=1).mean() for theta in thetas
+    ]
+    assert away[0] < 0.25 * away[1]
+    assert len(calls) > 5
+
+
+def test_propensities_beside_a_behaviour_model():
+    X, taken, old = drawn_by_an_old_model(5, 300)
+    policy = SoftmaxPolicy.standardised(X, 5, mixed=True)
+    theta = fit_propensities(policy, policy.inputs(X, old), taken, old[np.arange(300), taken])
+    assert theta[-1] == 1

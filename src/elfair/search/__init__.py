@@ -2,4 +2,5 @@
 
 from elfair.search.prediction import Target
 from elfair.search.problem import Candidate, Problem, Task
-from elfair.search.selection import Found, SearchProgress, Selection
+from elfair.search.progress import SearchProgress
+from elfair.search.selection import Found, Selection

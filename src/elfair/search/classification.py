@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -25,10 +26,13 @@ from elfair.policies.scored import ScoredPolicy, log_odds
 from elfair.policies.softmax import EXPLORATION
 from elfair.policies.torch_module import TorchPolicy
 from elfair.search.goals import Goal, Loss, require_label
-from elfair.search.gradient import fit_log_loss
-from elfair.search.problem import Plain
+from elfair.search.gradient import fit_log_loss, fit_propensities
+from elfair.search.narrow import MANY, is_many
+from elfair.search.problem import Plain, Progress, silent
+from elfair.search.promising import promising
 from elfair.search.selection import SEARCHES
 from elfair.search.steps import fit_by_steps
+from elfair.statistics.plan import CompiledClaim
 from elfair.types import Floats, Index
 
 #: Folds of the candidate rows for out-of-fold scores.
@@ -72,11 +76,13 @@ class Family(Plain):
             data.features, data.classes.size, mixed=data.behavior_model is not None
         )
 
-    def fit(self, policy: Any, inputs: Any, classes: Index | Floats) -> Floats:
+    def fit(
+        self, policy: Any, inputs: Any, classes: Index | Floats, progress: Progress = silent
+    ) -> Floats:
         """The model that predicts the given classes, or probabilities of classes, best, by logistic
         regression.
         """
-        return fit_log_loss(policy, inputs, classes)
+        return fit_log_loss(policy, inputs, classes, progress)
 
 
 @dataclass(frozen=True)
@@ -261,9 +267,11 @@ class ModuleFamily(Family):
         mixed = data.behavior_model is not None
         return TorchPolicy.over(self.scorer, data.features, data.classes.size, mixed=mixed)
 
-    def fit(self, policy: Any, inputs: Any, classes: Index | Floats) -> Floats:
+    def fit(
+        self, policy: Any, inputs: Any, classes: Index | Floats, progress: Progress = silent
+    ) -> Floats:
         """The same by gradient steps."""
-        return fit_by_steps(policy, (inputs, classes), (inputs, classes))
+        return fit_by_steps(policy, (inputs, classes), (inputs, classes), progress)
 
 
 #: Every family of policies over classes.
@@ -367,7 +375,9 @@ class Classification:
         goal = self.goal.at(data, free)
         return self if goal is self.goal else replace(self, goal=goal)
 
-    def best(self, policy: ClassPolicy, inputs: Any, data: LoggedData) -> Floats:
+    def best(
+        self, policy: ClassPolicy, inputs: Any, data: LoggedData, progress: Progress = silent
+    ) -> Floats:
         """The model that takes the preferred decisions as far as it can.
 
         Rows about which the goal has no preference are left out of the fit.
@@ -377,7 +387,7 @@ class Classification:
             return np.zeros(policy.n_parameters)
         if rows.size < data.n:
             inputs = policy.logged(data.take(rows))
-        return self.family.fit(policy, inputs, classes)
+        return self.family.fit(policy, inputs, classes, progress)
 
     def starts(
         self, policy: ClassPolicy, inputs: Any, data: LoggedData, best: Floats
@@ -385,27 +395,45 @@ class Classification:
         """The best model; the midpoint to one that imitates the behaviour model; and that one."""
         if data.decision_index is None:
             return [best]
-        familiar = self._familiar(policy, inputs, data)
+        familiar = self.familiar(policy, inputs, data)
         return [best, (best + familiar) / 2, familiar]
 
-    def _familiar(self, policy: ClassPolicy, inputs: Any, data: LoggedData) -> Floats:
+    def familiar(
+        self, policy: Any, inputs: Any, data: LoggedData, progress: Progress = silent
+    ) -> Floats:
         """The model that imitates the behaviour model: its probabilities, if they are known, and
-        otherwise its decisions, which are noisier.
+        otherwise its decisions, which are noisier. If decisions are many, these are too noisy, and
+        their propensities serve instead.
         """
-        assert data.decision_index is not None
-        known = data.decision_index if data.behavior is None else data.behavior.T
-        return self.family.fit(policy, inputs, known)
+        if data not in self._imitations:
+            taken, propensity = data.decision_index, data.propensity
+            assert taken is not None
+            if data.behavior is None and propensity is not None and is_many(policy):
+                found = fit_propensities(policy, inputs, taken, propensity, progress)
+            else:
+                known = taken if data.behavior is None else data.behavior.T
+                found = self.family.fit(policy, inputs, known, progress)
+            self._imitations[data] = found
+        return self._imitations[data]
 
-    def simple(self, policy: Any, inputs: Any, data: LoggedData) -> Sequence[Floats]:
+    @cached_property
+    def _imitations(self) -> WeakKeyDictionary[LoggedData, Floats]:
+        """A cache: starts and simple models share the imitation."""
+        return WeakKeyDictionary()
+
+    def simple(
+        self, policy: Any, inputs: Any, data: LoggedData, compiled: Sequence[CompiledClaim]
+    ) -> Sequence[Floats]:
         """Each constant decision, and the old policy with each decision taken more often: in so
-        many more cases if it is known for new people, and else with raised log-odds.
+        many more cases if it is known for new people, and else with raised log-odds. If decisions
+        are many, these are only the most promising ones.
         """
-        decisions = range(policy.n_classes)
+        decisions = promising(compiled, policy.n_classes, MANY)
         constants = [policy.raised(policy.indifferent, a, CERTAIN) for a in decisions]
         if policy.mixed:
             moved = [np.append(theta[:-1], share) for theta in constants for share in MOVED]
         else:
-            familiar = self._familiar(policy, inputs, data)
+            familiar = self.familiar(policy, inputs, data)
             moved = [policy.raised(familiar, a, by) for a in decisions for by in RAISED]
         return [*constants, *moved]
 

@@ -29,7 +29,7 @@ from elfair.search.objective import (
     read_objective,
 )
 from elfair.search.shrinkage import shrunk_rows
-from elfair.statistics import Baselines, Estimation, is_decided, mean_part
+from elfair.statistics import Baselines, Estimation, Part, is_decided, mean_part
 from elfair.types import Floats, Index
 
 #: Objectives that have a name.
@@ -189,6 +189,7 @@ class PredictLabel:
 
     objective: str
     needs_label = True
+    fits_labels = True  # its best model is a fit to labels
 
     def check_decisions(self, data: LoggedData) -> None:
         """Accept any logged decisions: a label can always be predicted."""
@@ -211,6 +212,10 @@ class PredictLabel:
         """See `Task.at`: the same everywhere."""
         return self
 
+    def parts(self, data: LoggedData) -> list[Part]:
+        """The averages that it consists of: none, for the labels say all."""
+        return []
+
     def preferred(self, data: LoggedData) -> Preferred:
         """The decisions of a policy that knew only this goal: the labels."""
         assert data.label_index is not None
@@ -231,6 +236,7 @@ class Maximise:
 
     objective: str
     expression: Expression
+    fits_labels = False  # what is best for a person is only estimated
 
     @property
     def needs_label(self) -> bool:
@@ -274,6 +280,12 @@ class Maximise:
         """The same to first order, in averages alone."""
         expression = linearised(self.expression, data, free)
         return self if expression is self.expression else replace(self, expression=expression)
+
+    def parts(self, data: LoggedData) -> list[Part]:
+        """The averages that it consists of, at the behaviour model."""
+        baselines = Baselines(Estimation(), data)
+        means = find(linearised(self.expression, data, None), Mean)
+        return [mean_part(mean, data, baselines) for mean in means]
 
     def preferred(self, data: LoggedData) -> Preferred:
         """The decision that an outcome model prefers, for each row where the decision matters."""

@@ -12,11 +12,13 @@ import numpy as np
 from elfair.policies import PolicyInputs, SoftmaxPolicy
 from elfair.search.goals import LogLoss
 from elfair.search.prediction import Target
-from elfair.search.problem import Candidate, Problem
+from elfair.search.problem import Candidate, Problem, Progress, silent
 from elfair.types import Floats, Index
 
 #: The penalty of a fitted start, in rows: enough to keep parameters finite if classes separate.
 RIDGE = 1.0
+#: The same for a fit to probabilities, in which there is no luck.
+EXACT_RIDGE = 0.1
 #: The most steps of such a fit.
 FITTING_STEPS = 100
 # Sequential quadratic programming starts from a curvature of 1, while a loss of 0.1 that changes
@@ -42,6 +44,7 @@ def minimised(
     start: Floats,
     box: tuple[Floats, Floats],
     steps: int,
+    progress: Progress = silent,
 ) -> tuple[Floats, float]:
     """The minimum of a smooth function inside a box, by L-BFGS.
 
@@ -55,6 +58,8 @@ def minimised(
         The lowest and highest value of each parameter.
     steps : int
         The most steps.
+    progress : callable
+        Called after each step.
 
     Returns
     -------
@@ -75,12 +80,18 @@ def minimised(
         jac=True,
         method="L-BFGS-B",
         bounds=list(zip(*box, strict=True)),
+        callback=lambda _: progress(),
         options={"maxiter": steps},
     )
     return np.asarray(found.x, dtype=np.float64), float(found.fun)
 
 
-def fit_log_loss(policy: SoftmaxPolicy, inputs: PolicyInputs, label: Index | Floats) -> Floats:
+def fit_log_loss(
+    policy: SoftmaxPolicy,
+    inputs: PolicyInputs,
+    label: Index | Floats,
+    progress: Progress = silent,
+) -> Floats:
     """The parameters of the model that predicts the given classes best (logistic regression).
 
     Parameters
@@ -91,6 +102,8 @@ def fit_log_loss(policy: SoftmaxPolicy, inputs: PolicyInputs, label: Index | Flo
         The rows.
     label : ndarray of shape (n,), or of shape (classes, n)
         The index of each row's class, or the probability of each class.
+    progress : callable
+        Called after each step.
 
     Examples
     --------
@@ -114,7 +127,59 @@ def fit_log_loss(policy: SoftmaxPolicy, inputs: PolicyInputs, label: Index | Flo
             gradient[-1] = 0.0  # a start is not mixed with the behaviour model
         return float(loss.value(free)) + 0.5 * float(weight @ theta), gradient
 
-    return minimised(value_and_gradient, policy.indifferent, policy.box, FITTING_STEPS)[0]
+    start, box = policy.indifferent, policy.box
+    return minimised(value_and_gradient, start, box, FITTING_STEPS, progress)[0]
+
+
+def fit_propensities(
+    policy: SoftmaxPolicy,
+    inputs: PolicyInputs,
+    taken: Index,
+    propensity: Floats,
+    progress: Progress = silent,
+) -> Floats:
+    """The parameters of the model that takes logged decisions with nearly their propensities.
+
+    If decisions are many, most were taken a few times each, and a model that predicts which ones
+    were taken learns their luck. Propensities hold none: this minimises the mean square of the
+    logarithm of importance weights.
+
+    Parameters
+    ----------
+    policy, inputs, progress
+        See `fit_log_loss`.
+    taken : ndarray of shape (n,)
+        The index of each logged decision.
+    propensity : ndarray of shape (n,)
+        The probability with which it was taken.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> policy = SoftmaxPolicy.standardised(X, 2)
+    >>> inputs, taken = policy.inputs(X), np.array([1, 1, 1, 1])
+    >>> theta = fit_propensities(policy, inputs, taken, np.array([0.2, 0.3, 0.5, 0.6]))
+    >>> policy.free(theta, inputs).round(1)
+    array([[0.2, 0.3, 0.5, 0.6]])
+    """
+    n, places = taken.size, np.arange(taken.size)
+
+    def value_and_gradient(theta: Floats) -> tuple[float, Floats]:
+        free = policy.free(theta, inputs)
+        every = np.vstack([1 - free.sum(axis=0), free])
+        own = every[taken, places]
+        away = np.log(own / propensity)
+        by_class = np.zeros_like(every)
+        by_class[taken, places] = 2 * away / (own * n)
+        by_free = (by_class[1:] - by_class[0])[None]
+        weight = EXACT_RIDGE / n * theta
+        gradient = policy.pull_back(theta, inputs, free, by_free)[0] + weight
+        if policy.mixed:
+            gradient[-1] = 0.0  # a start is not mixed with the behaviour model
+        return float(away @ away) / n + 0.5 * float(weight @ theta), gradient
+
+    start, box = policy.indifferent, policy.box
+    return minimised(value_and_gradient, start, box, FITTING_STEPS, progress)[0]
 
 
 def gradient_search(

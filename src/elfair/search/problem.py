@@ -14,6 +14,7 @@ from elfair.policies import Policy
 from elfair.search.goals import Loss
 from elfair.search.prediction import Prediction, Target
 from elfair.search.requirements import Requirement
+from elfair.statistics.plan import CompiledClaim
 from elfair.types import Floats
 
 #: How far above 0 an excess may be, in spreads of a row.
@@ -61,7 +62,9 @@ class Task(Protocol):
         objective must be replaced by averages that depend on the policy.
         """
 
-    def best(self, policy: Any, inputs: Any, data: LoggedData) -> Floats:
+    def best(
+        self, policy: Any, inputs: Any, data: LoggedData, progress: Progress = silent
+    ) -> Floats:
         """The best model by the objective, regardless of constraints."""
 
     def starts(self, policy: Any, inputs: Any, data: LoggedData, best: Floats) -> Sequence[Floats]:
@@ -70,8 +73,12 @@ class Task(Protocol):
     def likely(self, policy: Any, inputs: Any, data: LoggedData, best: Floats) -> Sequence[Floats]:
         """Models like those between the best one and one that meets the constraints."""
 
-    def simple(self, policy: Any, inputs: Any, data: LoggedData) -> Sequence[Floats]:
-        """Models that follow a simple rule; as many, and in the same order, for any rows."""
+    def simple(
+        self, policy: Any, inputs: Any, data: LoggedData, compiled: Sequence[CompiledClaim]
+    ) -> Sequence[Floats]:
+        """Models that follow a simple rule; as many, and in the same order, for any rows. If there
+        are too many rules, the claims on these rows say which ones look best.
+        """
 
     def judging_loss(self, data: LoggedData, model: Floats) -> Loss:
         """What to minimise, by rows that had no part in a model: as little noisy as can be, without
@@ -176,6 +183,14 @@ class Problem:
         for requirement in self.requirements:
             requirement.aim(target)
         self._at = b""
+
+    def of(self, policy: Policy, inputs: Any) -> Problem:
+        """How the same rows judge the models of another policy."""
+        other = Problem(
+            policy, inputs, self.loss, self.requirements, self.progress, moved=self._moved
+        )
+        other.evaluations = self.evaluations
+        return other
 
     def look_at(self, theta: Floats) -> Candidate:
         """Evaluate one model."""

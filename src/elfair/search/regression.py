@@ -22,7 +22,8 @@ from elfair.policies import GaussianPolicy
 from elfair.policies.gaussian import FINENESS, LARGEST_PARAMETER, MEAN, SQUARE, GaussianInputs
 from elfair.search.goals import Loss, Maximise, require_label
 from elfair.search.objective import read_objective
-from elfair.search.problem import Plain
+from elfair.search.problem import Plain, Progress, silent
+from elfair.statistics.plan import CompiledClaim
 from elfair.types import Floats
 
 #: How far a mean may be from the usual decision, in spreads of the behaviour model. At 1.5 a weight
@@ -151,7 +152,13 @@ class Regression(Plain):
         """The same everywhere."""
         return self
 
-    def best(self, policy: GaussianPolicy, inputs: GaussianInputs, data: LoggedData) -> Floats:
+    def best(
+        self,
+        policy: GaussianPolicy,
+        inputs: GaussianInputs,
+        data: LoggedData,
+        progress: Progress = silent,
+    ) -> Floats:
         """Least squares, with the smallest spread."""
         return imitation(policy, inputs, data.label, spread=0.0)
 
@@ -174,7 +181,11 @@ class Regression(Plain):
         return self.starts(policy, inputs, data, best)
 
     def simple(
-        self, policy: GaussianPolicy, inputs: GaussianInputs, data: LoggedData
+        self,
+        policy: GaussianPolicy,
+        inputs: GaussianInputs,
+        data: LoggedData,
+        compiled: Sequence[CompiledClaim],
     ) -> Sequence[Floats]:
         """The usual decision, moved by the same for everyone."""
         usual, spread = data.usual, data.behavior_spread
@@ -275,7 +286,13 @@ class Dosing(Regression):
         goal = self.goal.at(data, free)
         return self if goal is self.goal else replace(self, goal=goal)
 
-    def best(self, policy: GaussianPolicy, inputs: GaussianInputs, data: LoggedData) -> Floats:
+    def best(
+        self,
+        policy: GaussianPolicy,
+        inputs: GaussianInputs,
+        data: LoggedData,
+        progress: Progress = silent,
+    ) -> Floats:
         """The best of some shifts of the usual decision."""
         shifted = self._shifted(policy, inputs, data)
         free = policy.free(shifted, inputs)

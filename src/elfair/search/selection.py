@@ -7,13 +7,11 @@ out to have room, the later models use it (`elfair.search.ranking`).
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
-from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +21,7 @@ from elfair.errors import DataError
 from elfair.search.evolution import cmaes_search
 from elfair.search.gradient import gradient_path, gradient_search
 from elfair.search.judging import Judge, Judged, in_folds
+from elfair.search.narrow import is_many, narrow_search
 from elfair.search.prediction import Target
 from elfair.search.problem import Candidate, Problem, Progress, Task, silent
 from elfair.search.ranking import Effects, Kept, Ranking, between
@@ -33,7 +32,7 @@ from elfair.statistics import Baselines
 from elfair.statistics.decisions import decisions_of
 from elfair.statistics.plan import Plan
 from elfair.statistics.settling import settle
-from elfair.types import Floats
+from elfair.types import Floats, Index
 
 #: The gradient search explores on at most this many rows, and finishes on all of them.
 EXPLORED_ROWS = 5_000
@@ -45,8 +44,6 @@ ROUGHER = 1e-4
 ROUNDS = 3
 #: The ladder is made by at most this many rows.
 RANKED_BY = 15_000
-#: Seconds of silence before any progress is shown.
-PATIENCE = 2.0
 
 
 @dataclass(frozen=True)
@@ -252,7 +249,8 @@ class View:
     @cached_property
     def best(self) -> Floats:
         """The best model by the objective, regardless of constraints."""
-        return self.selection.task.best(self.policy, self.inputs, self.data)
+        task = self.selection.task
+        return task.best(self.policy, self.inputs, self.data, self.progress)
 
     def starts(self) -> Sequence[Floats]:
         """Where a search begins, the best model first."""
@@ -267,12 +265,12 @@ class View:
         problem, luck = found.problem, self.n_test / self.data.n
         problem.aim(self.selection.target)
         searched = between([each.theta for each in found.candidates])
-        simple = self.selection.task.simple(self.policy, self.inputs, self.data)
-        every = [*searched, *(simple if self._weighted else ())]
+        every = [*searched, *self._simple()]
         seen, promised = [], []
         for theta in every:  # both at once: a problem remembers its last model only
             seen.append(problem.look_at(theta))
             promised.append(_promised(problem, theta, luck))
+            self.progress()
         effects = Effects.of(promised, luck)
         losses = self._losses(self.data, found, every)
         repeated = Repeated(Kept.all_of_it(effects.size.shape[1]))
@@ -286,6 +284,13 @@ class View:
         ranking = Ranking(effects, losses, log_pass, len(searched), repeated.kept)
         evaluations = found.evaluations + repeated.evaluations
         return Ranked(found.candidates, evaluations, problem, seen, ranking, models)
+
+    def _simple(self) -> Sequence[Floats]:
+        """Models that follow a simple rule, if what the old model did matters."""
+        if not self._weighted:
+            return []
+        compiled = self.plan.compile(self.data)
+        return self.selection.task.simple(self.policy, self.inputs, self.data, compiled)
 
     def _repeated(self) -> Repeated:
         """The search, repeated without each part of the rows in turn; that part judges it."""
@@ -351,10 +356,11 @@ class View:
 
     def by_gradients(self, targets: Sequence[Target], known: Sequence[Floats]) -> Found:
         """All targets; with many rows, first on some of them."""
+        if is_many(self.policy):
+            return self._narrowly(targets, known)
         n = self.data.n
         if n > 2 * EXPLORED_ROWS:
-            rng = np.random.default_rng(self.selection.seed)
-            some = np.sort(rng.choice(n, EXPLORED_ROWS, False))
+            some = self._some(EXPLORED_ROWS)
             explored = replace(self, data=self.data.take(some), n_candidate=n)
             with suppress(DataError):  # a condition that too few of these rows meet
                 first = explored._searched(targets, known)
@@ -363,30 +369,45 @@ class View:
                 return replace(found, evaluations=first.evaluations + found.evaluations)
         return self._searched(targets, known)
 
+    def _narrowly(self, targets: Sequence[Target], known: Sequence[Floats]) -> Found:
+        """All targets; with many rows, on some of them, for there are few numbers to find."""
+        if self.data.n > 2 * EXPLORED_ROWS:
+            with suppress(DataError):  # a condition that too few of these rows meet
+                some = self._some(2 * EXPLORED_ROWS)
+                candidates, problem = narrow_search(self, some, targets, known)
+                return Found(candidates, problem.evaluations, problem)
+        candidates, problem = narrow_search(self, None, targets, known)
+        return Found(candidates, problem.evaluations, problem)
+
+    def _some(self, count: int) -> Index:
+        """So many of the rows, drawn at random."""
+        rng = np.random.default_rng(self.selection.seed)
+        return np.sort(rng.choice(self.data.n, count, False))
+
     def _searched(self, targets: Sequence[Target], known: Sequence[Floats]) -> Found:
         """The gradient search, from known models and from the usual starts."""
         if self.for_ladder:
             start, task = known[0] if known else self.best, self.selection.task
             likely = task.likely(self.policy, self.inputs, self.data, start)
-            problem = self._smooth_problem(likely)
+            problem = self.smooth_problem(self.best, likely)
             found = gradient_path(problem, likely, targets, ROUGHER)
         else:
             starts = [*known, *self.starts()]
-            problem = self._smooth_problem(starts)
+            problem = self.smooth_problem(self.best, starts)
             found = [gradient_search(problem, starts)]
         return Found(found, problem.evaluations, problem)
 
     def _finished(self, targets: Sequence[Target], near: Sequence[Candidate]) -> Found:
         """The gradient search from models near the best ones, one for each target."""
-        problem, found = self._smooth_problem([near[0].theta]), []
+        problem, found = self.smooth_problem(self.best, [near[0].theta]), []
         for target, start in reversed(list(zip(targets, near, strict=True))):
             problem.aim(target)
             found.append(gradient_search(problem, [start.theta], precision=ROUGHLY))
         return Found(found[::-1], problem.evaluations, problem)
 
-    def _smooth_problem(self, starts: Sequence[Floats]) -> Problem:
-        """The problem with less luck in it: smoothed labels and shrunk means."""
-        model = self.policy.free(self.best, self.inputs)
+    def smooth_problem(self, best: Floats, starts: Sequence[Floats]) -> Problem:
+        """The problem with less luck in it: labels smoothed towards a model, and shrunk means."""
+        model = self.policy.free(best, self.inputs)
         if self.selection.target.power is None:
             return self._problem(model)
         return self._problem(model, [self.policy.free(start, self.inputs) for start in starts])
@@ -455,42 +476,3 @@ SEARCHES = {
 DEFAULT = next(iter(SEARCHES))
 #: The searches that users can ask for.
 ASKED = tuple(name for name, search in SEARCHES.items() if search.asked)
-
-
-class SearchProgress:
-    """Counts the steps of a search, and shows them on a terminal once it has taken a while.
-
-    Examples
-    --------
-    >>> with SearchProgress("searching") as progress:
-    ...     progress()
-    >>> progress.steps
-    1
-    """
-
-    def __init__(self, what: str) -> None:
-        self.steps = 0
-        self._what = what
-        self._status: Any = None
-        self._shown = sys.stderr.isatty()
-        self._began = monotonic()
-
-    def __call__(self) -> None:
-        """Count one more step."""
-        self.steps += 1
-        if not self._shown or monotonic() - self._began < PATIENCE:
-            return
-        if self._status is None:
-            from rich.console import Console
-
-            self._status = Console(stderr=True).status(self._what)
-            self._status.start()
-        seconds = monotonic() - self._began
-        self._status.update(f"{self._what}: {self.steps} steps, {seconds:.0f} s")
-
-    def __enter__(self) -> SearchProgress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._status is not None:
-            self._status.stop()
