@@ -297,7 +297,7 @@ def test_probabilities_that_are_none(probabilities, words):
         ({"nuisance_fraction": 0}, r"nuisance_fraction must be a number in \(0, 1\). Got 0"),
         ({"nuisance_fraction": "a"}, "nuisance_fraction must be a number"),
         ({"bound": "magic"}, "magic"),
-        ({"estimator": "magic"}, "estimator must be 'paired', 'is' .* Got 'magic'"),
+        ({"estimator": "magic"}, "estimator must be 'auto' .* Got 'magic'"),
         ({"delta": 2}, "delta must be a number in"),
         ({"impact_range": (1, 0)}, r"low < high, .* Got \(1, 0\)"),
         ({"impact_range": (0, np.inf)}, r"impact_range must be two numbers .* Got \(0, inf\)"),

@@ -255,7 +255,7 @@ CHANGED = {
     "seed": {"random_state": 1},
     "delta": {"delta": 0.2},
     "constraint": {"constraints": "E[impact] >= E_logged[impact] - 0.1"},
-    "estimator": {"estimator": "dr"},
+    "estimator": {"estimator": "paired"},
     "bound": {"bound": "betting", "impact_range": (-2, 3)},
     "split": {"split": "crossfit"},
     "share": {"candidate_fraction": 0.5},

@@ -327,7 +327,8 @@ def test_a_range_that_is_not_declared_is_named_with_what_it_would_buy(log):
 @pytest.mark.parametrize(("alpha", "n"), [(0.9, 1000), (0.5, 4000)])
 def test_with_so_many_times_the_rows_a_proof_is_as_tight(log, alpha, n):
     population = FosterCare(alpha=alpha)
-    data, estimator = LoggedData(**log(n, 3, population)), ELFClassifier(NO_WORSE)
+    data = LoggedData(**log(n, 3, population))
+    estimator = ELFClassifier(NO_WORSE, estimator="paired")  # as certify does by default
     ends = float(data.impact("impact").min()) - 0.1, float(data.impact("impact").max()) + 0.1
     request = estimator.request(data)
     forecaster = Forecaster.of(VisibleRows.of(data, request), request)

@@ -219,7 +219,7 @@ def test_ends_that_are_not_known_are_none(of_kind, parsed):
 @pytest.mark.parametrize(
     ("kind", "way"),
     [
-        ("solution", "around what to expect of a person"),
+        ("certify", "around what to expect of a person"),
         ("violated", "plain importance weighting"),
         ("regression", "the doubly robust form"),
     ],
