@@ -15,7 +15,7 @@ from elfair.data.split import Split
 from elfair.errors import BoundError, DataError, InputError
 from elfair.language.build import col
 from elfair.populations import FosterCare
-from elfair.search import Selection, selection
+from elfair.search import Selection, progress
 from elfair.search.selection import ASKED
 from elfair.statistics import Baselines, Estimation, Impact
 
@@ -315,7 +315,7 @@ def test_the_old_model_is_no_solution_unless_it_is_called_so():
 
 
 def test_nothing_is_shown_in_a_pipeline(capsys, monkeypatch):
-    monkeypatch.setattr(selection, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
     fit(ELFClassifier(NO_WORSE))
     fit(ELFClassifier())
     assert capsys.readouterr() == ("", "")
@@ -325,7 +325,7 @@ def test_a_long_search_shows_itself_on_a_terminal(capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     fit(ELFClassifier(NO_WORSE))
     assert capsys.readouterr() == ("", "")  # it was quick
-    monkeypatch.setattr(selection, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
     monkeypatch.setenv("TERM", "xterm")
     fit(ELFClassifier(NO_WORSE))
     shown = capsys.readouterr()
