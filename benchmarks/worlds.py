@@ -3,7 +3,7 @@
     python benchmarks/worlds.py                                # 500 seeds a cell, on all processors
     python benchmarks/worlds.py --seeds 60 --only reversal --versions edge --set bound=ttest
     python benchmarks/worlds.py --print                        # what there is so far
-    python benchmarks/worlds.py --print --page                 # the same, into docs/worlds.md
+    python benchmarks/worlds.py --print --page table           # the same, into docs/worlds.md
 
 Outcomes are kept in build/worlds.jsonl, so that you can stop at any time and resume; delete it, or
 name another one (--store), if elfair or the worlds have changed since. A cell is marked if more
@@ -168,6 +168,7 @@ def page(seeds: int, store: Path) -> str:
     texts: dict[tuple[str, Version], list[str]] = {}
     chances: dict[tuple[str, Version], list[Outcome]] = {}
     counted, at_the_edge = [], []
+    tried = {name: [each for each in known if each.world == name] for name in WORLDS}
     for cell in cells(versions=["edge", "twin"]):
         got = [outcome for seed, outcome in known.get(cell, {}).items() if seed < seeds]
         if not got:
@@ -187,7 +188,9 @@ def page(seeds: int, store: Path) -> str:
         [
             f"{world.name}: {world.summary}",
             world.origin,
-            ", ".join(f"{n:,}" for n in world.sizes),
+            ", ".join(
+                f"{n:,}" for n in world.sizes if any(each.n == n for each in tried[world.name])
+            ),
             ", ".join(texts.get((world.name, "edge"), [])),
             ", ".join(texts.get((world.name, "twin"), [])),
             "; ".join(
@@ -222,7 +225,7 @@ def main() -> None:
     parser.add_argument("--set", nargs="*", default=(), help="parameters, such as bound=ttest")
     parser.add_argument("--store", type=Path, default=STORE)
     parser.add_argument("--print", action="store_true", help="run nothing")
-    parser.add_argument("--page", action="store_true", help="write it into docs/worlds.md")
+    parser.add_argument("--page", help="write it into this part of docs/worlds.md")
     asked = parser.parse_args()
     given = dict(each.split("=") for each in asked.set)
     chosen = list(cells(asked.only, asked.versions, asked.sizes, given))
@@ -230,7 +233,7 @@ def main() -> None:
         run(chosen, asked.seeds, asked.jobs, asked.store)
     print(*table(chosen, asked.seeds, asked.store), sep="\n")
     if asked.page:
-        write_into("worlds.md", "table", page(asked.seeds, asked.store))
+        write_into("worlds.md", asked.page, page(asked.seeds, asked.store))
 
 
 if __name__ == "__main__":

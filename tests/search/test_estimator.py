@@ -63,9 +63,25 @@ def test_a_proof_is_not_given_up_for_a_tighter_approximation(make_plan):
     data = log(400, 2.0, 0, classes=4, behavior=False)
     declared = Estimation(ranges={"impact": (-5.0, 12.0)}, finite_sample=True)
     # Without the probabilities of all decisions, only paired rows have a known end.
-    assert chosen(data, make_plan, bound="auto", estimation=declared) == "paired"
-    assert chosen(data, make_plan, bound="betting", estimation=declared) == "paired"
-    assert chosen(data, make_plan, bound="auto") == "dr"
+    for bound, known, name in (
+        ("auto", declared, "paired"),
+        ("betting", declared, "paired"),
+        ("auto", None, "dr"),
+    ):
+        plan = make_plan(data, NO_WORSE, bound=bound, estimation=known)
+        taken = tightest(plan, ("paired", "dr"), data, data.n, constant_policies)
+        assert taken.baselines.estimation.estimator == name
+
+
+def test_where_a_decision_may_be_rare_no_regression_extrapolates():
+    even = log(200, 2.0, 0, classes=4)
+    assert estimators_for("auto", even) == ("paired", "dr")
+    assert estimators_for("auto", log(200, 2.0, 0, classes=4, behavior=False)) == ("paired",)
+    uneven = np.tile([0.05, 0.35, 0.3, 0.3], (200, 1))
+    rare = LoggedData(
+        even.features, decision=even.decision, behavior=uneven, impact=even.impact("impact")
+    )
+    assert estimators_for("auto", rare) == ("paired",)
 
 
 def test_where_no_impact_is_estimated_nothing_is_chosen(make_plan):

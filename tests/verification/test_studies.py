@@ -81,7 +81,7 @@ STUDIES = {
     "who chose": ("the credit board", "the regulator"),
     "why": ("nobody is to be worse off", "the law"),
     "bound": ("seed = 3", "seed = 3\nbound = 'anderson'"),
-    "estimator": ("seed = 3", "seed = 3\nestimator = 'paired'"),
+    "estimator": ("seed = 3", "seed = 3\nestimator = 'dr'"),
     "split": ("seed = 3", "seed = 3\nsplit = 'crossfit'"),
     "share": ("seed = 3", "seed = 3\ncandidate_fraction = 0.3"),
     "range": ("seed = 3", "seed = 3\nimpact_range = [-9, 9]"),

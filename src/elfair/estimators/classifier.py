@@ -45,7 +45,8 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
     estimator : {"auto", "paired", "is", "dr"}, default "auto"
         How to estimate the impact of a new model: by the paired difference to the behaviour model,
         by plain importance sampling (the paper), or in the doubly robust form. "auto" takes "dr" if
-        candidate rows predict that its bounds are tighter, and else "paired".
+        no decision was rare and candidate rows predict that its bounds are tighter, and else
+        "paired".
     bound : {"auto", "guarded", "ttest", "hoeffding", "bernstein", "anderson", "betting"}
         How to bound it. "auto", the default, is "betting", which holds for any number of rows,
         wherever the ends of rows are known: for rates, and for impacts with a declared range.
