@@ -14,6 +14,7 @@ from elfair.search.judging import Judged, in_folds
 from elfair.search.prediction import HIGHEST_POWER, LOWER_POWERS, Target
 from elfair.search.problem import USELESS
 from elfair.search.ranking import STEPS, Effects, Kept, Ranking, between
+from elfair.search.requirements import requirements_of
 from elfair.search.selection import Ranked, Selection, View
 
 DEFAULT = Selection("gradient", Classification(PredictLabel("accuracy")), Target(power=0.95), 0)
@@ -126,6 +127,30 @@ def test_what_cannot_be_tested_does_not_pass():
     ranking = Ranking(effects, np.zeros(1), np.zeros(1), 1, Kept.all_of_it(1))
     assert ranking.forecasts[0] < 1e-6
     assert not effects.certain(0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    ["E[impact | T == 1] >= E_logged[impact | T == 1]", "PR[T == 0] / PR[T == 1] >= 0.8"],
+)
+def test_what_allows_for_luck_does_not_count_against_a_model_twice(
+    candidate_rows, make_plan, constraint
+):
+    data = candidate_rows(500, 0)
+    compiled, free = (
+        make_plan(data, constraint).compile(data),
+        np.random.default_rng(1).uniform(0.2, 0.8, (1, 500)),
+    )
+    searched, simple = (
+        [
+            each.predict(free).levels
+            for each in requirements_of(compiled, Target(0.5), 0.5, n_parameters=count)
+        ]
+        for count in (40, 0)
+    )
+    for one, other in zip(searched, simple, strict=True):
+        assert one.upper > other.upper + 1e-3
+        np.testing.assert_allclose(Judged.by(one, 0.5), Judged.by(other, 0.5), rtol=1e-9)
 
 
 def test_luck_is_doubted_where_there_can_be_enough_of_it():
