@@ -107,7 +107,7 @@ def test_the_known_variance_of_weights_is_that_of_all_decisions_that_could_be_dr
     mean = np.sum(behavior * weights, axis=1)
     np.testing.assert_allclose(mean, 1)
     expected = np.sum(behavior * (weights - 1) ** 2, axis=1)
-    law, free = decisions_of(data), new[:, 1:].T
+    law, free = decisions_of(data).law(), new[:, 1:].T
     found = law.weights(free).variances
     np.testing.assert_allclose(found, expected)
     slopes = law.weights(free).variance_slopes
@@ -133,9 +133,9 @@ def test_the_least_variance_of_rows_is_theirs_if_decisions_do_nothing():
             np.zeros((n, 1)), decision=[0] * n, behavior=behavior, impact=impact, classes=[0, 1]
         )
         residual = -(impact - k)
-        law, free = decisions_of(data), new[:, 1:].T
+        law, free = decisions_of(data).law(), new[:, 1:].T
         taken = rows[:, 0]
         of = Rows(
             np.arange(n), taken, np.zeros((1, n)), -np.inf, np.inf, (), Weighted(residual, law, 1.0)
         )
-        assert Hidden(of, free).least_variance == pytest.approx(truth, rel=0.01)
+        assert Hidden.under(of, free).least_variance == pytest.approx(truth, rel=0.01)

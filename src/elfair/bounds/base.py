@@ -335,6 +335,17 @@ def slopes_of_means(samples: Samples) -> list[Floats]:
     return [np.full(sample.n, 1 / sample.n) for sample in samples]
 
 
+def mean_of(values: Floats) -> float:
+    """The mean of an array, without the preparations of numpy's own: a search asks very often."""
+    return float(np.add.reduce(values, axis=None)) / values.size
+
+
+def variance_of(values: Floats) -> float:
+    """The variance (divided by n - 1) of a one-dimensional array."""
+    centred = values - mean_of(values)
+    return dot(centred, centred) / (values.size - 1)
+
+
 def dot(a: Floats, b: Floats) -> float:
     """The inner product, on one thread.
 

@@ -17,7 +17,7 @@ from math import ceil, inf, isfinite, log, sqrt
 import numpy as np
 from scipy.special import ndtri
 
-from elfair.bounds.base import Sample, dot
+from elfair.bounds.base import Sample, dot, mean_of
 from elfair.bounds.finite_sample import BlockBound
 from elfair.types import Floats
 
@@ -71,7 +71,7 @@ class Betting(BlockBound):
     def _predict(self, sample: Sample, delta: float, n: float) -> tuple[float, Floats]:
         level, each = log(1 / delta), 1 / sample.n
         y = sample.high - sample.values
-        mean = float(y.mean())
+        mean = mean_of(y)
         if mean <= 0:
             return sample.high - mean, np.full(y.size, each)
         centred = y - mean
@@ -113,17 +113,19 @@ def _target(sample: Sample, delta: float) -> float:
 def _bets(y: Floats, m: float, delta: float) -> Floats:
     """The bet on each row, from the rows before it: what it takes to win against m by the end."""
     n, level = y.shape[-1], log(1 / delta)
-    bets = np.empty_like(y)
-    wealth, squares = np.zeros(y.shape[:-1]), np.full(y.shape[:-1], 0.25)
+    bets, away = np.empty_like(y), y - m
     size, most = ceil(n / _LOOKS), _STAKE / m if m > 0 else inf
-    for start in range(0, n, size):
-        away = y[..., start : start + size] - m
+    starts = np.arange(0, n, size)
+    known = 0.25 + np.cumsum(np.add.reduceat(np.square(away), starts, axis=-1), axis=-1)
+    squares, wealth = np.full(y.shape[:-1], 0.25), np.zeros(y.shape[:-1])
+    for k, start in enumerate(starts):
+        rows = slice(start, start + size)
         # Who has won goes on to see how much further the bound can go.
         missing = np.where(wealth < level, (level - wealth) / (n - start), level / n)
         bet = np.sqrt(2 * missing * (start + 1) / squares)[..., None]
-        bets[..., start : start + size] = bet
-        wealth += np.log1p(np.minimum(bet, most) * away).sum(axis=-1)
-        squares += np.sum(away**2, axis=-1)
+        bets[..., rows] = bet
+        wealth += np.add.reduce(np.log1p(np.minimum(bet, most) * away[..., rows]), axis=-1)
+        squares = known[..., k]
     return bets
 
 
@@ -146,15 +148,15 @@ def _typical_end(
     suggests: ``free``, or what the stake allows. It may be negative, although the bound itself
     would then be vacuous: this still tells the search which way is better.
     """
-    mean = float(y.mean())
+    mean = mean_of(y)
 
     def surplus(m: float) -> tuple[float, float]:
         bet = min(free, _STAKE / m) if m > 0 else free
         won = bet * (y - m)
-        value = n * float(np.log1p(won).mean()) - level
-        pull = y / m if bet < free else np.ones_like(y)  # a limited bet shrinks as m grows
+        value = n * mean_of(np.log1p(won)) - level
         won += 1
-        return value, -n * bet * float((pull / won).mean())
+        pulled = np.divide(y / m if bet < free else 1.0, won, out=won)  # a limited bet shrinks
+        return value, -n * bet * mean_of(pulled)
 
     below, above = 0.0, mean
     m = max(mean / 2, mean - sqrt(2 * level * variance / n))  # where normal rows would win
@@ -175,7 +177,7 @@ def _typical_end(
     each = 1 / (1 + bet * (y - m))
     gradient = each * (n * bet / y.size)
     if bet == free:
-        lost = n * float(((y - m) * each).mean()) * free / (variance * (y.size - 1))
+        lost = n * dot(y - m, each) / y.size * free / (variance * (y.size - 1))
         gradient -= lost * centred
     gradient /= -slope
     return m, gradient

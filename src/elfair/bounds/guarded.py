@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from elfair.bounds import base
-from elfair.bounds.base import Prediction, Samples, dot
+from elfair.bounds.base import Prediction, Samples, dot, mean_of
 from elfair.bounds.student import (
     ROUNDING,
     StudentT,
@@ -66,7 +66,7 @@ class GuardedT(StudentT):
     def _predict_sum(
         self, samples: Samples, delta: float, n: Sequence[float], disjoint: bool
     ) -> Prediction:
-        means = [float(sample.values.mean()) for sample in samples]
+        means = [mean_of(sample.values) for sample in samples]
         centred = [s.values - mean for s, mean in zip(samples, means, strict=True)]
         variances = [dot(c, c) / (c.size - 1) for c in centred]
         longer = list(map(_Longer, samples, means, variances, n))

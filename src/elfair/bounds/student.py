@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from elfair.bounds import base
-from elfair.bounds.base import Prediction, Samples, dot
+from elfair.bounds.base import Prediction, Samples, dot, mean_of
 from elfair.errors import InputError
 from elfair.types import Booleans, Floats, Index
 
@@ -58,7 +58,7 @@ class StudentT(base.Bound):
     def _predict_sum(
         self, samples: Samples, delta: float, n: Sequence[float], disjoint: bool
     ) -> Prediction:
-        means = [float(sample.values.mean()) for sample in samples]
+        means = [mean_of(sample.values) for sample in samples]
         # The search calls this in its inner loop: each array becomes a gradient in place.
         centred = [s.values - mean for s, mean in zip(samples, means, strict=True)]
         variances = [dot(c, c) / (c.size - 1) for c in centred]

@@ -281,7 +281,7 @@ def _tested(
         samples = [
             replace(
                 sample,
-                least_variance=Hidden(part.rows, free).least_variance,
+                least_variance=Hidden.under(part.rows, free).least_variance,
                 worst=max(sample.worst, worst_row(part.rows, free)),
             )
             for part, sample in zip(tail.parts, samples, strict=True)

@@ -190,21 +190,24 @@ def _joined_tail(tails: Sequence[Tail], starts: Index, data: LoggedData) -> Tail
     parts = []
     for of_folds in zip(*(tail.parts for tail in tails), strict=True):
         rows = [part.rows for part in of_folds]
+        index = np.concatenate([r.index + start for r, start in zip(rows, starts, strict=False)])
         joined = Rows(
-            np.concatenate([r.index + start for r, start in zip(rows, starts, strict=False)]),
+            index,
             np.concatenate([r.offset for r in rows]),
             np.concatenate([r.slope for r in rows], axis=1),
             min(r.low for r in rows),
             max(r.high for r in rows),
-            weighted=_joined_weights([r.weighted for r in rows], data),
+            weighted=_joined_weights([r.weighted for r in rows], data, index),
         )
         parts.append(replace(of_folds[0], rows=joined))
     return replace(tails[0], parts=tuple(parts))
 
 
-def _joined_weights(weighted: Sequence[Weighted | None], data: LoggedData) -> Weighted | None:
+def _joined_weights(
+    weighted: Sequence[Weighted | None], data: LoggedData, index: Index
+) -> Weighted | None:
     known = [each for each in weighted if each is not None]
     if not known:
         return None
     residual = np.concatenate([each.residual for each in known])
-    return Weighted(residual, decisions_of(data), max(each.largest for each in known))
+    return Weighted(residual, decisions_of(data).law(index), max(each.largest for each in known))

@@ -19,6 +19,7 @@ from scipy.special import erfcx, log_ndtr, ndtri
 
 from elfair.bounds import Sample
 from elfair.bounds import base as bounds
+from elfair.bounds.base import dot, mean_of
 from elfair.search.shrinkage import ShrunkMean
 from elfair.statistics.hidden import Hidden
 from elfair.statistics.plan import Tail
@@ -246,7 +247,7 @@ class TailRequirement:
 
     def predict(self, free: Floats) -> TailPrediction:
         """The prediction under one policy."""
-        g, varies, means, spreads, centred = 0.0, True, [], [], []
+        g, varies, means, spreads, centred, insides = 0.0, True, [], [], [], []
         for rows, shrunk in zip(self.rows, self.shrunk, strict=True):
             inside = rows.inside(free)
             mean, spread, away = _moments_of(rows.values_inside(inside))
@@ -261,11 +262,14 @@ class TailRequirement:
             means.append(mean)
             spreads.append(spread)
             centred.append(away)
+            insides.append(inside)
         if self._moments is not None and varies:
             constant, slope = self._moments
             slopes = [slope + self.optimism[0]]
             return TailPrediction(self.factors, self, free, g, constant, slopes, spreads, centred)
-        hidden = [Hidden(rows, free) for rows in self.rows] if self._bound.guarded else []
+        hidden = []
+        if self._bound.guarded:
+            hidden = list(map(Hidden, self.rows, insides, centred))
         guarded = [
             {"least_variance": h.least_variance, "worst": h.worst_by_weight, "others": others}
             for h, others in zip(hidden, self._others, strict=False)
@@ -318,9 +322,9 @@ class TailRequirement:
 
 def _moments_of(values: Floats) -> tuple[float, float, Floats]:
     """Mean and standard deviation; the values become their distances from the mean."""
-    mean = float(values.mean())
+    mean = mean_of(values)
     values -= mean
-    return mean, sqrt(float(np.einsum("i,i", values, values)) / (values.size - 1)), values
+    return mean, sqrt(dot(values, values) / (values.size - 1)), values
 
 
 class _Guard(NamedTuple):

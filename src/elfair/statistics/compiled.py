@@ -154,7 +154,8 @@ def _part(
     new = any(new for new, _ in impacts.values())
     weighted = None
     if new:
-        weighted = Weighted(rows.weighted, decisions, _largest(impacts, rows.weighted, data, index))
+        largest = _largest(impacts, rows.weighted, data, index)
+        weighted = Weighted(rows.weighted, decisions.law(index), largest)
     return Part(given, Rows(index, *free, low, high, tuple(rows.capped), weighted), impacts)
 
 

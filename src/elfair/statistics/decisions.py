@@ -22,7 +22,7 @@ from elfair.language.expressions import Mean
 from elfair.language.tree import point_at, walk
 from elfair.policies.gaussian import DENSITY, FIRST_THRESHOLD, MEAN, SQUARE
 from elfair.statistics.impacts import asks_for_cost
-from elfair.statistics.weights import ClassWeights, DensityWeights, Weights
+from elfair.statistics.weights import ClassLaw, DensityLaw, Weights
 from elfair.types import Array, Floats, Index
 
 #: All rows.
@@ -94,12 +94,16 @@ class Classes:
 
     def weights(self, free: Floats, index: Index | slice = EVERY) -> Weights:
         """The weights of some rows under a policy."""
-        data, inside = self._data, free[:, index]
-        behavior = None if data.behavior is None else data.behavior[index].T
-        new = np.concatenate([1 - inside.sum(axis=0, keepdims=True), inside])
+        return self.law(index).weights(free[:, index])
+
+    def law(self, index: Index | slice = EVERY) -> ClassLaw:
+        """How some rows were decided about."""
+        data = self._data
+        behavior = None
+        if data.behavior is not None:
+            behavior = np.ascontiguousarray(data.behavior[index].T)
         assert data.decision_index is not None
-        propensity = _known(data.propensity)[index]
-        return ClassWeights(new, behavior, data.decision_index[index], propensity)
+        return ClassLaw(behavior, data.decision_index[index], _known(data.propensity)[index])
 
     def compared(self, free: Floats, index: Index) -> list[tuple[str, float, float]]:
         """For some rows: each class, how often it was decided, and how often under a policy."""
@@ -219,11 +223,15 @@ class Numbers:
 
     def weights(self, free: Floats, index: Index | slice = EVERY) -> Weights:
         """The weights of some rows under a policy."""
+        return self.law(index).weights(free[:, index])
+
+    def law(self, index: Index | slice = EVERY) -> DensityLaw:
+        """How some rows were decided about."""
         data = self._data
         usual = spread = None
         if data.behavior_spread is not None and data.usual is not None:
             usual, spread = data.usual[index], data.behavior_spread[index]
-        return DensityWeights(free[:, index], _known(data.propensity)[index], usual, spread)
+        return DensityLaw(_known(data.propensity)[index], usual, spread)
 
     def compared(self, free: Floats, index: Index) -> list[tuple[str, float, float]]:
         """The mean decision."""

@@ -24,6 +24,7 @@ from math import inf, log, sqrt
 
 import numpy as np
 
+from elfair.bounds.base import dot, mean_of, variance_of
 from elfair.statistics.rows import ROUNDING, Rows
 from elfair.types import Floats
 
@@ -41,25 +42,37 @@ class Hidden:
     ----------
     rows : Rows
         The rows.
-    free : ndarray of shape (channels, n)
-        The policy.
+    inside : ndarray of shape (channels, m)
+        The policy, by its free numbers of these rows.
+    values : ndarray of shape (m,)
+        The rows under the policy, up to a constant.
     """
 
-    def __init__(self, rows: Rows, free: Floats) -> None:
-        self._rows, self._free = rows, free
+    def __init__(self, rows: Rows, inside: Floats, values: Floats) -> None:
+        self._rows, self._values = rows, values
         weighted = rows.weighted
-        self._weights = None if weighted is None else weighted.law.weights(free, rows.index)
+        self._weights = None if weighted is None else weighted.law.weights(inside)
+
+    @classmethod
+    def under(cls, rows: Rows, free: Floats) -> Hidden:
+        """From the free numbers of every row of the data set."""
+        inside = rows.inside(free)
+        return cls(rows, inside, rows.values_inside(inside))
 
     @property
     def least_variance(self) -> float:
         """The variance of the rows if impacts do not depend on decisions; 0 if it is not known."""
         if self._weights is None or self._weights.variances is None:
             return 0.0
-        unweighted = self._rows.values(self._free) - (self._weights.values - 1) * self._residual
-        squares = self._residual**2
-        least = float(unweighted.var(ddof=1) + np.mean(self._weights.variances * squares))
+        weighted = self._rows.weighted
+        assert weighted is not None
+        unweighted = self._weights.values - 1
+        unweighted *= weighted.residual
+        np.subtract(self._values, unweighted, out=unweighted)
+        by_weights = dot(self._weights.variances, weighted.squares) / unweighted.size
+        least = variance_of(unweighted) + by_weights
         # Of the behaviour model itself, only rounding is left.
-        return least if least > ROUNDING**2 * float(squares.mean()) else 0.0
+        return least if least > ROUNDING**2 * mean_of(weighted.squares) else 0.0
 
     @property
     def least_variance_slope(self) -> Floats:
@@ -69,7 +82,8 @@ class Hidden:
         together with impacts change it.
         """
         assert self._weights is not None
-        squares = self._residual**2
+        assert self._rows.weighted is not None
+        squares = self._rows.weighted.squares
         return np.asarray(self._weights.variance_slopes * squares / squares.size)
 
     @property
@@ -98,22 +112,19 @@ class Hidden:
         """
         if self._weights is None or self._weights.rarest is None:
             return 0.0
+        assert self._rows.weighted is not None
         share = rare_share(self._weights.rarest.new, self._weights.rarest.logged, n, delta)
-        return share and share * max(0.0, float(self._residual.max()))
+        return share * self._rows.weighted.worst
 
     @property
     def rare_cost_slope(self) -> Floats:
         """Its derivative by the free numbers of the rows inside, of shape (channels, m)."""
         assert self._weights is not None
         assert self._weights.rarest is not None
-        taken = self._weights.rarest.which.astype(np.float64)
-        share = float(self._residual.max()) / self._rows.index.size
-        return np.asarray((taken[1:] - taken[0]) * share)
-
-    @property
-    def _residual(self) -> Floats:
         assert self._rows.weighted is not None
-        return self._rows.weighted.residual
+        taken = self._weights.rarest.which.astype(np.float64)
+        share = self._rows.weighted.worst / self._rows.index.size
+        return np.asarray((taken[1:] - taken[0]) * share)
 
     @cached_property
     def _distance(self) -> float:
@@ -122,7 +133,7 @@ class Hidden:
         squares = self._weights.variances
         if squares is None:
             squares = (self._weights.values - 1) ** 2
-        return sqrt(float(squares.mean()))
+        return sqrt(mean_of(squares))
 
 
 def worst_row(rows: Rows, free: Floats) -> float:
@@ -131,7 +142,7 @@ def worst_row(rows: Rows, free: Floats) -> float:
     largest residuals of its own rows alone.)
     """
     largest = float(rows.exact_values(free).max())
-    return max(largest, Hidden(rows, free).worst_by_weight)
+    return max(largest, Hidden.under(rows, free).worst_by_weight)
 
 
 def rare_share(new: float, logged: float, n: float, delta: float) -> float:

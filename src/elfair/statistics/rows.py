@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from elfair.bounds import Sample
-from elfair.statistics.weights import Weights
+from elfair.statistics.weights import WeightLaw
 from elfair.types import Floats, Index
 
 #: A row smaller than this share of its terms is 0; what is left is rounding.
 ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 
-class WeightLaw(Protocol):
-    """Knows the importance weights of a table."""
-
-    def weights(self, free: Floats, index: Index) -> Weights:
-        """The weights of some rows under a policy."""
-
-
-class Weighted(NamedTuple):
+@dataclass(frozen=True)
+class Weighted:
     """What importance weights multiply in rows, and what is known about the weights.
 
     Parameters
@@ -31,7 +25,7 @@ class Weighted(NamedTuple):
     residual : ndarray of shape (m,)
         What the weight of each row multiplies.
     law : WeightLaw
-        The weights of the table that the rows are about.
+        How the rows were decided about.
     largest : float
         The size of the largest residual in the whole table, inside the condition or not: people
         outside it show what can happen, too.
@@ -40,6 +34,16 @@ class Weighted(NamedTuple):
     residual: Floats
     law: WeightLaw
     largest: float
+
+    @cached_property
+    def squares(self) -> Floats:
+        """The squares of the residuals."""
+        return np.square(self.residual)
+
+    @cached_property
+    def worst(self) -> float:
+        """The largest residual, if it is bad: what a decision that no row shows may do."""
+        return max(0.0, float(self.residual.max()))
 
 
 class Learnt(NamedTuple):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -74,15 +75,21 @@ class Weights(ABC):
         return float(np.abs(self.values - 1).mean()) / 2
 
 
-class ClassWeights(Weights):
-    """Weights of decisions that are classes.
+class WeightLaw(Protocol):
+    """Knows how some rows were decided about, and so their weights under any policy."""
+
+    def weights(self, inside: Floats) -> Weights:
+        """The weights under a policy, given by its free numbers of these rows."""
+
+
+@dataclass(frozen=True)
+class ClassLaw:
+    """How m rows were decided about, if decisions are classes.
 
     Parameters
     ----------
-    new : ndarray of shape (classes, m)
-        The policy's probability of each class.
     behavior : ndarray of shape (classes, m), optional
-        The behaviour model's.
+        The behaviour model's probability of each class.
     taken : ndarray of shape (m,)
         The index of the logged class.
     propensity : ndarray of shape (m,)
@@ -90,46 +97,80 @@ class ClassWeights(Weights):
 
     Examples
     --------
-    >>> new, behavior = np.array([[0.5], [0.5]]), np.array([[0.8], [0.2]])
-    >>> weights = ClassWeights(new, behavior, np.array([1]), np.array([0.2]))
+    >>> law = ClassLaw(np.array([[0.8], [0.2]]), np.array([1]), np.array([0.2]))
+    >>> weights = law.weights(np.array([[0.5]]))
     >>> weights.values, weights.variances
     (array([2.5]), array([0.5625]))
     >>> round(weights.moved, 3)
     0.3
     """
 
-    def __init__(
-        self, new: Floats, behavior: Floats | None, taken: Index, propensity: Floats
-    ) -> None:
-        self._new, self._behavior, self._propensity = new, behavior, propensity
-        self._taken = taken, np.arange(taken.size)
+    behavior: Floats | None
+    taken: Index
+    propensity: Floats
+
+    def weights(self, inside: Floats) -> ClassWeights:
+        """See `WeightLaw.weights`."""
+        first = 1 - (inside[:1] if len(inside) == 1 else inside.sum(axis=0, keepdims=True))
+        return ClassWeights(np.concatenate([first, inside]), self)
+
+    @cached_property
+    def at_taken(self) -> tuple[Index, Index]:
+        """Where a table of classes and rows holds the logged decisions."""
+        return self.taken, np.arange(self.taken.size)
+
+    @cached_property
+    def rarity(self) -> Floats | None:
+        """The inverse of each class's probability; 0 if it was impossible."""
+        if self.behavior is None:
+            return None
+        one, possible = np.ones_like(self.behavior), self.behavior > 0
+        return np.divide(one, self.behavior, out=np.zeros_like(one), where=possible)
+
+
+class ClassWeights(Weights):
+    """Weights of decisions that are classes.
+
+    Parameters
+    ----------
+    new : ndarray of shape (classes, m)
+        The policy's probability of each class.
+    law : ClassLaw
+        How the rows were decided about.
+    """
+
+    def __init__(self, new: Floats, law: ClassLaw) -> None:
+        self._new, self._law, self._behavior = new, law, law.behavior
 
     @cached_property
     def values(self) -> Floats:
         """See `Weights.values`."""
-        return np.asarray(self._new[self._taken] / self._propensity)
+        return np.asarray(self._new[self._law.at_taken] / self._law.propensity)
 
     @property
     def slopes(self) -> Floats:
         """See `Weights.slopes`."""
         one = np.zeros_like(self._new)
-        one[self._taken] = 1 / self._propensity
+        one[self._law.at_taken] = 1 / self._law.propensity
         return _free(one)
 
     @cached_property
     def _away(self) -> Floats | None:
         """How far the weight of each possible decision is from 1; 0 if it was impossible."""
-        if self._behavior is None:
+        if self._behavior is None or self._law.rarity is None:
             return None
-        change, possible = self._new - self._behavior, self._behavior > 0
-        return np.divide(change, self._behavior, out=np.zeros_like(change), where=possible)
+        away: Floats = self._new - self._behavior
+        away *= self._law.rarity
+        return away
 
     @cached_property
     def variances(self) -> Floats | None:
         """E[w^2 | x] - 1 = sum_a pi(a)^2 / beta(a) - 1, which is the sum of beta (w - 1)^2."""
         if self._away is None or self._behavior is None:
             return None
-        return np.asarray(np.sum(self._behavior * self._away**2, axis=0))
+        squares = np.square(self._away)
+        squares *= self._behavior
+        return np.asarray(np.add.reduce(squares, axis=0))
 
     @property
     def variance_slopes(self) -> Floats:
@@ -149,33 +190,53 @@ class ClassWeights(Weights):
         """Those with at least half of the typical weight, where decisions count by the square of
         their weights: if such rows happen to be absent, nothing shows what the policy changes.
         """
-        if self._away is None or self._behavior is None:
+        if self._law.rarity is None or self._behavior is None:
             return None
-        weights = np.where(self._behavior > 0, self._away + 1, 0.0)
-        squares = self._new * weights**2
-        rare = weights * squares.sum() >= 0.5 * np.einsum("ai,ai->", squares, weights)
-        new, logged = (float(of[rare].sum()) / rare.shape[1] for of in (self._new, self._behavior))
+        weights = self._new * self._law.rarity
+        squares = np.square(weights)
+        squares *= self._new
+        half = 0.5 * float(np.vdot(squares, weights))
+        rare = weights * float(np.add.reduce(squares, axis=None)) >= half
+        m, which = rare.shape[1], rare.astype(np.float64)
+        new, logged = (float(np.vdot(of, which)) / m for of in (self._new, self._behavior))
         return Rarest(new, logged, rare)
 
 
-class DensityWeights(Weights):
-    """Weights of decisions that are numbers, drawn from normal distributions.
+@dataclass(frozen=True)
+class DensityLaw:
+    """How m rows were decided about, if decisions are numbers drawn from normal distributions.
 
     Parameters
     ----------
-    free : ndarray of shape (channels, m)
-        What rows see of the policy; see `elfair.policies.gaussian`.
     propensity : ndarray of shape (m,)
         The density of the behaviour model at the logged decision.
     usual, spread : ndarray of shape (m,), optional
         The behaviour model's mean and standard deviation.
     """
 
-    def __init__(
-        self, free: Floats, propensity: Floats, usual: Floats | None, spread: Floats | None
-    ) -> None:
-        self._free, self._propensity = free, propensity
-        self._usual, self._spread = usual, spread
+    propensity: Floats
+    usual: Floats | None
+    spread: Floats | None
+
+    def weights(self, inside: Floats) -> DensityWeights:
+        """See `WeightLaw.weights`."""
+        return DensityWeights(inside, self)
+
+
+class DensityWeights(Weights):
+    """Weights of decisions that are numbers.
+
+    Parameters
+    ----------
+    free : ndarray of shape (channels, m)
+        What rows see of the policy; see `elfair.policies.gaussian`.
+    law : DensityLaw
+        How the rows were decided about.
+    """
+
+    def __init__(self, free: Floats, law: DensityLaw) -> None:
+        self._free, self._propensity = free, law.propensity
+        self._usual, self._spread = law.usual, law.spread
 
     @cached_property
     def values(self) -> Floats:
