@@ -12,7 +12,7 @@ from elfair.certificate import GroupRecord
 from elfair.errors import CertificateWarning
 from elfair.fairness_test.assumptions import WEIGHT_ERRORS, is_off
 from elfair.policies.gaussian import normal_density
-from elfair.statistics.weights import DensityWeights
+from elfair.statistics.weights import DensityLaw
 
 NO_WORSE = "E[impact] >= E_logged[impact]"
 
@@ -213,7 +213,7 @@ def test_doses_within_reach_do_not_make_right_densities_look_wrong(shift, spread
     free, propensity = dosed(shift, spread)(np.random.default_rng(n), (2_000, n))
     alarms = []
     for k in range(2_000):
-        weights = DensityWeights(free[:, k], propensity[k], np.zeros(n), np.ones(n))
+        weights = DensityLaw(propensity[k], np.zeros(n), np.ones(n)).weights(free[:, k])
         error = np.sqrt(weights.variance / n)
         alarms.append(is_off(record_of(weights.values, error), WEIGHT_ERRORS, known=True))
     assert np.mean(alarms) <= 0.01

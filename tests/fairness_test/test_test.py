@@ -204,8 +204,9 @@ def test_a_bound_is_seven_calls_away_from_fit(monkeypatch):
     upper = StudentT.upper
 
     def watched(self, *arguments, **options):
-        names = [frame.function for frame in inspect.stack() if frame.function != "<listcomp>"]
-        ways.append(names[1 : names.index("fit") + 1][::-1])
+        house = [frame for frame in inspect.stack() if frame.filename.startswith(str(SOURCE))]
+        names = [frame.function for frame in house if frame.function != "<listcomp>"]
+        ways.append(names[: names.index("fit") + 1][::-1])
         return upper(self, *arguments, **options)
 
     monkeypatch.setattr(StudentT, "upper", watched)

@@ -34,8 +34,8 @@ _AIMED = 1.1
 # How soon the stake limits the last bets, by the cube of a typical bet. Measured on normal
 # rows that end 4 to 20 standard deviations above their mean, with 100 to 1,600 rows.
 _LATE = 0.63
-# Halvings of [0, largest row]: the bound is exact to 1e-12 of the largest row.
-_HALVINGS = 40
+# The bound is exact to this share of the largest row.
+_PRECISION = 1e-12
 
 
 class Betting(BlockBound):
@@ -61,12 +61,7 @@ class Betting(BlockBound):
         unit = _unit(sample)
         y = np.maximum(sample.high - sample.values, 0.0) / unit
         bets = _bets(y, (sample.high - _target(sample, delta)) / unit, delta)
-        below, above = np.zeros(y.shape[:-1]), y.max(axis=-1)  # no bet wins against the largest row
-        for _ in range(_HALVINGS):
-            middle = (below + above) / 2
-            wins = _peak(y, bets, middle) >= log(1 / delta)
-            below, above = np.where(wins, middle, below), np.where(wins, above, middle)
-        return np.asarray(sample.high - unit * below)
+        return np.asarray(sample.high - unit * _last_won(y, bets, log(1 / delta)))
 
     def _predict(self, sample: Sample, delta: float, n: float) -> tuple[float, Floats]:
         level, each = log(1 / delta), 1 / sample.n
@@ -127,6 +122,32 @@ def _bets(y: Floats, m: float, delta: float) -> Floats:
         wealth += np.add.reduce(np.log1p(np.minimum(bet, most) * away[..., rows]), axis=-1)
         squares = known[..., k]
     return bets
+
+
+def _last_won(y: Floats, bets: Floats, level: float) -> Floats:
+    """The largest m against which the wealth reaches ``level``, in logarithms, from below; 0 if
+    there is none. By the Illinois method: wealth falls as m grows.
+    """
+    below, above = np.zeros(y.shape[:-1]), y.max(axis=-1)  # no bet wins against the largest row
+    enough = _PRECISION * above
+    won, lost = (_peak(y, bets, m) - level for m in (below, above))
+    above, before = np.where(won < 0, below, above), np.zeros_like(won)
+    # Where normal rows would win, give or take as much.
+    mean, gap = y.mean(axis=-1), y.std(axis=-1) * sqrt(2 * level / y.shape[-1])
+    likely = [mean, mean - 2 * gap]
+    while np.any((width := above - below) > enough):
+        share = np.clip(won / (won - lost), 0.0, 1.0) * width
+        if likely:
+            share = likely.pop() - below
+        m = below + np.clip(share, enough / 2, width - enough / 2)
+        surplus = _peak(y, bets, m) - level
+        wins = surplus >= 0
+        # If an end stays where it is, it counts half, so that the next m is nearer to it.
+        lost = np.where(wins, np.where(before > 0, lost / 2, lost), surplus)
+        won = np.where(wins, surplus, np.where(before < 0, won / 2, won))
+        below, above = np.where(wins, m, below), np.where(wins, above, m)
+        before = np.where(wins, 1.0, -1.0)
+    return below
 
 
 def _peak(y: Floats, bets: Floats, m: Floats) -> Floats:

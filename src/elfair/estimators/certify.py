@@ -20,6 +20,7 @@ from elfair.fairness_test.ladder import Ladder
 from elfair.fairness_test.test import FairnessTest
 from elfair.policies.models import Model
 from elfair.search.estimator import estimators_for, tightest
+from elfair.search.threads import one_thread
 from elfair.statistics import Baselines, Estimation, impact_of
 from elfair.statistics.claims import Claim, Constraint, read_constraints
 from elfair.statistics.impact_estimators import ROUNDING, declared_estimation
@@ -115,6 +116,7 @@ def certify(
     return certificate
 
 
+@one_thread()
 def fairness_test_of(
     model: GivenModel,
     split: Split,

@@ -20,6 +20,7 @@ from elfair.language.evaluation import holds
 from elfair.policies.models import Fitted
 from elfair.search import Found, SearchProgress, Selection, Target, Task
 from elfair.search.estimator import constant_policies, estimators_for, tightest
+from elfair.search.threads import one_thread
 from elfair.search.tuning import tune
 from elfair.statistics import Baselines
 from elfair.statistics.claims import Claim, conditions_of
@@ -31,6 +32,7 @@ from elfair.statistics.plan import Plan
 MakeTask = Callable[[Mapping[str, Any], int], Task]
 
 
+@one_thread()
 def fit_model(data: LoggedData, request: Request) -> Fitted:
     """Search for a model, and test it if there is anything to test.
 

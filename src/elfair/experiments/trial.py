@@ -14,7 +14,7 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
@@ -28,6 +28,7 @@ from elfair.errors import InputError
 from elfair.experiments.baselines import get_method
 from elfair.experiments.baselines.methods import Method
 from elfair.populations import Draw, Population, make_population
+from elfair.search.threads import one_thread
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,8 @@ def perform(batch: Batch) -> list[TrialRecord]:
     ('returned', True, ['0', '1'])
     """
     method = get_method(batch.method)
-    with _one_thread(), warnings.catch_warnings():
+    # Times are comparable, and workers do not compete.
+    with one_thread(everything=True), warnings.catch_warnings():
         # Thousands of trials would say the same thing thousands of times.
         warnings.simplefilter("ignore")
         populations = [_population(batch.population, settings) for settings in batch.settings]
@@ -238,19 +240,6 @@ def _told(error: BaseException) -> str:
 def _population(name: str, settings: str) -> Population:
     # Cached: the truth about the behaviour model takes longer to compute than a small fit.
     return make_population(name, json.loads(settings))
-
-
-def _one_thread() -> Any:
-    """Keep numerical libraries on one thread: times are comparable, workers do not compete."""
-    return _controller(len(sys.modules)).limit(limits=1)
-
-
-@lru_cache(maxsize=1)
-def _controller(modules: int) -> Any:
-    """Renewed (2 ms) only after an import, which may have loaded another library."""
-    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
-
-    return ThreadpoolController()
 
 
 @cache

@@ -20,6 +20,7 @@ from elfair.data.split import SealedHalf, Split
 from elfair.fairness_test.evidence import SHARED_ROWS, Outcome, badness, bounded
 from elfair.fairness_test.issue import identity_of_test, issue_certificate
 from elfair.fairness_test.ladder import Ladder, Learnt, Rung, fate_of
+from elfair.search.threads import one_thread
 from elfair.statistics import Rows
 from elfair.statistics.decisions import decisions_of
 from elfair.statistics.plan import CompiledClaim, Plan, Tail
@@ -61,6 +62,7 @@ class FairnessTest:
     looks: int = 1
     accept_violated: tuple[AssumptionCode, ...] = ()
 
+    @one_thread()
     def run(self) -> Certificate:
         """Open the sealed rows, test the models in turn, and write the certificate."""
         if not self.split.folds:

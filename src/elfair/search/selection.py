@@ -28,6 +28,7 @@ from elfair.search.ranking import Effects, Kept, Ranking, between
 from elfair.search.requirements import requirements_of
 from elfair.search.shrinkage import shrunk_means
 from elfair.search.steps import steps_search
+from elfair.search.threads import one_thread
 from elfair.statistics import Baselines
 from elfair.statistics.decisions import decisions_of
 from elfair.statistics.plan import Plan
@@ -149,6 +150,7 @@ class Selection:
     target: Target
     seed: int
 
+    @one_thread()
     def run(
         self,
         data: LoggedData,
