@@ -19,13 +19,15 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from elfair.search.judging import FURTHEST, Judged
-from elfair.search.problem import USELESS
+from elfair.search.problem import USELESS, Candidate
 from elfair.types import Booleans, Floats, Index
 
 #: The square of an effect that is none.
 TINY = 1e-12
 #: In how many steps models go from one target to the next.
 STEPS = 6
+#: What at least is left of the variance of a test, where few rows foresee it.
+LEAST_REST = 0.1
 #: Shares of a promise that may be kept.
 SHARES = np.linspace(0.0, 1.0, 101)
 
@@ -74,6 +76,16 @@ class Effects(NamedTuple):
         score = np.array([[max(each.score, -FURTHEST) for each in model] for model in judged])
         share = np.array([[each.share for each in model] for model in judged])
         return cls(score + width, width, luck * share)
+
+    @property
+    def over_folds(self) -> Effects:
+        """The average of models that were each judged by other rows, as one."""
+        size, width, variance = (each.mean(axis=0, keepdims=True) for each in self)
+        return Effects(size, width, variance / len(self.size))
+
+    def beside(self, others: Effects) -> Effects:
+        """These and others."""
+        return Effects(*(np.concatenate(pair) for pair in zip(self, others, strict=True)))
 
     def certain(self, n_parameters: int, errors: float) -> bool:
         """Whether the first model passes by so many standard errors, even if the search has found
@@ -148,6 +160,9 @@ class Ranking:
         How many of them were searched for; these come first, the others are simple.
     kept : Kept
         How much of its promises a search keeps.
+    left_out : Effects, optional
+        What rows say that had no part in finding it, about a searched model and about a simple one
+        that came first.
     """
 
     effects: Effects
@@ -155,6 +170,7 @@ class Ranking:
     seen: Floats
     searched: int
     kept: Kept
+    left_out: Effects | None = None
 
     @cached_property
     def log_pass(self) -> Floats:
@@ -167,15 +183,30 @@ class Ranking:
 
     @cached_property
     def forecasts(self) -> Floats:
-        """For each model, the probability to pass, if its effects are as they look.
+        """For each model, the probability to pass, if its effects are as they look: to the rows
+        that it was found on, as far as its promises are kept, or to the rows left out, if these say
+        less.
 
         On average over many tables this is closer to what happens than `log_pass`, whose doubts
         shift all chances towards a half.
         """
         size, _ = self._believed(self.kept.estimate)
-        return np.asarray(
-            np.exp(self._at_most_seen(log_ndtr(size - self.effects.width).sum(axis=1)))
-        )
+        log_pass = self._at_most_seen(log_ndtr(size - self.effects.width).sum(axis=1))
+        if self.left_out is not None:
+            log_pass = np.minimum(log_pass, self._as_left_out(self.left_out))
+        return np.asarray(np.exp(log_pass))
+
+    def _as_left_out(self, judged: Effects) -> Floats:
+        """The same by rows that had no part in what came first.
+
+        They give an effect x with a variance v, and the test passes if it finds x, with a variance
+        of 1, above the width w. The average of Phi((x - w) / sqrt(1 - v)) over all x is exactly the
+        probability of that.
+        """
+        kind = self._simple.astype(int)
+        size = np.minimum(judged.size[kind], np.maximum(self.effects.size, 0.0))
+        rest = np.maximum(1 - judged.variance[kind], LEAST_REST)
+        return np.asarray(log_ndtr((size - self.effects.width) / np.sqrt(rest)).sum(axis=1))
 
     def in_turn(self, most: int) -> Index:
         """At most so many models, the most likely to pass first. Each that follows has a smaller
@@ -214,3 +245,11 @@ class Ranking:
         """
         useless = self.seen <= USELESS
         return np.where(self._simple & ~useless, log_pass, np.minimum(log_pass, self.seen))
+
+
+def first_of(seen: Sequence[Candidate], effects: Effects) -> int:
+    """Which of some simple models would come first on a ladder of their own."""
+    log_pass = np.array([model.log_pass for model in seen])
+    nothing = np.zeros(len(seen))
+    ranking = Ranking(effects, nothing, log_pass, 0, Kept.all_of_it(effects.size.shape[1]))
+    return int(ranking.log_pass.argmax())

@@ -24,7 +24,7 @@ from elfair.search.judging import Judge, Judged, in_folds
 from elfair.search.narrow import is_many, narrow_search
 from elfair.search.prediction import Target
 from elfair.search.problem import Candidate, Problem, Progress, Task, silent
-from elfair.search.ranking import Effects, Kept, Ranking, between
+from elfair.search.ranking import Effects, Kept, Ranking, between, first_of
 from elfair.search.requirements import requirements_of
 from elfair.search.shrinkage import shrunk_means
 from elfair.search.steps import steps_search
@@ -218,6 +218,8 @@ class Repeated(NamedTuple):
     ----------
     kept : Kept
         How much of what it promises is kept on the rows left out.
+    left_out : Effects, optional
+        What these rows say about what was found, and about the simple model that looked best.
     optimism : float
         By how much the loss is larger there.
     evaluations : int
@@ -225,6 +227,7 @@ class Repeated(NamedTuple):
     """
 
     kept: Kept
+    left_out: Effects | None = None
     optimism: float = 0.0
     evaluations: int = 0
 
@@ -266,24 +269,21 @@ class View:
         """A ladder of at most so many models."""
         problem, luck = found.problem, self.n_test / self.data.n
         problem.aim(self.selection.target)
-        searched = between([each.theta for each in found.candidates])
-        every = [*searched, *self._simple()]
-        seen, promised = [], []
-        for theta in every:  # both at once: a problem remembers its last model only
-            seen.append(problem.look_at(theta))
-            promised.append(_promised(problem, theta, luck))
-            self.progress()
-        effects = Effects.of(promised, luck)
+        searched, simple = between([each.theta for each in found.candidates]), self._simple()
+        every = [*searched, *simple]
+        seen, effects = self._looked_at(problem, every, luck)
         losses = self._losses(self.data, found, every)
         repeated = Repeated(Kept.all_of_it(effects.size.shape[1]))
         if not effects.certain(self.policy.n_parameters, self.selection.target.factors.error):
             try:
-                repeated = self._repeated()
+                repeated = self._repeated(simple)
             except DataError:  # a group is too small to be divided once more
                 repeated = Repeated(Kept.unknown(effects.size.shape[1]))
         losses[: len(searched)] += repeated.optimism
         log_pass = np.array([model.log_pass for model in seen])
-        ranking = Ranking(effects, losses, log_pass, len(searched), repeated.kept)
+        ranking = Ranking(
+            effects, losses, log_pass, len(searched), repeated.kept, repeated.left_out
+        )
         evaluations = found.evaluations + repeated.evaluations
         return Ranked(found.candidates, evaluations, problem, seen, ranking, models)
 
@@ -294,29 +294,45 @@ class View:
         compiled = self.plan.compile(self.data)
         return self.selection.task.simple(self.policy, self.inputs, self.data, compiled)
 
-    def _repeated(self) -> Repeated:
-        """The search, repeated without each part of the rows in turn; that part judges it."""
+    def _looked_at(
+        self, problem: Problem, thetas: Sequence[Floats], luck: float
+    ) -> tuple[list[Candidate], Effects]:
+        """Some models, and what the rows of a problem say about their tests."""
+        seen, promised = [], []
+        for theta in thetas:  # both at once: a problem remembers its last model only
+            seen.append(problem.look_at(theta))
+            promised.append(_promised(problem, theta, luck))
+            self.progress()
+        return seen, Effects.of(promised, luck)
+
+    def _repeated(self, simple: Sequence[Floats]) -> Repeated:
+        """The search, repeated without each part of the rows in turn; that part judges it, and the
+        simple model that looks best on the others.
+        """
         rows = self.data
         if rows.n > RANKED_BY:
             rng = np.random.default_rng(self.selection.seed)
             rows = rows.take(np.sort(rng.choice(rows.n, RANKED_BY, False)))
-        promised, judged, optimism, evaluations = [], [], [], 0
+        promised, judged, plain, optimism, evaluations = [], [], [], [], 0
         for seen, unseen in in_folds(rows, self.selection.seed):
             view, others = self._on(rows.take(seen)), rows.take(unseen)
             found = view.found([self.selection.target])
             theta, luck = found.best.theta, self.n_test / others.n
-            promised.append(_promised(found.problem, theta, self.n_test / view.data.n))
-            judged.extend(Judge(self.plan, others, self.n_test).of(self.policy, [theta]))
+            within = self.n_test / view.data.n
+            promised.append(_promised(found.problem, theta, within))
+            judge = Judge(self.plan, others, self.n_test)
+            judged.extend(judge.of(self.policy, [theta]))
+            if simple:
+                best = first_of(*self._looked_at(found.problem, simple, within))
+                plain.extend(judge.of(self.policy, [simple[best]]))
             before, after = (view._losses(each, found, [theta]) for each in (view.data, others))
             optimism.append(float(after[0] - before[0]))
             evaluations += found.evaluations
         effects = Effects.of(judged, luck)
-        kept = Kept.seen(
-            Effects.of(promised, luck).size.mean(axis=0),
-            effects.size.mean(axis=0),
-            effects.variance.mean(axis=0) / len(judged),
-        )
-        return Repeated(kept, max(0.0, float(np.mean(optimism))), evaluations)
+        (size,), _, (variance,) = effects.over_folds
+        kept = Kept.seen(Effects.of(promised, luck).size.mean(axis=0), size, variance)
+        left_out = effects.over_folds.beside(Effects.of(plain or judged, luck).over_folds)
+        return Repeated(kept, left_out, max(0.0, float(np.mean(optimism))), evaluations)
 
     def _on(self, rows: LoggedData) -> View:
         """The same on some of the rows alone."""
