@@ -21,7 +21,8 @@ N = 25
 
 
 def make_loss(objective, label, n_classes, model=None):
-    data = SimpleNamespace(label_index=label, classes=np.arange(n_classes))
+    features = np.zeros((label.size, 1))
+    data = SimpleNamespace(label_index=label, classes=np.arange(n_classes), features=features)
     return PredictLabel(objective).loss(data, model)
 
 

@@ -39,6 +39,8 @@ from elfair.types import Floats, Index
 FOLDS = 5
 #: The log-odds of a decision that is taken always, but for what is explored.
 CERTAIN = 15.0
+#: Factors of the log-odds of a fit to labels.
+SHARPER = (1.0, 2.0, 4.0, 8.0, 16.0)
 #: By how much simple models raise the log-odds of a decision, or the share of it.
 RAISED = (0.5, 1.0, 2.0)
 MOVED = (0.1, 0.25, 0.5)
@@ -436,6 +438,15 @@ class Classification:
             familiar = self.familiar(policy, inputs, data)
             moved = [policy.raised(familiar, a, by) for a in decisions for by in RAISED]
         return [*constants, *moved]
+
+    def fits(self, policy: ClassPolicy, best: Floats) -> Sequence[Floats]:
+        """The best model with its log-odds multiplied, until its decisions are hardly drawn."""
+        if self.objective != "accuracy":
+            return ()
+        low, high = policy.box
+        most = float(high[0] / max(np.abs(best).max(), 1.0))
+        factors = [*(factor for factor in SHARPER if factor < most), most]
+        return [np.clip(factor * best, low, high) for factor in factors]
 
     def judging_loss(self, data: LoggedData, model: Floats) -> Loss:
         """The goal's."""

@@ -36,8 +36,10 @@ from elfair.types import Floats, Index
 OBJECTIVES = ("accuracy", "log_loss")
 #: Log loss counts smaller probabilities as this one: a bounded loss has a known maximum.
 SMALLEST_PROBABILITY = 1e-6
-#: With this many rows, a label and the prediction of a fitted model count the same.
+#: With this many rows, or so many for each of its parameters if that is more, a label and the
+#: prediction of a fitted model count the same.
 SMOOTHED_ROWS = 300
+SMOOTHED_BY_PARAMETER = 40
 #: A row does not matter if its stake is below this share of its part of the objective's range.
 SMALLEST_STAKE = 1e-4
 
@@ -105,12 +107,12 @@ def one_hot(label: Index | Floats, n_classes: int) -> Floats:
     return np.asarray(np.arange(n_classes)[:, None] == label, dtype=np.float64)
 
 
-def smoothed(target: Floats, free: Floats) -> Floats:
+def smoothed(target: Floats, free: Floats, n_parameters: int = 0) -> Floats:
     """Labels drawn towards the predictions of a model fitted to them, less so with more rows.
 
     The error rate on a few hundred rows is as much luck as merit, and a search that follows every
-    label fits the luck. With the share s / (s + n) of the model the loss is less noisy, and with
-    many rows it is the error rate.
+    label fits the luck, the more so the more parameters there are. With the share s / (s + n) of
+    the model the loss is less noisy, and with many rows it is the error rate.
 
     Parameters
     ----------
@@ -118,8 +120,11 @@ def smoothed(target: Floats, free: Floats) -> Floats:
         Labels as distributions.
     free : ndarray of shape (classes - 1, n)
         A fitted model's free probabilities.
+    n_parameters : int, default 0
+        The number of its parameters for each class.
     """
-    share = SMOOTHED_ROWS / (SMOOTHED_ROWS + target.shape[1])
+    rows = max(SMOOTHED_ROWS, SMOOTHED_BY_PARAMETER * n_parameters)
+    share = rows / (rows + target.shape[1])
     predicted = np.vstack([1 - free.sum(axis=0), free])
     return np.asarray((1 - share) * target + share * predicted)
 
@@ -202,7 +207,9 @@ class PredictLabel:
         if self.objective == "log_loss":
             return LogLoss(data.label_index, data.classes.size)
         target = one_hot(data.label_index, data.classes.size)
-        return ErrorRate(target if model is None else smoothed(target, model))
+        if model is None:
+            return ErrorRate(target)
+        return ErrorRate(smoothed(target, model, 1 + data.features.shape[1]))
 
     def judging_loss(self, data: LoggedData, model: Floats) -> Loss:
         """See `Task.judging_loss`: that of the labels themselves."""

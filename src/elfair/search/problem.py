@@ -80,6 +80,9 @@ class Task(Protocol):
         are too many rules, the claims on these rows say which ones look best.
         """
 
+    def fits(self, policy: Any, best: Floats) -> Sequence[Floats]:
+        """The best model, if it is a fit to labels, and sharper ones, the sharpest last."""
+
     def judging_loss(self, data: LoggedData, model: Floats) -> Loss:
         """What to minimise, by rows that had no part in a model: as little noisy as can be, without
         taking the model's word for anything.
@@ -100,6 +103,10 @@ class Plain:
     def rows(self, data: LoggedData) -> LoggedData:
         """The rows as they are."""
         return data
+
+    def fits(self, policy: Any, best: Floats) -> Sequence[Floats]:
+        """None: what is best is not a fit to labels."""
+        return ()
 
 
 @dataclass(frozen=True)

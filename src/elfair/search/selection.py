@@ -269,8 +269,9 @@ class View:
         """A ladder of at most so many models."""
         problem, luck = found.problem, self.n_test / self.data.n
         problem.aim(self.selection.target)
-        searched, simple = between([each.theta for each in found.candidates]), self._simple()
-        every = [*searched, *simple]
+        fits, simple = self._fits(), self._simple()
+        searched = between([*(each.theta for each in found.candidates), *fits[-1:]])
+        every = [*searched, *fits, *simple]
         seen, effects = self._looked_at(problem, every, luck)
         losses = self._losses(self.data, found, every)
         repeated = Repeated(Kept.all_of_it(effects.size.shape[1]))
@@ -286,6 +287,14 @@ class View:
         )
         evaluations = found.evaluations + repeated.evaluations
         return Ranked(found.candidates, evaluations, problem, seen, ranking, models)
+
+    def _fits(self) -> Sequence[Floats]:
+        """Fits to labels without constraints, the sharpest last, if rates alone are asked about: a
+        search that is cautious because a group is small stops short of them.
+        """
+        if self._weighted or is_many(self.policy):
+            return ()
+        return self.selection.task.fits(self.policy, self.best)
 
     def _simple(self) -> Sequence[Floats]:
         """Models that follow a simple rule, if what the old model did matters."""
@@ -322,9 +331,9 @@ class View:
             promised.append(_promised(found.problem, theta, within))
             judge = Judge(self.plan, others, self.n_test)
             judged.extend(judge.of(self.policy, [theta]))
-            if simple:
-                best = first_of(*self._looked_at(found.problem, simple, within))
-                plain.extend(judge.of(self.policy, [simple[best]]))
+            if unsearched := [*view._fits(), *simple]:
+                best = first_of(*self._looked_at(found.problem, unsearched, within))
+                plain.extend(judge.of(self.policy, [unsearched[best]]))
             before, after = (view._losses(each, found, [theta]) for each in (view.data, others))
             optimism.append(float(after[0] - before[0]))
             evaluations += found.evaluations
