@@ -78,6 +78,12 @@ def test_no_policy_costs_more_than_the_maximum():
     assert LogLoss(label, 2).maximum == -np.log(SMALLEST_PROBABILITY)
 
 
+def test_more_parameters_trust_labels_less():
+    target, free = one_hot(np.zeros(100, np.intp), 2), np.ones((1, 100))
+    shares = [smoothed(target, free, count)[1, 0] for count in (0, 7, 40)]
+    assert shares == pytest.approx([300 / 400, 300 / 400, 1600 / 1700])
+
+
 def test_a_smoothed_label_is_a_mixture_with_the_models_prediction():
     label, every, free = make(3)
     target = one_hot(label, 3)

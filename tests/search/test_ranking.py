@@ -1,5 +1,6 @@
 """The ranking: which models form the ladder, in which order, and how likely the first passes."""
 
+from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
@@ -176,6 +177,45 @@ def test_the_forecast_of_a_search_is_about_right(share):
     assert naive > happens + 0.001
 
 
+def left_out(searched, simple, variance=LUCK):
+    """What rows left out say of a searched model, and of a simple one."""
+    size = np.array([[searched], [simple]])
+    return Effects(size, np.full_like(size, WIDTH), np.full_like(size, variance))
+
+
+@pytest.mark.parametrize("effect", [0.0, 1.0, 2.5])
+@pytest.mark.parametrize("variance", [0.3, LUCK])
+def test_what_rows_left_out_say_is_right_on_average(effect, variance):
+    """Whatever the true effect is, and however noisy these rows are."""
+    rng, draws = np.random.default_rng(7), 4_000
+    forecasts = [
+        replace(ranked([9.0], [0.3]), left_out=left_out(size, 0.0, variance)).forecasts[0]
+        for size in rng.normal(effect, variance**0.5, draws)
+    ]
+    error = np.std(forecasts) / np.sqrt(draws)
+    assert np.mean(forecasts) == pytest.approx(ndtr(effect - WIDTH), abs=3 * error)
+
+
+def test_the_best_of_many_models_that_do_nothing_is_not_forecast_to_pass():
+    rng = np.random.default_rng(8)
+    seen, judged_as = rng.normal(0, LUCK**0.5, (400, 12)), rng.normal(0, LUCK**0.5, 400)
+    naive, careful = [], []
+    for sizes, other in zip(seen, judged_as, strict=True):
+        ranking = ranked(sizes, [0.3] * 12, simple=12)
+        first = ranking.in_turn(1)[0]
+        naive.append(ranking.forecasts[first])
+        careful.append(replace(ranking, left_out=left_out(0.0, other)).forecasts[first])
+    assert np.mean(naive) > 0.2
+    assert np.mean(careful) == pytest.approx(0.1, abs=0.05)
+
+
+def test_rows_left_out_never_raise_a_forecast():
+    ranking = ranked([2.0, 2.0], [0.3, 0.3], simple=1, kept=kept_of(2, 1))
+    for judged_as in (-1.0, 1.0, 9.0):
+        lower = replace(ranking, left_out=left_out(judged_as, judged_as)).forecasts
+        assert (lower <= ranking.forecasts).all()
+
+
 def test_the_search_is_repeated_only_where_it_may_have_been_lucky(candidate_rows, make_plan):
     data = candidate_rows(2_000, 3)
     plan, folds = make_plan(data), []
@@ -287,6 +327,31 @@ def test_where_features_say_nothing_the_constant_is_tested(make_plan):
         always = found.policy.raised(found.policy.indifferent, 1, CERTAIN)
         best.append(np.array_equal(found.ladder[-1].theta, always))
     assert sum(best) >= 4
+
+
+@pytest.mark.parametrize(
+    ("constraint", "whole"),
+    [
+        ("TPR[T == 0] - TPR[T == 1] <= 0.9", True),
+        ("E[impact | T == 0] >= E_logged[impact | T == 0] - 5", False),
+    ],
+)
+def test_rates_alone_let_the_ladder_climb_to_the_fit_without_constraints(
+    candidate_rows, make_plan, constraint, whole
+):
+    data = candidate_rows(600, 5)
+    found = DEFAULT.run(data, make_plan(data, [constraint]), 400, models=20)
+    view = View(DEFAULT, found.policy, data, make_plan(data, [constraint]), 400, None, print)
+    fits = view._fits()
+    assert bool(fits) is whole
+    if whole:  # sharper and sharper, in one direction
+        sizes = [np.abs(theta).max() for theta in fits]
+        assert sizes == sorted(sizes)
+        assert sizes[-1] == pytest.approx(found.policy.box[1][0])
+        steps = [theta / np.abs(theta).max() for theta in fits]
+        np.testing.assert_allclose(steps, [steps[0]] * len(steps))
+        losses = view._losses(data, found, [*fits, *(each.theta for each in found.candidates)])
+        assert found.ladder[-1].loss <= min(losses) + 0.01
 
 
 @pytest.mark.parametrize("models", [2, 20])
