@@ -1,10 +1,11 @@
 """Three randomised trials: what is released, beside the constant decisions, over splits.
 
-    ELFAIR_DATA=... python benchmarks/trials.py --splits 20
+    ELFAIR_DATA=... python benchmarks/trials.py              # 20 splits; prints the table
+    ELFAIR_DATA=... python benchmarks/trials.py --page       # and writes it into docs/worlds.md
 
-For each split the rows of the test also judge every constant decision, by the same test. *Gain* is
-the objective on these rows, less that of the logged decisions, in standard deviations of the
-impact.
+For each split, every constant decision is also tested alone, by the same test on the same rows.
+*Gain* is the objective on these rows, less that of the logged decisions, in standard deviations of
+the impact; 0 if nothing is released.
 """
 
 from __future__ import annotations
@@ -17,15 +18,19 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from elfair import ELFClassifier, LoggedData, certify
+from elfair import ELFClassifier, LoggedData
 from elfair.data.looks import LooksOfProcess, counted_in
 from elfair.data.split import row_keys
+from elfair.fairness_test.ladder import Ladder
+from elfair.fairness_test.test import FairnessTest
+from elfair.search.classification import CERTAIN
 from elfair.types import Floats
+from pages import stamp, write_into
 
 DATA = Path(os.environ.get("ELFAIR_DATA", ""))
 
@@ -130,64 +135,124 @@ def value(trial: Trial, rows: Any, new: Floats) -> float:
     return float(np.mean((weight - 1) * (impact - impact.mean())) / impact.std())
 
 
-def split(name: str, settings: dict[str, Any], seed: int) -> dict[str, Any]:
+class Split(NamedTuple):
+    """What came of one split.
+
+    Parameters
+    ----------
+    released : bool
+        Whether a model was released.
+    gain, moved : float
+        Its gain, and the share of decisions that it takes otherwise than the lottery.
+    forecast : float
+        The chance that candidate rows gave it.
+    constants : list of float or None
+        The gain of each constant decision that passes alone.
+    """
+
+    released: bool
+    gain: float
+    moved: float
+    forecast: float
+    constants: list[float | None]
+
+    @property
+    def best_constant(self) -> float:
+        """The gain of the best constant decision that passes; 0 if none does."""
+        return max((each for each in self.constants if each is not None), default=0.0)
+
+
+def passes(clf: ELFClassifier, data: LoggedData, decision: int) -> bool:
+    """Whether one decision for everyone passes, as the first and only model of the same test."""
+    request = clf.request(data)
+    split = request.split(data)
+    selection, candidate = request.selection(), split.candidate
+    policy: Any = selection.task.policy(candidate)
+    always = policy.raised(policy.indifferent, decision, CERTAIN)
+    plan, ladder = request.plan(candidate, data), Ladder(policy, [always], candidate)
+    return FairnessTest(split, (plan,), (ladder,)).run().passed
+
+
+def split(name: str, settings: dict[str, Any], seed: int) -> Split:
     """One split: what is released, and what each constant decision comes to."""
     trial = TRIALS[name]()
     data = trial.data()
-    clf = ELFClassifier(trial.constraints, objective="E[impact]", random_state=seed, **settings)
-    with warnings.catch_warnings(), counted_in(LooksOfProcess()):
-        warnings.simplefilter("ignore")
-        clf.fit(data)
-    n, k = len(trial.decision), trial.behavior.shape[1]
+    n, k = trial.behavior.shape
     held = np.setdiff1d(np.arange(n), np.argsort(row_keys(data, seed))[: round(0.6 * n)])
-    constants = {}
-    for a in range(k):
-        new = np.zeros((held.size, k))
-        new[:, a] = 1.0
-        with warnings.catch_warnings(), counted_in(LooksOfProcess()):  # each is a study of its own
-            warnings.simplefilter("ignore")
-            passed = certify(new, trial.data(held), trial.constraints).passed
-        constants[a] = passed, value(trial, held, new)
-    record = clf.certificate_.search
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clf = ELFClassifier(trial.constraints, objective="E[impact]", random_state=seed, **settings)
+        with counted_in(LooksOfProcess()):
+            clf.fit(data)
+        constants: list[float | None] = []
+        for a in range(k):
+            with counted_in(LooksOfProcess()):  # each is a study of its own
+                passed = passes(clf, data, a)
+            always = np.tile(np.arange(k) == a, (held.size, 1)).astype(float)
+            constants.append(value(trial, held, always) if passed else None)
     gain = moved = 0.0
     if clf.solution_found_:
         new = clf.predict_proba(trial.features.to_numpy(float)[held])
         gain = value(trial, held, new)
         moved = float(np.abs(new - trial.behavior[held]).sum(axis=1).mean() / 2)
-    return {
-        "found": clf.solution_found_,
-        "gain": gain,
-        "moved": moved,
-        "forecast": record.forecast,
-        "place": (record.place, record.on_ladder),
-        "constants": constants,
-    }
+    forecast = clf.certificate_.search.forecast
+    return Split(clf.solution_found_, gain, moved, forecast, constants)
+
+
+def line(name: str, splits: Sequence[Split]) -> str:
+    """A line of the table."""
+    released = [each for each in splits if each.released]
+    likely = [each.released for each in splits if each.forecast > 0.5]
+    passing = [each for each in splits if each.best_constant]
+    constants = zip(*(each.constants for each in splits), strict=True)
+    often = [sum(gain is not None for gain in of_one) for of_one in constants]
+    cells = [
+        name,
+        f"{len(released)} of {len(splits)}",
+        f"{np.mean([each.forecast for each in splits]):.2f}",
+        f"{sum(likely)} of {len(likely)}",
+        f"{min((each.moved for each in released), default=np.nan):.2f}",
+        ", ".join(map(str, often)),
+        f"{len(passing)}: {np.mean([each.gain for each in passing] or [0.0]):.3f}, "
+        f"{np.mean([each.best_constant for each in passing] or [0.0]):.3f}",
+        f"{np.mean([each.gain for each in splits]):.3f}, "
+        f"{np.mean([each.best_constant for each in splits]):.3f}",
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
+HEADS = (
+    "trial",
+    "released",
+    "mean forecast",
+    "released where it was above 0.5",
+    "least share of decisions changed",
+    "splits in which each constant passes alone",
+    "splits in which some constant passes: gain of what is released, of the best constant",
+    "gain in all splits: of what is released, of the best constant that passes",
+)
 
 
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--splits", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="the seed of the first split")
     parser.add_argument("--only", nargs="*", default=list(TRIALS))
     parser.add_argument("--jobs", type=int)
     parser.add_argument("--set", nargs="*", default=())
+    parser.add_argument("--page", action="store_true", help="write into docs/worlds.md")
     asked = parser.parse_args()
     settings = dict(each.split("=") for each in asked.set)
-    for name in asked.only:
-        with ProcessPoolExecutor(asked.jobs) as pool:
-            every = list(pool.map(partial(split, name, settings), range(asked.splits)))
-        found = [each for each in every if each["found"]]
-        print(f"{name}: released {len(found)} of {len(every)}", end="; ")
-        print("moved", [round(each["moved"], 3) for each in found])
-        print(
-            "  forecast", round(float(np.mean([each["forecast"] for each in every])), 2), end="; "
-        )
-        print("places", [each["place"] for each in every])
-        print("  gain", round(float(np.mean([each["gain"] for each in every])), 4))
-        for a in every[0]["constants"]:
-            passed = [each["constants"][a][0] for each in every]
-            gains = [each["constants"][a][1] * each["constants"][a][0] for each in every]
-            print(f"  always {a}: passed {sum(passed)}, gain if passed {np.mean(gains):.4f}")
+    print(heads := "| " + " | ".join(HEADS) + " |\n" + "|---" * len(HEADS) + "|", flush=True)
+    lines = [f"{asked.splits} splits, delta = 0.1. {stamp()}.\n", heads]
+    seeds = range(asked.first, asked.first + asked.splits)
+    with ProcessPoolExecutor(asked.jobs) as pool:
+        for name in asked.only:
+            lines.append(line(name, list(pool.map(partial(split, name, settings), seeds))))
+            print(lines[-1], flush=True)
+    if asked.page:
+        write_into("worlds.md", "trials", "\n".join(lines))
 
 
 if __name__ == "__main__":
