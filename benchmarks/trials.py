@@ -28,7 +28,7 @@ from elfair.data.looks import LooksOfProcess, counted_in
 from elfair.data.split import row_keys
 from elfair.fairness_test.ladder import Ladder
 from elfair.fairness_test.test import FairnessTest
-from elfair.search.classification import CERTAIN
+from elfair.search.classification import constant_models
 from elfair.types import Floats
 from pages import stamp, write_into
 
@@ -168,8 +168,8 @@ def passes(clf: ELFClassifier, data: LoggedData, decision: int) -> bool:
     split = request.split(data)
     selection, candidate = request.selection(), split.candidate
     policy: Any = selection.task.policy(candidate)
-    always = policy.raised(policy.indifferent, decision, CERTAIN)
-    plan, ladder = request.plan(candidate, data), Ladder(policy, [always], candidate)
+    always = constant_models(policy, [decision])
+    plan, ladder = request.plan(candidate, data), Ladder(policy, always, candidate)
     return FairnessTest(split, (plan,), (ladder,)).run().passed
 
 

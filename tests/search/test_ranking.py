@@ -10,13 +10,14 @@ from scipy.special import ndtr
 from elfair import ELFClassifier, LoggedData
 from elfair.populations import FosterCare
 from elfair.search.classification import CERTAIN, Classification
+from elfair.search.found import Ranked
 from elfair.search.goals import PredictLabel, goal_of
 from elfair.search.judging import Judged, in_folds
 from elfair.search.prediction import HIGHEST_POWER, LOWER_POWERS, Target
 from elfair.search.problem import USELESS
 from elfair.search.ranking import STEPS, Effects, Kept, Ranking, between
 from elfair.search.requirements import requirements_of
-from elfair.search.selection import Ranked, Selection, View
+from elfair.search.selection import Selection, View
 
 DEFAULT = Selection("gradient", Classification(PredictLabel("accuracy")), Target(power=0.95), 0)
 LUCK, WIDTH = 2 / 3, 1.2816
@@ -65,6 +66,10 @@ def test_the_most_likely_is_first_and_each_that_follows_has_a_smaller_loss():
     assert ranked(effects, losses).in_turn(9).tolist() == [1, 0, 3]
     assert ranked(effects, losses).in_turn(2).tolist() == [1, 3]
     assert ranked(effects, losses).in_turn(1).tolist() == [1]
+
+
+def test_among_models_that_are_certain_to_pass_the_loss_decides():
+    assert ranked([9.0, 8.5, 3.0], [0.9, 0.2, 0.1]).in_turn(9).tolist() == [1, 2]
 
 
 def test_rows_that_a_model_was_found_on_can_only_make_it_less_likely():
@@ -344,7 +349,11 @@ def test_rates_alone_let_the_ladder_climb_to_the_fit_without_constraints(
     view = View(DEFAULT, found.policy, data, make_plan(data, [constraint]), 400, None, print)
     fits = view._fits()
     assert bool(fits) is whole
-    if whole:  # sharper and sharper, in one direction
+    if whole:  # each decision for everyone; then sharper and sharper, in one direction
+        policy = found.policy
+        shares = [policy.free(theta, policy.logged(data)).mean() for theta in fits[:2]]
+        np.testing.assert_allclose(shares, [0, 1], atol=2e-4)
+        fits = fits[2:]
         sizes = [np.abs(theta).max() for theta in fits]
         assert sizes == sorted(sizes)
         assert sizes[-1] == pytest.approx(found.policy.box[1][0])

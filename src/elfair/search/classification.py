@@ -8,7 +8,7 @@ The scorer that is tested and released is fitted to all candidate rows; it never
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, cast
@@ -431,7 +431,7 @@ class Classification:
         are many, these are only the most promising ones.
         """
         decisions = promising(compiled, policy.n_classes, MANY)
-        constants = [policy.raised(policy.indifferent, a, CERTAIN) for a in decisions]
+        constants = constant_models(policy, decisions)
         if policy.mixed:
             moved = [np.append(theta[:-1], share) for theta in constants for share in MOVED]
         else:
@@ -440,13 +440,16 @@ class Classification:
         return [*constants, *moved]
 
     def fits(self, policy: ClassPolicy, best: Floats) -> Sequence[Floats]:
-        """The best model with its log-odds multiplied, until its decisions are hardly drawn."""
+        """Each decision for everyone, and the best model with its log-odds multiplied, until its
+        decisions are hardly drawn.
+        """
         if self.objective != "accuracy":
             return ()
+        constants = constant_models(policy, range(policy.n_classes))
         low, high = policy.box
         most = float(high[0] / max(np.abs(best).max(), 1.0))
         factors = [*(factor for factor in SHARPER if factor < most), most]
-        return [np.clip(factor * best, low, high) for factor in factors]
+        return [*constants, *(np.clip(factor * best, low, high) for factor in factors)]
 
     def judging_loss(self, data: LoggedData, model: Floats) -> Loss:
         """The goal's."""
@@ -457,3 +460,8 @@ class Classification:
     ) -> Sequence[Floats]:
         """The best model: constraints change few decisions."""
         return [best]
+
+
+def constant_models(policy: Any, decisions: Iterable[int]) -> list[Floats]:
+    """For each of some decisions, the model that takes it about everyone."""
+    return [policy.raised(policy.indifferent, a, CERTAIN) for a in decisions]

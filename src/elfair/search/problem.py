@@ -81,7 +81,7 @@ class Task(Protocol):
         """
 
     def fits(self, policy: Any, best: Floats) -> Sequence[Floats]:
-        """The best model, if it is a fit to labels, and sharper ones, the sharpest last."""
+        """If what is best is a fit to labels: models that need no search, the sharpest fit last."""
 
     def judging_loss(self, data: LoggedData, model: Floats) -> Loss:
         """What to minimise, by rows that had no part in a model: as little noisy as can be, without

@@ -26,6 +26,8 @@ from elfair.types import Booleans, Floats, Index
 TINY = 1e-12
 #: In how many steps models go from one target to the next.
 STEPS = 6
+#: A logarithm of a chance above this one is that of certainty: then the loss decides.
+SURE = -1e-9
 #: What at least is left of the variance of a test, where few rows foresee it.
 LEAST_REST = 0.1
 #: Shares of a promise that may be kept.
@@ -213,7 +215,7 @@ class Ranking:
         loss than all before it.
         """
         kept: list[int] = []
-        for place in np.lexsort([self.loss, -self.log_pass]):
+        for place in np.lexsort([self.loss, -np.minimum(self.log_pass, SURE)]):
             if not kept or self.loss[place] < self.loss[kept[-1]]:
                 kept.append(int(place))
         # Every test can fail, so each must have something to win: the same share of the way.

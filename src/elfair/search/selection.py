@@ -19,6 +19,7 @@ import numpy as np
 from elfair.data import LoggedData
 from elfair.errors import DataError
 from elfair.search.evolution import cmaes_search
+from elfair.search.found import Found, Ranked
 from elfair.search.gradient import gradient_path, gradient_search
 from elfair.search.judging import Judge, Judged, in_folds
 from elfair.search.narrow import is_many, narrow_search
@@ -45,88 +46,6 @@ ROUGHER = 1e-4
 ROUNDS = 3
 #: The ladder is made by at most this many rows.
 RANKED_BY = 15_000
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a search found.
-
-    Parameters
-    ----------
-    candidates : list of Candidate
-        One for each target, the most demanding first.
-    evaluations : int
-        How many models were evaluated.
-    problem : Problem
-        How candidate rows judge models.
-    """
-
-    candidates: list[Candidate]
-    evaluations: int
-    problem: Problem
-
-    @property
-    def policy(self) -> Any:
-        """The family of models. (Typed Any: callers know what the policies of a family can do.)"""
-        return self.problem.policy
-
-    @property
-    def best(self) -> Candidate:
-        """The best candidate for the most demanding target."""
-        return self.candidates[0]
-
-    @cached_property
-    def ladder(self) -> list[Candidate]:
-        """The models to test in turn: each is less likely to pass than the one before it, and has a
-        smaller loss.
-        """
-        kept = [self.best]
-        for model in self.candidates[1:]:
-            if model.log_pass < kept[-1].log_pass and model.loss < kept[-1].loss:
-                kept.append(model)
-        return kept
-
-    @property
-    def forecast(self) -> float:
-        """The probability that it passes, as the rows predict it that were searched."""
-        return float(np.exp(self.best.log_pass))
-
-
-@dataclass(frozen=True)
-class Ranked(Found):
-    """What a search found, ranked together with simple models and models between those found.
-
-    Parameters
-    ----------
-    candidates, evaluations, problem
-        See `Found`.
-    models : list of Candidate
-        All of them.
-    ranking : Ranking
-        What rows that had no part in them say about them.
-    most : int
-        How many of them may be tested.
-    """
-
-    models: list[Candidate]
-    ranking: Ranking
-    most: int
-
-    @cached_property
-    def ladder(self) -> list[Candidate]:
-        """The models to test in turn, the most likely to pass first; with losses and chances as
-        rows see them that had no part in them.
-        """
-        loss, log_pass = self.ranking.loss, self.ranking.log_pass
-        return [
-            replace(self.models[i], loss=float(loss[i]), log_pass=float(log_pass[i]))
-            for i in self.ranking.in_turn(self.most)
-        ]
-
-    @property
-    def forecast(self) -> float:
-        """The probability that the first of them passes."""
-        return float(self.ranking.forecasts[self.ranking.in_turn(1)[0]])
 
 
 @dataclass(frozen=True)
@@ -289,8 +208,9 @@ class View:
         return Ranked(found.candidates, evaluations, problem, seen, ranking, models)
 
     def _fits(self) -> Sequence[Floats]:
-        """Fits to labels without constraints, the sharpest last, if rates alone are asked about: a
-        search that is cautious because a group is small stops short of them.
+        """Fits to labels without constraints, the sharpest last, and constant decisions, if rates
+        alone are asked about: a search that is cautious because a group is small stops short of the
+        former, and finds something worse than the latter.
         """
         if self._weighted or is_many(self.policy):
             return ()
