@@ -137,6 +137,19 @@ class NoSolutionFoundError(ElfairError, RuntimeError):
     """
 
 
+class UnlikelyError(ElfairError, RuntimeError):
+    """A test was not made, because it would hardly pass and cannot be made again.
+
+    Examples
+    --------
+    >>> raise UnlikelyError("not tested.", hint="collect more rows.")
+    Traceback (most recent call last):
+        ...
+    elfair.errors.UnlikelyError: not tested.
+    Hint: collect more rows.
+    """
+
+
 class MissingPackageError(ElfairError, ImportError):
     """A feature needs a package that is not installed.
 

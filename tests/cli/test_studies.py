@@ -92,7 +92,7 @@ def test_the_exit_code_says_what_came_of_it(elfair, folder):
         "../loans.csv",
         constraints='[[constraints]]\ntext = "accuracy >= 0.99"',
     )
-    told = elfair("fit", "other/strict.toml", code=3).output
+    told = elfair("fit", "other/strict.toml", "--anyway", code=3).output
     assert "No solution found" in told
     assert Path("other/results/rejected.elfair").exists()
     assert not Path("other/results/model.elfair").exists()
@@ -101,6 +101,23 @@ def test_the_exit_code_says_what_came_of_it(elfair, folder):
     assert "'tests'" in told
     assert told.count("Hint:") == 1
     assert not Path("wrong").exists()
+
+
+def test_rows_are_not_spent_on_a_model_that_would_hardly_pass(elfair, folder):
+    asked = '[[constraints]]\ntext = "accuracy >= 0.99"'
+    write_study(folder / "strict.toml", "loans.csv", constraints=asked)
+    assert elfair("check", "strict.toml").output.startswith("Do not fit yet")
+    told = elfair("fit", "strict.toml", code=5).output
+    assert told.startswith("Not tested: candidate rows give a model a chance of 0.00 to pass")
+    assert told.count("Hint:") == 1
+    assert not Path("results").exists()
+    # Nothing was looked at: the study with less to ask for is the first look.
+    elfair("fit", "study.toml")
+    assert Certificate.load("results/certificate.json").openings == 1
+    elfair("fit", "strict.toml", "--anyway", "--output", "strict", code=4)
+    # What was tested before may be tested again.
+    elfair("fit", "strict.toml", "--output", "strict", "--overwrite", code=4)
+    assert Certificate.load("strict/certificate.json").openings == 2
 
 
 def test_another_test_of_the_same_rows_is_counted_between_processes(elfair, folder):
@@ -386,7 +403,7 @@ def test_a_rejected_model_decides_nothing(elfair, folder, tmp_path):
         "loans.csv",
         constraints='[[constraints]]\ntext = "accuracy >= 0.99"',
     )
-    elfair("fit", "strict.toml", code=3)
+    elfair("fit", "strict.toml", "--anyway", code=3)
     told = elfair(
         "decide", "results/rejected.elfair", "loans.csv", "--log", tmp_path / "log.csv", code=1
     ).output

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from elfair.estimators.classifier import ELFClassifier
     from elfair.populations import FosterCare
 
-#: The exit codes of `fit` if there is no solution, and if that is because of a violated assumption.
-NO_SOLUTION, VIOLATED = 3, 4
+#: The exit codes of `fit` if there is no solution, if that is because of a violated assumption, and
+#: if nothing was tested.
+NO_SOLUTION, VIOLATED, NOT_TESTED = 3, 4, 5
 
 _study = click.argument("study", type=click.Path(path_type=Path))
 
@@ -132,21 +133,32 @@ def plan(study: Path, share: float, improvement: float | None, output: Path | No
     help="Release the model although this assumption is violated; the certificate says so. May be "
     "given several times, beside what the study accepts.",
 )
+@click.option(
+    "--anyway", is_flag=True, help="Test the model even if it has hardly a chance to pass."
+)
 @details_option
 def fit(
-    study: Path, output: Path | None, overwrite: bool, accepted: tuple[str, ...], details: bool
+    study: Path,
+    output: Path | None,
+    overwrite: bool,
+    accepted: tuple[str, ...],
+    anyway: bool,
+    details: bool,
 ) -> None:
     """Search for a model, test it on held-out rows, and write the results.
 
-    Writes model.elfair, certificate.json and report.html. Exit code 0: a model was released; 3: no
-    solution found; 4: no solution found, because an assumption is violated; 2: the input is wrong.
+    Writes model.elfair, certificate.json and report.html. Held-out rows are tested once, so a model
+    that has hardly a chance to pass is not tested. Exit code 0: a model was released; 3: no
+    solution found; 4: no solution found, because an assumption is violated; 5: not tested; 2: the
+    input is wrong.
     """
     import warnings
 
     from rich.console import Console
 
     from elfair.certificate.explanation import paragraphs
-    from elfair.errors import CertificateWarning
+    from elfair.data.looks import LEAST_CHANCE
+    from elfair.errors import CertificateWarning, UnlikelyError
     from elfair.study import Ledger, StudyFile, fit_study
     from elfair.study.outcome import OPENINGS, check_free
 
@@ -155,8 +167,13 @@ def fit(
     check_free(folder, overwrite=overwrite)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", CertificateWarning)
-        ledger = Ledger(study.parent / OPENINGS)
-        outcome = fit_study(loaded, ledger=ledger, accept_violated=accepted)
+        least = 0.0 if anyway else LEAST_CHANCE
+        ledger = Ledger(study.parent / OPENINGS, least_chance=least)
+        try:
+            outcome = fit_study(loaded, ledger=ledger, accept_violated=accepted)
+        except UnlikelyError as refusal:
+            click.echo(visible(str(refusal)))
+            click.get_current_context().exit(NOT_TESTED)
     written = outcome.write(folder, overwrite=overwrite)
     certificate = outcome.certificate
     tested = bool(certificate.constraints)

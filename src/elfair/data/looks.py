@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Protocol
 
 from elfair.data.digests import rows_digest
 from elfair.data.table import LoggedData
-from elfair.errors import InputError
+from elfair.errors import InputError, UnlikelyError
+
+#: Below this chance, a look is not worth what it costs: held-out rows are tested once.
+LEAST_CHANCE = 0.05
 
 
 @dataclass(frozen=True)
@@ -31,11 +34,33 @@ class Look:
         A digest of what is tested, with which models, on which of the rows.
     declared : int
         How many looks at these rows were declared before the first.
+    chance : float, optional
+        The chance to pass that rows outside the test give it.
     """
 
     rows: tuple[str, ...]
     test: str
     declared: int
+    chance: float | None = field(default=None, compare=False)
+
+    def require_chance(self, least: float) -> None:
+        """Raise if its chance is known, and smaller than this.
+
+        Examples
+        --------
+        >>> Look(("rows",), "one", 1, chance=0.01).require_chance(0.05)
+        Traceback (most recent call last):
+            ...
+        elfair.errors.UnlikelyError: Not tested: candidate rows give a model a chance of 0.01 ...
+        Hint: ...
+        """
+        if self.chance is not None and self.chance < least:
+            raise UnlikelyError(
+                f"Not tested: candidate rows give a model a chance of {self.chance:.2f} to pass, "
+                f"below {least:g}. No held-out row was opened, and no look was counted.",
+                hint="collect more rows (elfair plan says how many), ask for less, or test all the "
+                "same: elfair fit --anyway.",
+            )
 
     def number(self, earlier: Sequence[Look]) -> int:
         """Which look at its rows it is, from 1; raise if another number of looks was declared.

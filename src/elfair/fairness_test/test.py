@@ -69,8 +69,9 @@ class FairnessTest:
             return issue_certificate(self, self.nothing(), 0)
         rungs = self.rungs()
         first = next(rungs)  # what cannot be tested is said before a look is counted
-        everyone = self.split.everyone
-        number = enter(Look(rows_of(everyone), identity_of_test(self), self.looks))
+        chance = None if self.search is None else self.search.forecast
+        rows = rows_of(self.split.everyone)
+        number = enter(Look(rows, identity_of_test(self), self.looks, chance))
         return issue_certificate(self, run_in_turn(chain([first], rungs)), number)
 
     def rungs(self) -> Iterator[Sequence[Rung]]:

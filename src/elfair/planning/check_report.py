@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Literal
 
 from elfair.certificate import Assumption, SplitKind
+from elfair.data.looks import LEAST_CHANCE
 from elfair.data.propensities import MISFIT
 from elfair.planning.forecast import StatementCheck, StatementForecast
 from elfair.planning.visible import GroupCheck
@@ -317,6 +318,8 @@ def _details(report: CheckReport) -> Iterator[str]:
 
 def _verdict(report: CheckReport) -> str:
     start = "Ready to fit" if report.ok else "NOT ready to fit"
+    if report.ok and report.chance is not None and report.chance < LEAST_CHANCE:
+        start = "Do not fit yet, for a model would hardly pass"
     serious = any(finding.severity != "note" for finding in report.findings)
     found = "" if serious else "no problems found"
     return f"{start}: {', '.join(filter(None, [found, _counts(report)]))}."

@@ -214,6 +214,8 @@ class Ledger:
     ----------
     path : Path
         The file; made with the first entry.
+    least_chance : float, default 0
+        The smallest chance to pass with which a test is made that was not made before.
 
     Examples
     --------
@@ -224,8 +226,8 @@ class Ledger:
     [1, 2, 1]
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, *, least_chance: float = 0.0) -> None:
+        self._path, self._least_chance = path, least_chance
 
     def enter(self, look: Look) -> int:
         """Write down a test that is about to be made, and return which look at its rows it is.
@@ -244,7 +246,10 @@ class Ledger:
             end, missing = content.rfind(b"\n") + 1, b""
             if _is_whole(content[end:]):
                 end, missing = len(content), b"\n"  # an editor took the line break away
-            number = look.number(self._entries(content[:end]))
+            earlier = self._entries(content[:end])
+            if all(each.test != look.test for each in earlier):
+                look.require_chance(self._least_chance)
+            number = look.number(earlier)
             append_whole(file, end, missing + line)
         return number
 
