@@ -39,6 +39,8 @@ WORLDS: dict[str, World] = {
     world.name: world for world in [*worlds_issue.WORLDS, *worlds_own.WORLDS, *worlds_fresh.WORLDS]
 }
 STORE = Path(__file__).parents[1] / "build" / "worlds.jsonl"
+#: With fewer models that were likely to pass, their share says little.
+FEWEST_LIKELY = 20
 #: Seeds of a piece of work.
 PIECE = 20
 
@@ -210,7 +212,32 @@ def page(seeds: int, store: Path) -> str:
             *(f"| {' | '.join(line)} |" for line in lines),
             "",
             f"At the edge, the mean of all {len(at_the_edge)} cells: {np.mean(at_the_edge):.3f}.",
+            "",
+            _reliability(chances),
         ]
+    )
+
+
+def _reliability(chances: dict[tuple[str, Version], list[Outcome]]) -> str:
+    """What became of models that were unlikely to pass, or likely."""
+
+    def passed(outcomes: Iterable[Outcome], low: float, high: float) -> list[bool]:
+        known = [each for each in outcomes if each.forecast is not None]
+        return [each.released for each in known if low <= (each.forecast or 0.0) <= high]
+
+    every = [each for got in chances.values() for each in got]
+    unlikely, likely = passed(every, 0.0, 0.05), passed(every, 0.5, 1.0)
+    by_world = {}
+    for name in WORLDS:
+        both = [*chances.get((name, "edge"), []), *chances.get((name, "twin"), [])]
+        if len(of_world := passed(both, 0.5, 1.0)) >= FEWEST_LIKELY:
+            by_world[name] = float(np.mean(of_world))
+    least = min(by_world, key=by_world.__getitem__)
+    return (
+        f"Of {len(unlikely):,} models with a forecast of at most 0.05, {sum(unlikely)} passed; of "
+        f"{len(likely):,} with at least 0.5, {np.mean(likely):.0%}, and in the population with the "
+        f"fewest ({least}) {by_world[least]:.0%}. (Populations with fewer than {FEWEST_LIKELY} such "
+        "models do not count.)"
     )
 
 
