@@ -236,8 +236,8 @@ def _reliability(chances: dict[tuple[str, Version], list[Outcome]]) -> str:
     return (
         f"Of {len(unlikely):,} models with a forecast of at most 0.05, {sum(unlikely)} passed; of "
         f"{len(likely):,} with at least 0.5, {np.mean(likely):.0%}, and in the population with the "
-        f"fewest ({least}) {by_world[least]:.0%}. (Populations with fewer than {FEWEST_LIKELY} such "
-        "models do not count.)"
+        f"fewest ({least}) {by_world[least]:.0%}. (Populations with fewer than {FEWEST_LIKELY} "
+        "such models do not count.)"
     )
 
 
