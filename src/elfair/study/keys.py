@@ -115,8 +115,8 @@ class ColumnKeys:
     decision: Name | None = key(_COLUMN, "approved", "the decision that was taken", default=None)
     propensity: Any = key(
         _PROPENSITY, "p(approve)", default=None,
-        about="the column of the probability with which the old model took that decision, not the "
-        "probability of a yes; or the chances of a lottery, such as { no = 0.4, yes = 0.6 }",
+        about="the probability with which the old model took that decision, not the probability of "
+        "a yes; or the chances of a lottery, if one decided",
     )  # fmt: skip
     behavior: Mapping[str, Name] = key(
         _BEHAVIOR, {"0": "p(refuse)", "1": "p(approve)"}, default=dict,
