@@ -368,7 +368,7 @@ def test_row_ids_are_unique() -> None:
 
 def test_names_and_scalars_are_not_columns() -> None:
     refused("sensitive_features must be one column", "'race'", sensitive_features="race")
-    refused("propensity must be one column or a table of columns. Got float 0.5", propensity=0.5)
+    refused("propensity must be one column or a table of columns. Got str 'p'", propensity="p")
     refused("y must be one column. Got 2", y=np.zeros((6, 2)))
     refused("impact must have at least one column", impact={})
     refused("decision must be one column or a table", decision=np.zeros((6, 2, 2)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from elfair.errors import InputError
 from elfair.records.reading import key as field_key
 from elfair.records.reading import keys_inside, keys_of
 from elfair.records.toml import shaped, toml
-from elfair.study import SourceTable, StudyFile, draft_study
+from elfair.study import SourceTable, StudyFile, draft_study, read_table
 from elfair.study.guessing import guess_columns
 from elfair.study.keys import _TEXT, ColumnKeys, DataKeys, RowKeys, StudyKeys
 
@@ -340,6 +341,110 @@ def test_what_speaks_of_people_is_a_feature_still(tmp_path):
 def test_the_same_chance_for_everyone_is_a_propensity():
     columns = {"approved": PEOPLE["approved"], "probability": [0.5] * N}
     assert guess_columns(columns).propensity == "probability"
+
+
+def turns(*values):
+    """A column in which values take turns."""
+    return [values[k % len(values)] for k in range(N)]
+
+
+#: A trial as people keep it: a decision without a probability, and what came of it.
+TRIAL = {
+    "pidnum": list(range(100, 100 + N)),
+    "HOSPNUM": [k // 2 for k in range(22)] + list(range(11, 29)),
+    "age": RNG.integers(18, 80, N).tolist(),
+    "female": turns(0, 1),
+    "weight": RNG.normal(70, 9, N).tolist(),
+    "health": turns(1, 2, 3, 4),
+    "RXASP": turns("N", "Y", "Y", "N"),
+    "offtrt": turns(0, 1, 0, 0),
+    "weight_m6": RNG.normal(70, 9, N).tolist(),
+    "dead": turns(0, 0, 1),
+}
+
+
+def test_the_table_of_a_trial(tmp_path):
+    """No decision, impact or identifier is a feature; the chances are proposed, not assumed."""
+    text = drafted(TRIAL, tmp_path)
+    guess = guess_columns(TRIAL)
+    assert (guess.row_id, guess.decision, guess.label) == ("pidnum", "RXASP", None)
+    assert [each.name for each in guess.sensitive] == ["female"]
+    assert [each.name for each in guess.features] == ["age", "weight"]
+    assert guess.left == {
+        "HOSPNUM": "looks like an identifier, but 11 values are repeated",
+        "offtrt": "looks like a decision, but 'RXASP' was taken for it",
+        "weight_m6": "measures 'weight' again, as what comes of a decision does",
+        "dead": "stands behind 'RXASP', the decision: was it known before?",
+    }
+    assert guess.impact == "health"  # by its name, and wrong: it is marked as a guess
+    assert 'propensity = "TODO: a column"\n# If decisions were drawn at random,' in text
+    assert '\n# propensity = { "N" = 0.5, "Y" = 0.5 }\n' in text
+    # Switched on in the place of the line above it, it can be read.
+    text = text.replace('propensity = "TODO: a column"\n', "").replace("# propensity", "propensity")
+    study = StudyFile.loads(text, folder=tmp_path)
+    assert study.columns.propensity == {"N": 0.5, "Y": 0.5}
+    np.testing.assert_array_equal(study.read().data.behavior, 0.5)
+
+
+def test_what_may_be_the_impact_of_a_trial_is_named():
+    columns = {name: column for name, column in TRIAL.items() if name != "health"}
+    guess = guess_columns(columns)
+    assert guess.impact is None
+    assert guess.later == ["offtrt", "weight_m6", "dead"]
+
+
+@pytest.mark.parametrize(
+    ("more", "impact"),
+    [
+        ({"health12": turns(1, 2), "health48": turns(2, 1)}, "health48"),  # the last of them
+        ({"outcome": turns(0, 1)}, "outcome"),  # not a label: the decision was drawn at random
+    ],
+)
+def test_the_impact_of_a_trial(more, impact):
+    guess = guess_columns({**TRIAL, **more, "RXASP": turns(0, 1, 1, 0)})
+    assert (guess.impact, guess.label) == (impact, None)
+    assert ("health" in [each.name for each in guess.features]) == (impact == "health48")
+
+
+def test_groups_beside_groups_are_the_arms_of_a_trial():
+    columns = {"sex": turns("f", "m"), "group": turns("a", "b", "b", "a"), "age": [*range(N)]}
+    assert guess_columns(columns).decision == "group"
+    assert guess_columns({"group": columns["group"], "age": columns["age"]}).decision is None
+    assert guess_columns({**columns, "approved": turns(0, 1)}).decision == "approved"
+
+
+def test_shares_are_shown_only_where_no_probability_is_known(tmp_path):
+    assert guess_columns(PEOPLE).shares == {}
+    assert "drawn at random" not in drafted(PEOPLE, tmp_path)
+    thirds = guess_columns({"arm": turns(0.0, 1.0, 2.0), "age": [*range(N)]}).shares
+    assert thirds == {"0": 0.35, "1": 0.325, "2": 0.325}
+
+
+@pytest.mark.skipif("ELFAIR_DATA" not in os.environ, reason="ELFAIR_DATA, with trials, is not set")
+@pytest.mark.parametrize(
+    ("name", "decision", "row_id", "known_later"),
+    [
+        ("stroke/ist.csv", "RXASP", None, {"RXHEP", "ID14", "OCCODE", "DIED", "TD", "HOSPNUM"}),
+        (
+            "actg175/actg175.csv",
+            "arms",
+            "pidnum",
+            {"treat", "offtrt", "cd420", "cd496", "r", "cd820", "cens", "days"},
+        ),
+        (
+            "jobcorps/jobcorps.csv",
+            "assignment",
+            None,
+            {"earny2", "earny3", "earny4", "pworky2", "pworky4", "trainy1", "health12", "health48"},
+        ),
+    ],
+)
+def test_published_trials_give_nothing_away(name, decision, row_id, known_later):
+    guess = guess_columns(read_table(Path(os.environ["ELFAIR_DATA"]) / name).table)
+    assert (guess.decision, guess.row_id) == (decision, row_id)
+    assert not {decision, row_id, *known_later} & {each.name for each in guess.features}
+    assert len(guess.features) >= 10  # and what was known before is there still
+    assert sum(guess.shares.values()) == pytest.approx(1, abs=5e-4)
 
 
 @pytest.mark.parametrize("column", ["savings after 2y", "p(approved)", "income"])

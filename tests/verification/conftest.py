@@ -128,6 +128,24 @@ def three_classes() -> Case:
     return fitted(ELFClassifier(texts, objective="E[profit]", candidates=3), given)
 
 
+def lottery() -> Case:
+    """A trial: three decisions, with other chances for each site."""
+    rng = np.random.default_rng(6)
+    n = 900
+    x, site = rng.normal(size=n), rng.choice(["north", "south"], n)
+    chances = {"north": [0.25, 0.25, 0.5], "south": [0.2, 0.3, 0.5]}
+    arm = np.array([rng.choice(3, p=chances[each]) for each in site])
+    given = {
+        "X": x[:, None],
+        "sensitive_features": {"site": site},
+        "decision": arm,
+        "propensity": {"by": "site", **{s: dict(enumerate(p)) for s, p in chances.items()}},
+        "impact": (arm == 2) * x + rng.normal(size=n),
+    }
+    text = "E[impact] >= E_logged[impact] - 0.1"
+    return fitted(ELFClassifier(text, objective="E[impact]", candidates=3), given)
+
+
 def scorer(*, came_fitted: bool = False) -> Case:
     from sklearn.tree import DecisionTreeClassifier
 
@@ -204,6 +222,7 @@ CASES = {
     "static": lambda: static("abs(PR[T == 0] - PR[T == 1]) <= 0.3", "accuracy >= 0.6"),
     "rates": lambda: static("TPR - FPR >= 0.1", "PPV >= 0.5", "NPV[T == 0] - FDR[T == 1] >= 0"),
     "three classes": three_classes,
+    "lottery": lottery,
     "scorer": scorer,
     "scorer that came fitted": lambda: scorer(came_fitted=True),
     "behaviour model": behavior_model,

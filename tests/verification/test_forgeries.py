@@ -256,6 +256,11 @@ FORGERIES = {
         "betting", lambda c: edited(c, '"high": 20.0', '"high": 19.0'), "2, 3",
     ),
     "propensity floor": ("hoeffding", lambda c: terms(c, propensity_floor=0.05), "2, 3"),
+    "declared chances": (
+        "lottery",
+        lambda c: terms(c, lottery=nth(c.terms.lottery, 0, probability=0.3)),
+        "3",
+    ),
     "weights of a group": (
         "default",
         lambda c: result(c, groups=nth(c.constraints[0].groups, 0, mean_weight=1.0)),

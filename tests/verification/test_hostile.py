@@ -23,7 +23,15 @@ UNSEEN = re.compile(
     r"|trade_off\.models\[\d+\]\.loss|provenance\.left_out|provenance\.rows_read"
     r"|terms\.(thresholds|outcome_model|center)(\[\d+\])?"
 )
-KINDS = ["default", "crossfit", "products", "certify, betting", "regression", "quantiles"]
+KINDS = [
+    "default",
+    "lottery",
+    "crossfit",
+    "products",
+    "certify, betting",
+    "regression",
+    "quantiles",
+]
 
 
 def leaves(value, path=""):

@@ -56,6 +56,25 @@ class RangeRecord:
 
 
 @dataclass(frozen=True)
+class ChanceRecord:
+    """The declared probability of a decision, where a lottery took the logged ones.
+
+    Parameters
+    ----------
+    condition : str
+        Whose chance it was; "everyone" if there are no strata.
+    decision : str
+        The decision.
+    probability : float
+        Its probability.
+    """
+
+    condition: str
+    decision: str
+    probability: float
+
+
+@dataclass(frozen=True)
 class TermsRecord:
     """What was asked for, and how it was to be tested.
 
@@ -67,6 +86,8 @@ class TermsRecord:
         The declared ranges.
     propensity_floor : float or None
         The declared smallest propensity.
+    lottery : tuple of ChanceRecord
+        The declared probability of each decision; empty if propensities are columns.
     outcome_model : str
         The outcome model of the doubly robust form; empty for other estimators.
     candidate_share : float
@@ -84,6 +105,7 @@ class TermsRecord:
     claims: tuple[ClaimRecord, ...]
     impact_ranges: tuple[RangeRecord, ...]
     propensity_floor: float | None
+    lottery: tuple[ChanceRecord, ...]
     outcome_model: str
     candidate_share: float
     folds: int

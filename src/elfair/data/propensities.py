@@ -21,8 +21,9 @@ FALSE_ALARM = 1e-6
 FARTHEST = 3.0
 #: What may be wrong if propensities do not fit.
 MISFIT = (
-    "a propensity is the probability of the logged decision, not of a fixed class, given everything"
-    " that the decision used; and every feature must be known before the decision."
+    "a column of propensities holds the probability of the logged decision, not of a fixed class; a"
+    " declared number is that of the positive decision. It is meant given everything that the"
+    " decision used, such as a stratum; and every feature must be known before the decision."
 )
 
 

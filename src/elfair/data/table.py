@@ -31,6 +31,7 @@ from elfair.data.columns import (
 from elfair.data.costs import COST, read_cost
 from elfair.data.digests import columns_digest, rows_digest
 from elfair.data.features import read_features
+from elfair.data.lottery import Lottery, is_lottery, read_lottery
 from elfair.errors import DataError, did_you_mean, listed
 from elfair.types import Array, Floats, Index
 
@@ -48,9 +49,17 @@ class LoggedData:
         One or more columns that define groups.
     decision : array of shape (n,), optional
         The logged decisions.
-    propensity : array of shape (n,), optional
+    propensity : array of shape (n,), float or mapping, optional
         The probability with which the behaviour model took *the logged decision*, given everything
-        that it used.
+        that it used. If a lottery decided, as in a randomised trial, declare its chances instead:
+
+        * ``{decision: probability}`` names every decision. A sum that is at most 0.001 off is taken
+          for rounding, and scaled to 1.
+        * A number is the probability of the *positive* decision of two, which is 1 if the decisions
+          are 0 and 1, and otherwise what ``positive`` names. The other has the rest. Of more
+          decisions, it must be 1 divided by their number.
+        * ``{"by": column, value: chances}`` has either of these for each value of a feature, or of
+          a sensitive feature.
     behavior : array of shape (n, classes) or fitted model, optional
         The behaviour model's probability of every decision. A fitted model with ``predict_proba``
         is kept, so a policy can respect its support at prediction time.
@@ -82,6 +91,17 @@ class LoggedData:
     LoggedData(n=4, classes=[0, 1], features=1, groups=['race'], impacts=['impact'])
     >>> data.names
     ['race', 'x0']
+
+    A trial that gave treatment 1 to two in three women and to half of the men:
+
+    >>> trial = LoggedData(
+    ...     [[0.0], [1.0], [2.0], [3.0]],
+    ...     sensitive_features={"sex": ["f", "m", "f", "m"]},
+    ...     decision=[0, 1, 1, 0],
+    ...     propensity={"by": "sex", "f": 0.6667, "m": 0.5},
+    ... )
+    >>> trial.propensity
+    array([0.3333, 0.5   , 0.6667, 0.5   ])
     """
 
     #: What a decision is; `ContinuousData` is for numbers.
@@ -134,6 +154,8 @@ class LoggedData:
         self.behavior_model: FittedClassifier | None = None
         self.behavior: Floats | None = None
         self.propensity: Floats | None = None
+        #: The declared chances, if propensities were not given row by row.
+        self.lottery: Lottery | None = None
         #: A scorer's log-odds for the search, of shape (n, classes - 1). A scorer knows the rows
         #: that it was fitted to too well: for these, they come from scorers that were fitted to
         #: other rows, and every part of a search must see the same ones.
@@ -146,7 +168,10 @@ class LoggedData:
                     "propensity was given without the decision.",
                     hint="pass decision=, the logged decisions.",
                 )
-            self._set_propensity(propensity)
+            if is_lottery(propensity) and self.decision_kind == "classes":
+                self._set_lottery(read_lottery(propensity, self.classes, positive))
+            else:
+                self._set_propensity(propensity)
 
     def __repr__(self) -> str:
         decided = f", classes={self.classes.tolist()}" if self.classes.size else ""
@@ -404,6 +429,17 @@ class LoggedData:
             refuse(wrong, "behavior gives probability 0 to the logged decision,", hint)
         certain = self.behavior.max(axis=1) >= 1
         check_not_certain(certain, masked=self.behavior_model is not None)
+
+    def _set_lottery(self, lottery: Lottery) -> None:
+        assert self.decision_index is not None  # a propensity comes with a decision
+        if self.behavior is not None:
+            raise DataError(
+                "behavior was given beside a propensity that declares the chances of every "
+                "decision.",
+                hint="pass only the one that describes how decisions were made.",
+            )
+        self.lottery, self.behavior = lottery, lottery.behavior(self)
+        self.propensity = self.behavior[np.arange(self.n), self.decision_index]
 
     def _set_propensity(self, values: Any) -> None:
         assert self.decision_index is not None  # a propensity comes with a decision

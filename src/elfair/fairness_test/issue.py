@@ -136,6 +136,7 @@ def identity_of_test(test: FairnessTest) -> str:
 def _terms(test: FairnessTest) -> records.TermsRecord:
     """What was to be tested, before points and constants were chosen for the tested model."""
     asked, split = test.plans[0], test.split
+    lottery = split.everyone.lottery
     estimation = asked.baselines.estimation
     model = estimation.outcome_model
     shown = "ridge regression" if model is None else repr(model)
@@ -146,6 +147,7 @@ def _terms(test: FairnessTest) -> records.TermsRecord:
             records.RangeRecord(name, low, high) for name, (low, high) in estimation.ranges.items()
         ),
         propensity_floor=estimation.propensity_floor,
+        lottery=lottery.records(split.everyone.classes) if lottery is not None else (),
         outcome_model=shown if estimation.impact_estimator.learns == "model" else "",
         candidate_share=split.share,
         folds=max(1, len(split.folds)),

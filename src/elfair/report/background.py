@@ -38,12 +38,25 @@ def data(certificate: Certificate) -> Iterator[Block]:
             ("sensitive features, which name groups", _names(roles.sensitive)),
             ("impacts, measured later", _names(roles.impacts)),
             ("label", "given" if roles.label else "none"),
-            ("propensities", "given" if roles.propensities else "none"),
+            ("propensities", _propensities(certificate)),
             ("row identifier", "given" if roles.row_id else "none"),
             ("decisions", _names(certificate.classes) if certificate.classes else "numbers"),
         ],
         ("role", "columns"),
     )
+    if chances := certificate.terms.lottery:
+        yield Table(
+            "The lottery that decided, as declared",
+            ("who", "decision", "probability"),
+            tuple((each.condition, each.decision, f"{each.probability:.6g}") for each in chances),
+            words=2,
+        )
+
+
+def _propensities(certificate: Certificate) -> str:
+    if certificate.terms.lottery:
+        return "declared: the chances of a lottery"
+    return "given" if certificate.roles.propensities else "none"
 
 
 def _left_out(certificate: Certificate) -> Table:

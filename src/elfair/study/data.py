@@ -12,6 +12,7 @@ import numpy as np
 from elfair.certificate import GroupCount, LeftOut
 from elfair.data import ContinuousData, LoggedData
 from elfair.data.columns import Columns, distinct, is_missing, one_column, table_columns
+from elfair.data.lottery import BY
 from elfair.errors import DataError, listed
 from elfair.estimators.base import OF_TABLE
 from elfair.records.tables import POINTS, has_decimal_comma
@@ -87,10 +88,13 @@ def study_data(table: SourceTable, study: StudyFile) -> StudyData:
     features = study.encoding.encode(table.table)
     keep, left_out = _with_impact(read, columns, study.rows.missing_impact)
     given = {name: value for name, value in study.parameters.items() if name in OF_TABLE}
+    declared = {}
+    if columns.lottery is not None:
+        declared["propensity"] = _lottery(read, columns, given.get("classes"))
 
     def part(rows: Booleans, given: Mapping[str, Any], **changes: Any) -> LoggedData:
         some = {name: column[rows] for name, column in read.items()}
-        logged = {**_logged(some, study), **changes}
+        logged = {**_logged(some, study), **declared, **changes}
         if study.kind == "regressor":
             drawn = {name: getattr(columns, name) for name in OF_NUMBERS}
             drawn = {key: some[of] if isinstance(of, str) else of for key, of in drawn.items()}
@@ -112,7 +116,7 @@ def _check_points(read: Columns, columns: ColumnKeys) -> None:
     """Raise if columns of numbers were written with a decimal comma."""
     numbers = (columns.propensity, columns.behavior_mean, *columns.behavior.values())
     for name in (*columns.impact, *numbers):
-        values = [] if name is None else read[name].tolist()
+        values = read[name].tolist() if isinstance(name, str) else []
         commas = [k for k, value in enumerate(values) if has_decimal_comma(value)]
         if commas:
             raise DataError(
@@ -123,10 +127,10 @@ def _check_points(read: Columns, columns: ColumnKeys) -> None:
 
 
 def _logged(read: Columns, study: StudyFile) -> dict[str, Any]:
-    """What a table of logged decisions takes, without features and the behaviour model."""
+    """What a table of logged decisions takes, without features and what is declared."""
     columns = study.columns
-    single = {"y": columns.label, "decision": columns.decision, "propensity": columns.propensity}
-    single["row_id"] = columns.row_id
+    single = {"y": columns.label, "decision": columns.decision, "row_id": columns.row_id}
+    single["propensity"] = columns.propensity if columns.lottery is None else None
     # Encoded, categories have other names: those that conditions name join the groups.
     groups = dict.fromkeys([*columns.sensitive, *study.in_conditions])
     return {
@@ -149,15 +153,39 @@ def class_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool | np.bool_) else str(value)
 
 
+def _named(column: Array) -> dict[str, Any]:
+    """The different values of a column, by the text of their keys."""
+    return {class_text(each): each for each in column[~is_missing(column)].tolist()}
+
+
+def _named_classes(read: Columns, columns: ColumnKeys, classes: Any) -> dict[str, Any]:
+    seen = read[columns.label or str(columns.decision)] if classes is None else classes
+    return _named(one_column(seen, "classes"))
+
+
+def _lottery(read: Columns, columns: ColumnKeys, classes: Any) -> Any:
+    """The declared chances, with values in the place of the text that TOML has for keys."""
+    decisions = _named_classes(read, columns, classes)
+
+    def of_one(chances: Any) -> Any:
+        if not isinstance(chances, Mapping):
+            return chances
+        return {decisions.get(key, key): each for key, each in chances.items()}
+
+    by, lottery = columns.strata, columns.lottery
+    if by is None:
+        return of_one(lottery)
+    values = {**_named(read[by]), BY: BY}
+    return {values.get(key, key): of_one(chances) for key, chances in lottery.items()}
+
+
 def _behavior(read: Columns, columns: ColumnKeys, classes: Any) -> dict[str, Array] | None:
     """The probabilities of all classes, called as `LoggedData` calls them."""
     behavior = columns.behavior
     if not behavior:
         return None
-    if classes is None:
-        classes = read[columns.label or str(columns.decision)]
-    seen = one_column(classes, "classes")
-    names = {str(each): class_text(each) for each in seen[~is_missing(seen)].tolist()}
+    seen = _named_classes(read, columns, classes)
+    names = {str(each): key for key, each in seen.items()}
     if set(names.values()) != set(behavior):
         raise DataError(
             "[columns.behavior] must name a column for each class "

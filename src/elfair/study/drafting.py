@@ -9,6 +9,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
+from elfair.errors import listed
 from elfair.language.conditions import Column
 from elfair.language.recipes import RECIPES
 from elfair.records.reading import REQUIRED, Key, keys_inside, keys_of
@@ -16,8 +17,9 @@ from elfair.records.text import sentence
 from elfair.records.toml import example_of, toml, words_of
 from elfair.study.databases import is_address, with_variables
 from elfair.study.file import TODO, lines_to_fill_in
-from elfair.study.guessing import Guess, Profile, guess_columns
+from elfair.study.guessing import Guess, guess_columns
 from elfair.study.keys import CONSTRAINT, MODEL, RECIPE_KEYS, TEST, ColumnKeys, RowKeys, StudyKeys
+from elfair.study.profiles import Profile
 from elfair.study.sources import read_table
 
 _COLUMNS = keys_of(ColumnKeys)
@@ -108,6 +110,10 @@ def _columns(guess: Guess) -> list[str]:
         "propensity": _guessed("propensity", guess.propensity, column + maybe),
         "impact": _guessed("impact", [guess.impact] if guess.impact else [], columns),
     }
+    if guess.later and not guess.impact:
+        found["impact"] = f"impact = {toml([f'{TODO}: columns; maybe {listed(guess.later, 5)}'])}"
+    if guess.shares:
+        found["propensity"] = "\n".join([found["propensity"], *_lottery(guess.shares)])
     if guess.behavior:
         found["propensity"] = '# propensity = "..."  # not needed with [columns.behavior]'
     for name in ("label", "row_id"):
@@ -127,6 +133,17 @@ def _columns(guess: Guess) -> list[str]:
     levels = "[columns.categories]" if texts else f"# {example_of('categories', known)}"
     lines += ["", *_told(known, levels)]
     return lines + [f"{toml(each.name)} = {toml(sorted(each.counts))}" for each in texts]
+
+
+def _lottery(shares: Mapping[str, float]) -> list[str]:
+    """How to declare the chances of a trial, with what was seen: the design is for the user to
+    say.
+    """
+    told = (
+        "If decisions were drawn at random, declare the planned probabilities instead (by a "
+        "column, if they differ by its values). For comparison, the shares in these rows:"
+    )
+    return [*wrap(told, **_COMMENT), f"# propensity = {toml(shares)}"]
 
 
 def _model(guess: Guess) -> dict[str, str]:

@@ -256,8 +256,10 @@ class StudyFile(StudyKeys):
 
     @property
     def in_conditions(self) -> list[str]:
-        """Categories that constraints or the objective compare: encoded, they have other names."""
-        compared: set[str] = set()
+        """Categories that constraints or the objective compare, or by which declared chances
+        differ: encoded, they have other names.
+        """
+        compared = {self.columns.strata} - {None}
         for each in map(constraint_of, self.constraints):
             compared |= set(each.by if isinstance(each, Recipe) else columns_used(parse(each)))
         objective = self.model.get("objective")

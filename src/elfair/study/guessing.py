@@ -8,131 +8,54 @@ any model look good.
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from elfair.data.behavior import TOLERANCE
-from elfair.data.columns import as_floats, is_missing, table_columns
+from elfair.data.columns import as_floats, table_columns
 from elfair.errors import listed
-from elfair.language.recipes import FEWEST_ROWS
-from elfair.records.tables import has_decimal_comma
 from elfair.study.data import class_text
 from elfair.study.encoding import MOST_LEVELS
-from elfair.types import Array
+from elfair.study.later import behind, times
+from elfair.study.profiles import Profile
 
 #: More different decisions than this are numbers that are decided on, not classes.
 MOST_CLASSES = 10
 
 #: Words that tell an identifier, whatever the other words of the name.
-CLEARLY_ROWS = frozenset({"id", "uuid", "guid", "identifier"})
+CLEARLY_ROWS = frozenset({"id", "pid", "subjid", "usubjid", "patid", "uuid", "guid", "identifier"})
+#: Words that follow a number of a row: 'customer no'.
+NUMBERS = frozenset({"number", "nr", "no", "num", "key"})
+#: Words that tell a decision that was drawn at random. What came of it is an impact, not a label.
+TRIAL = (
+    "arm", "arms", "assignment", "assigned", "randomised", "randomized", "randomisation",
+    "randomization", "treatment", "treated", "treat", "rx", "trt")  # fmt: skip
 
 #: What a column of each role looks like, and words in its name that tell the role, the clearest
 #: first.
 ROLES = {
     "row_id": ("an identifier", (
-        "id", "uuid", "guid", "identifier", "person", "row", "case", "client", "customer",
-        "applicant", "student", "patient", "number", "nr", "no", "key")),
+        "id", "pid", "subjid", "usubjid", "patid", "uuid", "guid", "identifier", "person", "row",
+        "case", "client", "customer", "applicant", "student", "patient", "subject", "participant",
+        "number", "nr", "no", "num", "key")),
     "propensity": ("a propensity", ("propensity", "pscore", "probability", "prob", "p")),
     "decision": ("a decision", (
         "decision", "decided", "dec", "action", "approved", "approve", "accepted", "accept",
-        "granted", "admitted", "treatment", "treated", "treat", "arm", "offer", "offered", "hired",
-        "selected")),
+        "granted", "admitted", *TRIAL, "offer", "offered", "hired", "selected")),
     "label": ("a label", (
         "label", "target", "truth", "y", "outcome", "repaid", "correct", "qualified", "default",
         "defaulted", "class")),
     "impact": ("an impact", (
         "impact", "delayed", "later", "savings", "wellbeing", "benefit", "followup", "gain",
-        "profit", "reward", "health", "outcome", "after", "change", "y")),
+        "profit", "reward", "outcome", "health", "after", "change", "y")),
     "sensitive": ("groups", (
         "race", "ethnicity", "ethnic", "sex", "gender", "group", "minority", "religion",
-        "nationality", "disability", "caste", "protected", "sensitive", "band")),
+        "nationality", "disability", "caste", "protected", "sensitive", "band", "female", "male",
+        "black", "white", "hispanic", "latino", "asian")),
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Profile:
-    """What a column holds.
-
-    Parameters
-    ----------
-    name : str
-        The column.
-    values : ndarray
-        Its values.
-
-    Examples
-    --------
-    >>> Profile("race", np.array(["A", "B", None, "A"], dtype=object)).counts
-    Counter({'A': 2, 'B': 1})
-    """
-
-    name: str
-    values: Array
-
-    @property
-    def n(self) -> int:
-        """How many rows there are."""
-        return len(self.values)
-
-    @cached_property
-    def known(self) -> list[Any]:
-        """Its values where it is not missing."""
-        return list(self.values[~is_missing(self.values)].tolist())
-
-    @property
-    def missing(self) -> int:
-        """In how many rows it is missing."""
-        return self.n - len(self.known)
-
-    @cached_property
-    def kind(self) -> str:
-        """Whether it holds numbers, truth values or texts ("number", "truth", "text"), or other
-        values ("other").
-        """
-        kinds = set(map(type, self.known))
-        if kinds and kinds <= {int, float}:
-            return "number"
-        return "text" if kinds == {str} else "truth" if kinds == {bool} else "other"
-
-    @cached_property
-    def counts(self) -> Counter[Any]:
-        """How often each value occurs; of other values nothing is counted."""
-        return Counter(() if self.kind == "other" else self.known)
-
-    @property
-    def words(self) -> list[str]:
-        """The words of its name."""
-        split = re.sub(r"([a-z])([A-Z])", r"\1 \2", self.name).lower()
-        return re.findall(r"[^\W\d_]+|\d+", split)
-
-    @property
-    def different(self) -> int:
-        """How many different values it has."""
-        return len(self.counts)
-
-    @property
-    def has_decimal_commas(self) -> bool:
-        """Whether its texts are numbers with a decimal comma."""
-        commas = [value for value in self.counts if has_decimal_comma(value)]
-        return bool(commas) and all(
-            value in commas or re.fullmatch(r"-?\d+", value.strip()) for value in self.counts
-        )
-
-    @property
-    def is_measured(self) -> bool:
-        """Whether it holds measurements: numbers that are not whole."""
-        return self.kind == "number" and any(value != int(value) for value in self.counts)
-
-    @property
-    def groups(self) -> list[Any]:
-        """Its values that enough rows have, in order."""
-        return sorted(each for each, count in self.counts.items() if count >= FEWEST_ROWS)
 
 
 @dataclass
@@ -151,6 +74,10 @@ class Guess:
         What a model could see.
     probabilities : list of str
         Columns that may be the propensity, although it is not clear.
+    shares : dict of str to float
+        How often each decision was taken, if nothing says with which probability.
+    later : list of str
+        Columns of numbers that may be impacts, although it is not clear.
     left : dict of str to str
         Columns that have no role, and why.
 
@@ -169,6 +96,8 @@ class Guess:
     sensitive: list[Profile] = field(default_factory=list)
     features: list[Profile] = field(default_factory=list)
     probabilities: list[str] = field(default_factory=list)
+    shares: dict[str, float] = field(default_factory=dict)
+    later: list[str] = field(default_factory=list)
     left: dict[str, str] = field(default_factory=dict)
 
 
@@ -197,32 +126,82 @@ def guess_columns(table: Any) -> Guess:
     def fitting(role: str, decision: Profile | None = None) -> list[Profile]:
         return [each for each in matches(role, pool) if _obstacle(role, each, decision) is None]
 
-    def take(role: str, decision: Profile | None = None) -> Profile | None:
-        found = next(iter(fitting(role, decision)), None)
+    def take(role: str, found: Profile | None) -> Profile | None:
         if found is not None:
             pool.remove(found)
             setattr(guess, role, found.name)
         return found
 
-    take("row_id")
+    take("row_id", _first(fitting("row_id")))
     probabilities = fitting("propensity")
     pool = [each for each in pool if each not in probabilities]
-    decision = take("decision")
+    decision = take("decision", _first(fitting("decision")) or _arm(fitting("sensitive")))
     _share_out(guess, probabilities, decision)
-    label = take("label", decision)
-    if label is None and (alike := _speaks_alike(decision, pool)) is not None:
-        pool.remove(alike)
-        guess.label = alike.name
+    again = times([each.name for each in profiles])
+    firsts = {first for first, _ in again.values()}
+    labels = fitting("label", decision)
+    if _is_trial(decision):
+        take("impact", _latest(fitting("impact"), again))
+        labels = [each for each in labels if not matches("impact", [each])]
+    take("label", _first(labels) or _speaks_alike(decision, pool))
     # Before sensitive features are looked for: an impact may be 'change of group'.
-    take("impact")
+    if guess.impact is None:
+        take("impact", _latest(fitting("impact"), again))
     guess.sensitive = fitting("sensitive")
     others = [each for each in pool if each not in guess.sensitive]
-    reasons = {
-        each.name: why_not(each, vars(guess), decision) or _no_feature(each) for each in others
+    reasons = {  # what is measured again later is a feature, whatever its name says
+        each.name: None if each.name in firsts else why_not(each, vars(guess), decision)
+        for each in others
     }
+    # A table with probabilities was made for this; of others nobody knows.
+    later = _later(profiles, others, again, decision) if not probabilities else {}
+    guess.later = [each.name for each in others if each.name in later and each.kind == "number"]
+    for each in others:
+        reasons[each.name] = reasons[each.name] or later.get(each.name) or _no_feature(each)
     guess.left |= {name: why for name, why in reasons.items() if why is not None}
     guess.features = [each for each in others if each.name not in guess.left]
     return guess
+
+
+def _first(profiles: Sequence[Profile]) -> Profile | None:
+    return profiles[0] if profiles else None
+
+
+def _latest(impacts: Sequence[Profile], again: Mapping[str, tuple[str, int]]) -> Profile | None:
+    """The one that was measured last; not one that was measured again later."""
+    firsts = {first for first, _ in again.values()}
+    late = [each for each in impacts if each.name not in firsts]
+    return max(late, key=lambda each: again.get(each.name, ("", 0))[1], default=None)
+
+
+def _arm(sensitive: Sequence[Profile]) -> Profile | None:
+    """A column called 'group', beside another one that names groups: those of a trial."""
+    arms = [each for each in sensitive if each.words == ["group"]]
+    few = [each for each in arms if _obstacle("decision", each, None) is None]
+    return _first(few) if len(sensitive) > 1 else None
+
+
+def _is_trial(decision: Profile | None) -> bool:
+    return decision is not None and not {*TRIAL, "group"}.isdisjoint(decision.words)
+
+
+def _later(
+    profiles: Sequence[Profile],
+    others: Sequence[Profile],
+    again: Mapping[str, tuple[str, int]],
+    decision: Profile | None,
+) -> dict[str, str]:
+    """Why some columns may have been measured after the decision."""
+    marks = {} if decision is None else {decision.name: "the decision"}
+    marks |= {name: f"which measures {first!r} again" for name, (first, _) in again.items()}
+    firsts = {first for first, _ in again.values()}
+    names = [each.name for each in others if each.name not in firsts]
+    why = behind([each.name for each in profiles], marks, names)
+    return why | {
+        name: f"measures {again[name][0]!r} again, as what comes of a decision does"
+        for name in names
+        if name in again
+    }
 
 
 def matches(role: str, profiles: Iterable[Profile]) -> list[Profile]:
@@ -256,9 +235,7 @@ def _names_a_row(words: list[str]) -> bool:
     if not words:
         return False
     told = not CLEARLY_ROWS.isdisjoint(words)
-    return (
-        told or words[-1] in ("number", "nr", "no", "key") or set(words) <= set(ROLES["row_id"][1])
-    )
+    return told or words[-1] in NUMBERS or set(words) <= set(ROLES["row_id"][1])
 
 
 def why_not(
@@ -288,8 +265,11 @@ def why_not(
 
 
 def _is_called(role: str, profile: Profile) -> bool:
-    """Whether a name tells the role; 'student', with few values, may be a yes or no."""
-    few = profile.different <= profile.n / 2
+    """Whether a name tells the role; 'student', with few values, may be a yes or no, but a
+    'hospital number' with many is not a quantity.
+    """
+    most = MOST_LEVELS if set(profile.words[-1:]) & NUMBERS else profile.n / 2
+    few = profile.different <= most
     clear = role != "row_id" or not few or not CLEARLY_ROWS.isdisjoint(profile.words)
     return clear and bool(matches(role, [profile]))
 
@@ -357,6 +337,9 @@ def _no_feature(profile: Profile) -> str | None:
 
 def _share_out(guess: Guess, probabilities: Sequence[Profile], decision: Profile | None) -> None:
     """Decide what columns of probabilities are: that of the decision, or those of all classes."""
+    if decision is not None and not probabilities:
+        shares = {class_text(value): decision.counts[value] for value in sorted(decision.counts)}
+        guess.shares = {key: round(count / decision.n, 4) for key, count in shares.items()}
     total = sum((as_floats(each.values, each.name) for each in probabilities), np.zeros(1))
     if len(probabilities) < 2 or not (np.abs(total - 1) < TOLERANCE).all():
         best, rest, of = probabilities[:1], probabilities[1:], "what"
@@ -378,7 +361,7 @@ def _speaks_alike(decision: Profile | None, pool: Sequence[Profile]) -> Profile 
     """The only column that says in the same words what was decided: a label, whatever its name.
     (Of numbers this says nothing: half the features may be 0 or 1.)
     """
-    if decision is None or decision.kind != "text":
+    if decision is None or decision.kind != "text" or _is_trial(decision):
         return None
     alike = [each for each in pool if set(each.counts) == set(decision.counts) and not each.missing]
     return alike[0] if len(alike) == 1 and not matches("sensitive", alike) else None

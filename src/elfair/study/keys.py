@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
+from elfair.data.lottery import BY, is_lottery
 from elfair.estimators.parameters import study_keys
 from elfair.language.recipes import RECIPES
 from elfair.records.allowed import Allowed, is_number, number, one_of
@@ -32,12 +33,22 @@ def _are_levels(value: Any) -> bool:
     return any(all(type(each) is kind for each in value) for kind in (str, int))
 
 
+def _is_off(value: Any) -> bool:
+    """Whether a number cannot be a chance; of tables, `elfair.study.mistakes` has more to say."""
+    return is_number(value) and not 0 < value < 1
+
+
 _TEXT = Allowed("text", lambda value: isinstance(value, str))
 _QUERY = Allowed("text", _is_name)
 _SOURCE = Allowed(f"a file ({ENDINGS}) or the address of a database", _is_name)
 _COLUMN = Allowed("a column", _is_name)
 _COLUMNS = Allowed("a list of columns", lambda value: True)
 _BY = Allowed("a column, or a list of them", _are_names)
+_PROPENSITY = Allowed(
+    "a column; or the chances of a lottery: a number in (0, 1), a table of the probability of each "
+    "decision, or a table that names a column as 'by' and has either for each of its values",
+    lambda value: _is_name(value) or (is_lottery(value) and not _is_off(value)),
+)
 _BEHAVIOR = Allowed("a table that names, for each class, the column of its probability", bool)
 _SPREAD = Allowed(
     "a column, or a number above 0",
@@ -102,10 +113,10 @@ class ColumnKeys:
     )  # fmt: skip
     sensitive: Names = key(_COLUMNS, ["race"], "columns that name groups of people", default=())
     decision: Name | None = key(_COLUMN, "approved", "the decision that was taken", default=None)
-    propensity: Name | None = key(
-        _COLUMN, "p(approve)", default=None,
-        about="the probability with which the old model took that decision, not the "
-        "probability of a yes",
+    propensity: Any = key(
+        _PROPENSITY, "p(approve)", default=None,
+        about="the probability with which the old model took that decision, not the probability of "
+        "a yes; or the chances of a lottery, if one decided",
     )  # fmt: skip
     behavior: Mapping[str, Name] = key(
         _BEHAVIOR, {"0": "p(refuse)", "1": "p(approve)"}, default=dict,
@@ -132,6 +143,17 @@ class ColumnKeys:
         _CATEGORIES, {"housing": ["own", "rent"]}, default=dict,
         about="the levels of text features; others are refused, here and for new people",
     )  # fmt: skip
+
+    @property
+    def lottery(self) -> Any:
+        """The declared chances of decisions, if there are any."""
+        return None if isinstance(self.propensity, str) else self.propensity
+
+    @property
+    def strata(self) -> str | None:
+        """The column by which these chances differ, if they do."""
+        by = self.lottery.get(BY) if isinstance(self.lottery, Mapping) else None
+        return by if isinstance(by, str) else None
 
     @property
     def roles(self) -> dict[str, str]:

@@ -6,6 +6,9 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from elfair.data.lottery import read_lottery
 from elfair.errors import ElfairError, InputError, did_you_mean, listed
 from elfair.estimators.parameters import PARAMETERS, check_parameters
 from elfair.language import recipes
@@ -74,6 +77,7 @@ def mistakes_of(study: Any) -> Iterator[InputError]:
     yield from _parameters(study)
     yield from _raised(check_parameters, study.kind, study.parameters)
     yield from _columns(study.columns)
+    yield from _lottery(study)
     yield from _categories(study.columns)
     yield from _objective(study)
     for position, entry in enumerate(study.constraints):
@@ -129,6 +133,38 @@ def _columns(columns: Any) -> Iterator[InputError]:
             "[columns] names a propensity, but not the decision that it belongs to.",
             hint="for example: decision = 'approved'",
         )
+
+
+def _lottery(study: Any) -> Iterator[InputError]:
+    """What is wrong with declared chances, as far as that shows without the table."""
+    columns = study.columns
+    if columns.lottery is None:
+        return
+    if study.kind == "regressor":
+        yield InputError(
+            "propensity of columns must be a column if the kind of [model] is 'regressor': the "
+            f"density of each decision. Got {columns.lottery!r} instead.",
+            hint="name that column, or give behavior_mean and behavior_spread.",
+        )
+    if columns.behavior:
+        yield InputError(
+            "[columns] has both a propensity that declares the chances of every decision, and "
+            "[columns.behavior].",
+            hint="keep the one that says how decisions were made.",
+        )
+    known = [*columns.sensitive, *columns.features]
+    if columns.strata is not None and columns.strata not in known:
+        yield InputError(
+            f"propensity of columns differs by {columns.strata!r}, which must be among features or "
+            f"sensitive. These are {listed(known)}.",
+            hint=did_you_mean(columns.strata, known, "add it to sensitive."),
+        )
+    # Which decisions there are, the table says; here it is enough that all strata name the same.
+    every = columns.lottery if isinstance(columns.lottery, Mapping) else {}
+    parts = every.values() if columns.strata is not None else [every]
+    named = sorted({key for part in parts if isinstance(part, Mapping) for key in part})
+    classes = np.array(named or [0, 1], dtype=object)
+    yield from _raised(read_lottery, columns.lottery, classes, classes[-1])
 
 
 def _categories(columns: Any) -> Iterator[InputError]:

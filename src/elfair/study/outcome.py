@@ -129,7 +129,8 @@ def encoding_of(study: StudyFile) -> dict[str, Any]:
     return {
         **study.encoding.to_dict(),
         "decision": columns.decision,
-        "propensity": columns.propensity,
+        # Declared chances were those of the old lottery: the new model logs a column.
+        "propensity": columns.propensity if columns.lottery is None else None,
         "behavior": dict(columns.behavior),
         "behavior_mean": columns.behavior_mean,
         "row_id": columns.row_id,

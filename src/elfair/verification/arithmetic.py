@@ -379,9 +379,12 @@ def _check_claims(context: Context, study: StudyFile) -> None:
 
 
 def _check_declared(context: Context, asked: Mapping[str, Any]) -> None:
-    """Whether the study declares the same ranges of impacts and the same propensity floor."""
+    """Whether the study declares the same ranges of impacts, propensity floor and chances."""
     terms = context.record.terms
     declared = declared_estimation(context.rows, asked)
     ranges = {each.impact: (each.low, each.high) for each in terms.impact_ranges}
     agree("the declared ranges", ranges, declared.ranges)
     agree("the propensity floor", terms.propensity_floor, declared.propensity_floor)
+    lottery = context.rows.lottery
+    chances = lottery.records(context.rows.classes) if lottery is not None else ()
+    require_same(terms.lottery, chances, "terms.lottery, which the study declares,")
