@@ -11,7 +11,8 @@ import numpy as np
 
 from elfair.certificate import GroupCount, LeftOut
 from elfair.data import ContinuousData, LoggedData
-from elfair.data.columns import Columns, distinct, is_missing, one_column, table_columns
+from elfair.data.classes import read_classes
+from elfair.data.columns import Columns, is_missing, table_columns
 from elfair.errors import DataError, listed
 from elfair.estimators.base import OF_TABLE
 from elfair.records.tables import POINTS, has_decimal_comma
@@ -95,15 +96,13 @@ def study_data(table: SourceTable, study: StudyFile) -> StudyData:
             drawn = {name: getattr(columns, name) for name in OF_NUMBERS}
             drawn = {key: some[of] if isinstance(of, str) else of for key, of in drawn.items()}
             return ContinuousData(features.filter(rows), **logged, **drawn)
-        behavior = _behavior(some, columns, given.get("classes"))
+        behavior = _behavior(some, columns, given)
         return LoggedData(features.filter(rows), **logged, behavior=behavior, **given)
 
     without = None
     if left_out:
         # The few rows that are left out may not show all classes.
-        seen = columns.label or columns.decision
-        classes = given.get("classes", None if seen is None else distinct(read[seen]))
-        without = part(~keep, {**given, "classes": classes}, impact=None)
+        without = part(~keep, {**given, "classes": _classes(read, columns, given)}, impact=None)
     n_read = table.table.num_rows
     return StudyData(part(keep, given), n_read, left_out, without, table.name, table.digest)
 
@@ -149,21 +148,27 @@ def class_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool | np.bool_) else str(value)
 
 
-def _behavior(read: Columns, columns: ColumnKeys, classes: Any) -> dict[str, Array] | None:
+def _classes(read: Columns, columns: ColumnKeys, given: Mapping[str, Any]) -> Array:
+    """The classes of some rows, as `LoggedData` finds them; it refuses missing ones later."""
+    seen = [None if name is None else read[name] for name in (columns.label, columns.decision)]
+    known = [None if column is None else column[~is_missing(column)] for column in seen]
+    return read_classes(given.get("classes"), *known)
+
+
+def _behavior(
+    read: Columns, columns: ColumnKeys, given: Mapping[str, Any]
+) -> dict[str, Array] | None:
     """The probabilities of all classes, called as `LoggedData` calls them."""
     behavior = columns.behavior
     if not behavior:
         return None
-    if classes is None:
-        classes = read[columns.label or str(columns.decision)]
-    seen = one_column(classes, "classes")
-    names = {str(each): class_text(each) for each in seen[~is_missing(seen)].tolist()}
+    names = {str(each): class_text(each) for each in _classes(read, columns, given).tolist()}
     if set(names.values()) != set(behavior):
         raise DataError(
             "[columns.behavior] must name a column for each class "
             f"({listed(sorted(names.values()))}). Got {listed(behavior)} instead.",
-            hint="the classes are the values of the label (or else of the decision), unless "
-            "classes in [model] names them.",
+            hint="the classes are the values of decision and label together, unless classes in "
+            "[model] names them.",
         )
     return {name: read[behavior[key]] for name, key in names.items()}
 

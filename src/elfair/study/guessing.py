@@ -55,6 +55,15 @@ ROLES = {
 }  # fmt: skip
 
 
+#: Words for a decision that people hope for, and words that turn them round.
+FAVOURABLE = frozenset({
+    "accept", "accepted", "admit", "admitted", "approve", "approved", "award", "awarded",
+    "eligible", "grant", "granted", "hire", "hired", "invite", "invited", "offer", "offered",
+    "pass", "passed", "positive", "release", "released", "select", "selected", "true", "y", "yes",
+})  # fmt: skip
+CONTRARY = frozenset({"no", "non", "not", "never", "un"})
+
+
 @dataclass(frozen=True)
 class Profile:
     """What a column holds.
@@ -108,8 +117,7 @@ class Profile:
     @property
     def words(self) -> list[str]:
         """The words of its name."""
-        split = re.sub(r"([a-z])([A-Z])", r"\1 \2", self.name).lower()
-        return re.findall(r"[^\W\d_]+|\d+", split)
+        return words_of(self.name)
 
     @property
     def different(self) -> int:
@@ -151,6 +159,8 @@ class Guess:
         What a model could see.
     probabilities : list of str
         Columns that may be the propensity, although it is not clear.
+    classes : list
+        The values of decision and label together.
     left : dict of str to str
         Columns that have no role, and why.
 
@@ -169,6 +179,7 @@ class Guess:
     sensitive: list[Profile] = field(default_factory=list)
     features: list[Profile] = field(default_factory=list)
     probabilities: list[str] = field(default_factory=list)
+    classes: list[Any] = field(default_factory=list)
     left: dict[str, str] = field(default_factory=dict)
 
 
@@ -213,6 +224,8 @@ def guess_columns(table: Any) -> Guess:
     if label is None and (alike := _speaks_alike(decision, pool)) is not None:
         pool.remove(alike)
         guess.label = alike.name
+    if shown := decision or label:  # a label that fits has the values of the decision
+        guess.classes = sorted(shown.counts)
     # Before sensitive features are looked for: an impact may be 'change of group'.
     take("impact")
     guess.sensitive = fitting("sensitive")
@@ -223,6 +236,36 @@ def guess_columns(table: Any) -> Guess:
     guess.left |= {name: why for name, why in reasons.items() if why is not None}
     guess.features = [each for each in others if each.name not in guess.left]
     return guess
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a name, in lower case.
+
+    Examples
+    --------
+    >>> words_of("customerNo_2")
+    ['customer', 'no', '2']
+    """
+    split = re.sub(r"([a-z])([A-Z])", r"\1 \2", text).lower()
+    return re.findall(r"[^\W\d_]+|\d+", split)
+
+
+def likely_positive(classes: Iterable[Any]) -> Any:
+    """The only class that sounds like a decision people hope for; None if it is not clear.
+
+    Parameters
+    ----------
+    classes : iterable
+        All classes.
+
+    Examples
+    --------
+    >>> likely_positive(["approved", "not approved"]), likely_positive(["A", "B"])
+    ('approved', None)
+    """
+    words = {each: set(words_of(str(each))) for each in classes}
+    good = [each for each, of in words.items() if of & FAVOURABLE and not of & CONTRARY]
+    return good[0] if len(good) == 1 else None
 
 
 def matches(role: str, profiles: Iterable[Profile]) -> list[Profile]:
@@ -315,7 +358,7 @@ def _obstacle(role: str, profile: Profile, decision: Profile | None) -> str | No
         return "it names a single group"
     if role == "sensitive" and not profile.groups:
         return "no group has enough rows"
-    if role == "label" and decision is not None and not set(decision.counts) <= set(profile.counts):
+    if role == "label" and decision is not None and set(decision.counts) != set(profile.counts):
         its, others = (listed(sorted(each.counts)) for each in (profile, decision))
         return f"its values are {its}, and those of the decision {others}"
     return None
