@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,9 @@ import numpy as np
 from elfair.data.columns import distinct, one_column, positions, text_or_numbers
 from elfair.errors import DataError, did_you_mean, listed
 from elfair.types import Array
+
+#: A number, also one that was read as text.
+_DIGITS = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?")
 
 
 def read_classes(
@@ -40,10 +44,10 @@ def read_classes(
     if not more.size:
         return of_label
     if more.size == decided.size:
-        alike = not set(map(str, of_label)).isdisjoint(map(str, decided))
+        digits = all(_DIGITS.fullmatch(str(each)) for each in (*of_label, *decided))
         raise DataError(
             f"y and decision share no value. {both_sets(of_label, decided)}",
-            hint=(text_or_numbers(decided[0], of_label) if alike else None)
+            hint=(text_or_numbers(decided[0], of_label) if digits else None)
             or "a label is the decision that would have been right: write it in the same words, "
             "leave y out if it is something else, or name all classes in classes=.",
         )

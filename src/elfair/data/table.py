@@ -128,7 +128,7 @@ class LoggedData:
         self.row_id = None if row_id is None else self._row_ids(row_id)
         self.sensitive = self._sensitive(sensitive_features)
         self.impacts = self._impacts(impact)
-        self.classes = read_classes(classes, self.label, self.decision)
+        self.classes = self._classes(classes)
         #: The class that counts as positive; None if nobody said, and no convention tells. Then
         #: what uses it asks.
         self.positive: Any = read_positive(positive, self.classes)
@@ -342,6 +342,9 @@ class LoggedData:
                 hint="the bounds need independent rows: keep one row for each person.",
             )
         return column
+
+    def _classes(self, classes: Sequence[Any] | Array | None) -> Array:
+        return read_classes(classes, self.label, self.decision)
 
     def _cost(self, cost: Any) -> Floats:
         if COST in self.impacts:
