@@ -67,6 +67,11 @@ TEXTS: dict[Severity, dict[str, tuple[str, str]]] = {
             "the label is the decision",
             "a label is the decision that would have been right; leave y out if it is not known.",
         ),
+        "decision_never_label": (
+            "decision {about} is never the label",
+            "the classes are the values of decision and label together: correct the spelling if "
+            "two of them are the same.",
+        ),
         "label_only_for_some": (
             "the label is the same for everyone with decision '{about}'",
             "if the label is known only for people with another decision, then accuracy and "
@@ -118,11 +123,6 @@ TEXTS: dict[Severity, dict[str, tuple[str, str]]] = {
         "sensitive_feature_seen": (
             "the new model sees the sensitive feature '{about}'",
             "leave it out of the features if decisions must not depend on it.",
-        ),
-        "decision_never_label": (
-            "decision {about} is never the label",
-            "the classes are the values of decision and label together: correct the spelling if "
-            "two of them are the same.",
         ),
         "identical_rows": (
             "some people cannot be told apart",
