@@ -18,11 +18,11 @@ from statistics import median, quantiles
 SOURCE = Path(__file__).parents[1] / "src" / "elfair"
 #: Experiments with methods and simulated populations do not count towards the lines of code.
 APART = ("experiments", "populations")
-MOST_FILES = 176  # judging, ranking, tuning, many decisions and the choice of estimator
+MOST_FILES = 177  # judging, ranking, tuning, many decisions, the choice of estimator, classes
 MOST_TOP_LEVEL = 5
 LONGEST_MODULE = 500
-MEDIAN_MODULE = (120, 230)
-MOST_CODE = 19_350  # with guarded bounds, rows with caps, a ranked ladder and many decisions
+MEDIAN_MODULE = (120, 235)
+MOST_CODE = 19_500  # guarded bounds, rows with caps, a ranked ladder, many decisions, classes
 #: The longest body of nine functions in ten.
 USUAL_BODY = 20
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
