@@ -98,7 +98,7 @@ def test_the_certificate_shows_the_matrix_and_asks_for_labels():
     (shown,) = [a.evidence for a in assumptions if a.name == "cost matrix"]
     assert "5 for label yes and decision no; 0 for label yes and decision yes" in shown
     assert any(a.name == "label known for everyone" for a in assumptions)
-    plain = certify(np.full(data.n, 0.5), data, "PR <= 0.9").assumptions
+    plain = certify(np.full(data.n, 0.5), data, "P[decision == 'yes'] <= 0.9").assumptions
     assert not any(a.name in ("cost matrix", "label known for everyone") for a in plain)
 
 

@@ -129,7 +129,6 @@ def test_labels_of_any_one_kind(
 ) -> None:
     data = make(y=held.column(label), decision=held.column(decision))
     assert data.classes.tolist() == classes
-    assert data.positive == classes[1]
     assert data.label_index is not None
     assert data.label_index.tolist() == [0, 1] * 3
     assert data.decision_index is not None
@@ -203,7 +202,6 @@ def test_more_than_two_classes() -> None:
     assert data.decision_index is not None
     assert data.decision_index.tolist() == [0, 1, 2, 0, 1, 2]
     assert data.behavior is None  # the propensity does not say how the rest is shared
-    assert data.positive == "c"
 
 
 def test_two_classes_know_the_other_decision() -> None:
@@ -337,16 +335,21 @@ def test_propensity_needs_its_decision() -> None:
 def test_decisions_are_classes() -> None:
     refused(
         "decision holds values outside the classes in 2 of 6 rows: 2 among them. Classes: 0, 1.",
-        decision=[0, 1, 2, 0, 1, 2],
-    )
+        "must name every decision and every label",
+        decision=[0, 1, 2, 0, 1, 2], classes=[0, 1],
+    )  # fmt: skip
     refused("y holds values outside the classes in 3 of 6 rows: 1", classes=[0, 2])
-    refused("outside the classes in 6 of 6 rows", decision=np.arange(6).astype("M8[D]"))
-    refused("outside the classes in 6 of 6 rows", decision=np.fromiter([[0]] * 6, dtype=object))
+    refused("share no value", decision=np.arange(6).astype("M8[D]"))
+    refused("decision must hold values", decision=np.fromiter([[0]] * 6, dtype=object))
+    lists = np.fromiter([[0]] * 6, dtype=object)
+    refused("outside the classes in 6 of 6 rows", decision=lists, classes=[0, 1])
 
 
 def test_text_is_not_a_number() -> None:
-    refused("'0' among them. Classes: 0, 1.", "'0' is not 0", decision=["0", "1"] * 3)
-    refused("0 among them. Classes: '0', '1'.", "'0' is not 0", y=["0", "1"] * 3)
+    decided = "y holds 0, 1; decision holds '0', '1'."
+    refused(decided, "'0' is not 0", decision=["0", "1"] * 3)
+    refused("y holds '0', '1'; decision holds 0, 1.", "'0' is not 0", y=["0", "1"] * 3)
+    refused("0 among them. Classes: '0', '1'.", "'0' is not 0", classes=["0", "1"])
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ MATRIX = np.where(np.arange(5) == 2, np.nan, X)
         (X, Y, changed("propensity", 4, np.nan), "Got nan in 1 of 1500 rows"),
         (X, Y, changed("propensity", 4, 1), "exactly 1 in 1 of 1500 rows .* cannot be identified"),
         (X, Y, {"propensity": np.ones(1500)}, "exactly 1 in 1500 of 1500 rows .* deterministic"),
-        (X, Y, changed("decision", 0, 7), "decision holds values outside the classes"),
+        (X, Y, {"decision": DRAW.decision + 7}, "y and decision share no value"),
         (X, None, {}, "requires y to be passed"),
         (X, np.where(Y == 0, 0.5, 1.7), {}, "Unknown label type"),
         (X.astype(str), Y, {}, "must hold numbers"),

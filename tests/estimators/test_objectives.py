@@ -200,9 +200,7 @@ def test_a_class_that_never_occurs(outreach):
     assert clf.predict_proba(outreach.X)[:, 2].min() > 0.9
     # Labels that show fewer classes than there are decisions.
     labels = np.where(sample["X"][:, 0] > 0, "call", "none")
-    with pytest.raises(DataError, match="outside the classes"):
-        ELFClassifier(objective="E[profit]").fit(y=labels, **sample)
-    clf = ELFClassifier(objective="E[profit]", classes=outreach.arms).fit(y=labels, **sample)
+    clf = ELFClassifier(objective="E[profit]").fit(y=labels, **sample)
     assert clf.classes_.tolist() == outreach.arms.tolist()
 
 

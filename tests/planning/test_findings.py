@@ -239,6 +239,19 @@ def test_labels_of_the_accepted_alone_are_a_warning(log):
     assert "label_is_decision" in found
 
 
+def test_a_decision_that_is_never_the_label_is_a_warning(log):
+    table = log()
+    words = np.array(["deny", "approve"], dtype=object)
+    y, decision = words[table["y"]], words[table["decision"]]
+    assert "decision_never_label" not in findings(table | {"y": y, "decision": decision})[1]
+    decision[:5] = "Approve"
+    _, found = findings(table | {"y": y, "decision": decision})
+    assert found["decision_never_label"].severity == "warning"
+    assert found["decision_never_label"].what == "decision 'Approve' is never the label"
+    assert found["decision_never_label"].evidence.endswith("labels are 'approve', 'deny'")
+    assert "values of decision and label together" in found["decision_never_label"].hint
+
+
 def test_missing_groups_and_unnamed_people_are_notes(log):
     group = np.array(["a", "b", None, "c"] * 100, dtype=object)
     text = "E[impact | T == 'a'] >= E_logged[impact | T == 'a']"

@@ -465,3 +465,29 @@ def test_a_decimal_comma_is_said_when_a_study_is_read(column, tmp_path):
     assert query.replace("people", "loans") in hint
     asking = replace(study, data=DataKeys(source="duckdb://", query=query))
     assert asking.read().data.n == N
+
+
+@pytest.mark.parametrize(
+    ("classes", "line"),
+    [
+        (
+            ["approve", "deny"],
+            "# positive = \"approve\"  # guess, of 'approve', 'deny': remove the ",
+        ),
+        (["no", "yes"], "# positive = \"yes\"  # guess, of 'no', 'yes': remove the first # to "),
+        (["not hired", "hired"], "# positive = \"hired\"  # guess, of 'hired', 'not hired'"),
+        (["A", "B"], "# positive = \"A\"  # or another of 'A', 'B'?"),
+        ([1, 2], "# positive = 1  # or another of 1, 2?"),
+        ([0, 1], "# positive = 1"),
+    ],
+)
+def test_a_positive_decision_is_a_guess_that_waits_to_be_confirmed(classes, line, tmp_path):
+    decided = classes * (N // 2)
+    text = drafted({**PEOPLE, "approved": decided, "repaid": decided[::-1]}, tmp_path)
+    (found,) = [each for each in text.splitlines() if "positive = " in each]
+    assert found.startswith(line)
+    study = StudyFile.loads(text, folder=tmp_path)
+    assert study.setting("positive") is None
+    assert study.read().data.positive == (1 if classes == [0, 1] else None)
+    confirmed = StudyFile.loads(text.replace(found, found.removeprefix("# ")), folder=tmp_path)
+    assert confirmed.read().data.positive in classes

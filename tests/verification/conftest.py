@@ -105,6 +105,14 @@ def static(*texts: str) -> Case:
     return fitted(ELFClassifier(texts, candidates=3), given)
 
 
+def words(*texts: str) -> Case:
+    """Decisions that are words: somebody must say which one rates count."""
+    given, positive = columns(600), {"positive": "approve"}
+    for name in ("y", "decision"):
+        given[name] = np.where(given[name] == 1, "approve", "deny")
+    return fitted(ELFClassifier(texts, candidates=3, **positive), given, **positive)
+
+
 def three_classes() -> Case:
     rng = np.random.default_rng(5)
     n = 900
@@ -221,6 +229,7 @@ CASES = {
     "regression, crossfit": lambda: regression(split="crossfit", folds=3),
     "static": lambda: static("abs(PR[T == 0] - PR[T == 1]) <= 0.3", "accuracy >= 0.6"),
     "rates": lambda: static("TPR - FPR >= 0.1", "PPV >= 0.5", "NPV[T == 0] - FDR[T == 1] >= 0"),
+    "words": lambda: words("PR[T == 0] >= 0.2 * PR[T == 1]", "TPR >= 0.1"),
     "three classes": three_classes,
     "lottery": lottery,
     "scorer": scorer,

@@ -318,7 +318,10 @@ FORGERIES = {
         ),
         "2, 3",
     ),
-    "classes": ("static", lambda c: replace(c, classes=("yes", "no")), "3"),
+    "positive decision": ("words", lambda c: terms(c, positive="deny"), "3"),
+    "positive decision left out": ("words", lambda c: terms(c, positive=None), "2, 3"),
+    "positive decision that does not exist": ("static", lambda c: terms(c, positive="2"), "2, 3"),
+    "classes": ("default", lambda c: replace(c, classes=("yes", "no")), "2, 3"),
     "roles of columns": ("default", lambda c: replace(c, roles=replace(c.roles, label=False)), "3"),
 }  # fmt: skip
 LEVELS = {"1": "digests", "2": "arithmetic", "3": "recomputation"}

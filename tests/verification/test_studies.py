@@ -111,6 +111,28 @@ def test_what_needs_no_groups_is_seen_without_data(usual):
     assert failed(verify(forged)) == {"study file"}
 
 
+def test_another_positive_decision_than_the_study_names_is_seen(tmp_path, monkeypatch):
+    constraints = "[[constraints]]\ntext = 'PR <= 0.97'\n"
+    monkeypatch.setitem(
+        SETTINGS, "rate", ("[model]\npositive = 'yes'\n[test]\ncandidates = 1\n", constraints)
+    )
+    folder = made(tmp_path, "rate")
+    certificate = Certificate.load(folder / "results" / "certificate.json")
+    assert certificate.terms.positive == "yes"
+    assert checked(folder).passed
+    forged = replace(certificate, terms=replace(certificate.terms, positive="no"))
+    assert failed(verify(forged)) == {"study file"}
+    assert failed(checked(folder, forged)) == {"study file", "conditions of the test"}
+    # Whoever changes the study with it computes other bounds.
+    study = certificate.provenance.study.replace("positive = 'yes'", "positive = 'no'")
+    both = replace(forged, provenance=replace(certificate.provenance, study=study))
+    assert {"data", "results"} <= failed(checked(folder, both))
+    # A study that names none was refused, unless a convention tells.
+    study = certificate.provenance.study.replace("positive = 'yes'", "")
+    none = replace(forged, provenance=replace(certificate.provenance, study=study))
+    assert failed(verify(none)) == {"study file"}
+
+
 def test_rows_left_out_are_counted_again(usual):
     certificate = Certificate.load(usual / "results" / "certificate.json")
     said = certificate.provenance

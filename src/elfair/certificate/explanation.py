@@ -66,6 +66,8 @@ def _in_detail(certificate: Certificate, after_table: bool) -> list[list[str]]:
     failed = certificate.failed
     shown = failed if failed or after_table else certificate.constraints
     said = [_describe(result, certificate) for result in shown[:MOST_DESCRIBED]]
+    if certificate.terms.positive is not None:
+        said.insert(0, [positive_is(certificate.terms.positive)])
     if more := shown[MOST_DESCRIBED:]:
         # The worst come first, so these are nearer to passing (or passed by more).
         title = f"{plural(len(more), 'more statement')} {'FAILED' if failed else 'passed'}:"
@@ -86,6 +88,17 @@ def _in_detail(certificate: Certificate, after_table: bool) -> list[list[str]]:
     ]:
         said.append(["Other warnings:", *(f"  - {each}." for each in others)])
     return said
+
+
+def positive_is(decision: str) -> str:
+    """Which decision rates count.
+
+    Examples
+    --------
+    >>> positive_is("approve")
+    "Positive decision: 'approve'. PR, TPR and the other rates count it."
+    """
+    return f"Positive decision: '{decision}'. PR, TPR and the other rates count it."
 
 
 def _forecast(certificate: Certificate) -> list[list[str]]:

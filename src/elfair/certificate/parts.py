@@ -100,6 +100,8 @@ class TermsRecord:
         How many looks at these rows were declared before the first.
     accept_violated : tuple of str
         The assumptions that may be violated: the model was wanted all the same.
+    positive : str or None
+        The decision that PR, TPR and so on count; None if no statement and no objective uses it.
     """
 
     claims: tuple[ClaimRecord, ...]
@@ -112,6 +114,7 @@ class TermsRecord:
     thresholds: tuple[float, ...]
     looks: int
     accept_violated: tuple[AssumptionCode, ...]
+    positive: str | None
 
 
 @dataclass(frozen=True)

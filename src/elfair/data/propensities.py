@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from elfair.data.classes import both_sets
 from elfair.data.features import Encoding
 from elfair.data.table import LoggedData
 from elfair.errors import DataError, PropensityError, listed
@@ -56,9 +57,10 @@ def require_taken(data: LoggedData, possible: Booleans | None = None) -> None:
                 continue
             raise DataError(
                 f"decision {name} was never taken in {data.n} rows, so nothing is known about its "
-                "impact.",
-                hint="leave it out of the classes, log more decisions, or pass the fitted model as "
-                "behavior, and the new policy will never take it.",
+                f"impact.{_from_labels(data, int(a))}",
+                hint="leave it out of the classes (correct the labels, if it comes from them), log "
+                "more decisions, or pass the fitted model as behavior, and the new policy will "
+                "never take it.",
             )
         expected = float(data.behavior[:, a].sum())
         if expected > EXPECTED:
@@ -68,6 +70,13 @@ def require_taken(data: LoggedData, possible: Booleans | None = None) -> None:
                 hint="if the log holds only people with some decision, add the others: rows that "
                 "are not logged cannot be weighted.",
             )
+
+
+def _from_labels(data: LoggedData, a: int) -> str:
+    """Where a class comes from that was never decided, if labels show it."""
+    if data.label is None or data.decision is None or data.classes[a] not in data.label:
+        return ""
+    return f" {both_sets(data.label, data.decision)}"
 
 
 class Misfit(NamedTuple):

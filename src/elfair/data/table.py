@@ -15,12 +15,12 @@ from elfair.data.behavior import (
     read_behavior,
     read_propensity,
 )
+from elfair.data.classes import read_classes, read_positive
 from elfair.data.columns import (
     Columns,
     as_floats,
     check_length,
     check_order,
-    distinct,
     is_missing,
     named_columns,
     one_column,
@@ -70,9 +70,11 @@ class LoggedData:
         One unique identifier for each row (each person). The split into halves then depends on the
         identifiers, not on the order of rows.
     classes : sequence, optional
-        All possible decisions, if neither ``y`` nor ``decision`` shows them all.
+        All possible decisions, if ``y`` and ``decision`` together do not show them all.
     positive : object, optional
-        The class that PR, TPR and so on count; by default the largest one.
+        The class that PR, TPR and so on count. If classes are 0 and 1, or -1 and 1, it is 1 unless
+        given, and of true and false it is true. Of any others you must name it, but only if a
+        constraint or an objective uses it.
     cost : array of shape (classes, classes), mapping or data frame, optional
         What ``E[cost]`` averages: a row for each label and a column for each decision, both in the
         order of the sorted classes; or ``{label: {decision: cost}}``.
@@ -147,7 +149,9 @@ class LoggedData:
         self.sensitive = self._sensitive(sensitive_features)
         self.impacts = self._impacts(impact)
         self.classes = self._classes(classes)
-        self.positive: Any = self._positive(positive)
+        #: The class that counts as positive; None if nobody said, and no convention tells. Then
+        #: what uses it asks.
+        self.positive: Any = read_positive(positive, self.classes)
         self.cost = None if cost is None else self._cost(cost)
         self.label_index = self._class_index(self.label, "y")
         self.decision_index = self._class_index(self.decision, "decision")
@@ -278,6 +282,7 @@ class LoggedData:
         """SHA-256 of everything known about these rows, in their order."""
         known = {"label", "decision", "propensity", "row_id"}
         known |= {"behavior", "behavior_mean", "behavior_spread"}
+        positive = None if self.positive is None else np.array([self.positive], dtype=object)
         return columns_digest(
             [
                 *(
@@ -288,7 +293,7 @@ class LoggedData:
                 *((f"impact {name}", column) for name, column in self.impacts.items()),
                 *((name, getattr(self, name)) for name in sorted(known)),
                 ("classes", self.classes),
-                ("positive", np.array([self.positive], dtype=object)),
+                ("positive", positive),
                 ("cost", self.cost),
             ]
         )
@@ -364,31 +369,7 @@ class LoggedData:
         return column
 
     def _classes(self, classes: Sequence[Any] | Array | None) -> Array:
-        seen, what = (self.label, "y") if self.label is not None else (self.decision, "decision")
-        if classes is not None:
-            seen, what = one_column(classes, "classes"), "classes"
-        if seen is None:
-            return np.array([], dtype=np.intp)
-        try:
-            return distinct(seen)
-        except TypeError:
-            kinds = sorted({type(value).__name__ for value in seen.tolist()})
-            raise DataError(
-                f"{what} must hold values of one kind. Got a mixture of {', '.join(kinds)}.",
-                hint="write all classes as text, or all as numbers.",
-            ) from None
-
-    def _positive(self, positive: Any) -> Any:
-        if positive is None:
-            return self.classes[-1] if self.classes.size else None
-        for known in self.classes:
-            if known == positive:
-                return known
-        raise DataError(
-            f"positive={positive!r} is not a class; classes: {listed(self.classes)}.",
-            hint=(text_or_numbers(positive, self.classes) if self.classes.size else None)
-            or did_you_mean(positive, self.classes, "name one of the classes."),
-        )
+        return read_classes(classes, self.label, self.decision)
 
     def _cost(self, cost: Any) -> Floats:
         if COST in self.impacts:
@@ -410,8 +391,8 @@ class LoggedData:
                 f"{what} holds values outside the classes in {outside.sum()} of {self.n} rows: "
                 f"{listed([odd])} among them. Classes: {listed(self.classes)}.",
                 hint=text_or_numbers(odd, self.classes)
-                or "the classes are the values of y unless classes= names them; correct the "
-                "values, or drop those rows.",
+                or "classes= must name every decision and every label; correct the values, or "
+                "drop those rows.",
             )
         return index
 

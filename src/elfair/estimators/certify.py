@@ -96,13 +96,13 @@ def certify(
     """
     parameters = locals()
     check_parameters("certify", parameters)
+    model = GivenModel.read(probabilities, data, classes)
     claims = read_constraints(constraints, delta, data, looks=looks)
     if not claims:
         raise InputError(
             "there is nothing to certify: no constraint was given.",
             hint="pass constraint text, such as \"E[impact | race == 'A'] >= 0\".",
         )
-    model = GivenModel.read(probabilities, data, classes)
     names = estimators_for(estimator, data)
     estimation = declared_estimation(data, {**parameters, "estimator": names[0]})
     means = [mean for claim in claims for mean in claim.means]

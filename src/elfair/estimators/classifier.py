@@ -94,10 +94,12 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
     outcome_model : scikit-learn regressor, optional
         What ``estimator="dr"`` fits to candidate rows. The default is ridge regression.
     classes : sequence, optional
-        All possible decisions. You need it where ``y`` (or ``decision``, without ``y``) does not
-        contain all of them.
+        All possible decisions. You need it where ``y`` and ``decision`` together do not contain all
+        of them.
     positive : object, optional
-        The class that PR, TPR and so on count. The default is the largest.
+        The class that PR, TPR and so on count. If classes are 0 and 1, or -1 and 1, it is 1 unless
+        given, and of true and false it is true. Of any others you must name it, but only if a
+        constraint or the objective uses it.
     cost : array of shape (classes, classes), mapping or data frame, optional
         What ``E[cost]`` averages: a row for each label and a column for each decision, in the order
         of the sorted classes; or ``{label: {decision: cost}}``.

@@ -361,9 +361,11 @@ PARAMETERS: tuple[Parameter, ...] = (
               about="what the search optimises, such as 'log_loss' or 'E[impact]'; it is not "
               "tested"),
     Parameter("positive", _VALUE, {"classifier": None}, optional=True, table="model", example=1,
-              about="the class that PR, TPR and so on count; the largest unless given"),
+              about="the decision that PR, TPR and so on count; 1 of 0 and 1 or of -1 and 1, true "
+              "of true and false; of others you must name it, if anything counts it"),
     Parameter("classes", _VALUES, {"classifier": None}, optional=True, table="model",
-              example=[0, 1], about="all decisions that exist, if the label does not show them"),
+              example=[0, 1], about="all decisions that exist, if decision and label together do "
+              "not show them"),
     Parameter("classes", _VALUES, {"certify": None}, optional=True, example=[0, 1],
               about="the order of the columns of probabilities, if it is not the sorted one"),
     Parameter("cost", _COST, {"classifier": None}, optional=True, table="model",

@@ -26,7 +26,10 @@ from elfair.fairness_test.assumptions import facts_of_test, list_assumptions
 from elfair.fairness_test.drawing import group_pictures
 from elfair.fairness_test.evidence import Outcome
 from elfair.language.conditions import columns_used
+from elfair.language.expressions import Expression
 from elfair.policies.models import mixture_digest
+from elfair.search.goals import counts_positive
+from elfair.statistics.claims import Claim
 from elfair.statistics.plan import Plan
 
 if TYPE_CHECKING:
@@ -154,7 +157,33 @@ def _terms(test: FairnessTest) -> records.TermsRecord:
         thresholds=getattr(split.everyone, "thresholds", ()),
         looks=test.looks,
         accept_violated=test.accept_violated,
+        positive=positive_decision(
+            asked.claims, None if test.search is None else test.search.objective, split.everyone
+        ),
     )
+
+
+def positive_decision(
+    claims: Sequence[Claim], objective: str | Expression | None, data: LoggedData
+) -> str | None:
+    """The decision that counts as positive; None if no claim and no objective uses it.
+
+    Parameters
+    ----------
+    claims, objective
+        See `elfair.search.goals.counts_positive`.
+    data : LoggedData
+        The rows.
+
+    Examples
+    --------
+    >>> data = LoggedData([[0.0], [1.0]], [0, 1])
+    >>> positive_decision([], "PR", data), positive_decision([], "accuracy", data)
+    ('1', None)
+    """
+    if data.positive is None or not counts_positive(claims, objective):
+        return None
+    return str(data.positive)
 
 
 def all_guarded(results: Sequence[ConstraintResult]) -> bool:

@@ -307,6 +307,18 @@ def uses_decision(node: Node) -> bool:
     return any(isinstance(each, Decision) for each in walk(node))
 
 
+def uses_positive(node: Node) -> bool:
+    """Whether it refers to the positive class.
+
+    Examples
+    --------
+    >>> from elfair import PR, accuracy
+    >>> uses_positive(PR()), uses_positive(accuracy())
+    (True, False)
+    """
+    return any(isinstance(each, Positive) for each in walk(node))
+
+
 def columns_used(node: Node) -> set[str]:
     """The columns that conditions and events compare.
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from elfair.errors import ConstraintError, did_you_mean
+from elfair.errors import ConstraintError, did_you_mean, listed
 from elfair.language import conditions
 from elfair.language.conditions import (
     OPERATORS,
@@ -29,7 +29,7 @@ from elfair.language.conditions import (
     Operand,
     Positive,
 )
-from elfair.language.tree import point_at
+from elfair.language.tree import Node, find, point_at
 from elfair.types import Array, Booleans
 
 NUMBERS, TEXT, TRUTH = "numbers", "text", "true/false values"
@@ -48,7 +48,7 @@ class DataLike(Protocol):
     label: Array | None
     #: All classes, sorted.
     classes: Array
-    #: The positive class.
+    #: The positive class, or None if nothing says which one it is.
     positive: Any
 
     @property
@@ -155,7 +155,7 @@ class _Evaluation:
         match operand:
             case Literal(value):
                 return values_of(value)
-            case Positive():
+            case Positive() if self._data.positive is not None:
                 return values_of(self._data.positive)
             case Column(name) if name in self._data.names:
                 return values_of(self._data.column(name))
@@ -185,11 +185,48 @@ class _Evaluation:
                 operand.span,
                 "pass y, or leave out label and the rates that compare with it, such as accuracy.",
             )
+        if isinstance(operand, Positive):
+            return _unknown_positive(operand, self._data)
         return point_at(
             "'decision' has no value here: this is a condition, not an event.",
             operand.span,
             "write it before the bar, as in P[decision == 1 | race == 'A'].",
         )
+
+
+def require_positive(node: Node, data: DataLike) -> None:
+    """Raise if it uses the positive class, and nothing says which class that is.
+
+    Parameters
+    ----------
+    node : Node
+        A condition or an expression.
+    data : DataLike
+        What it is about.
+
+    Examples
+    --------
+    >>> from elfair import PR, LoggedData
+    >>> require_positive(PR(), LoggedData([[0.0], [1.0]], ["approve", "deny"]))
+    Traceback (most recent call last):
+        ...
+    elfair.errors.ConstraintError: you must say which decision counts as positive. Classes: ...
+    Hint: pass positive='approve' or positive='deny' to ELFClassifier or LoggedData; ...
+    """
+    if data.positive is None and data.classes.size:  # without classes, other errors say more
+        for each in find(node, Positive):
+            raise _unknown_positive(each, data)
+
+
+def _unknown_positive(operand: Positive, data: DataLike) -> ConstraintError:
+    shown = [repr(each) for each in data.classes.tolist()]
+    choices = " or ".join(f"positive={each}" for each in [*shown[:2], *(["..."] * bool(shown[2:]))])
+    return point_at(
+        f"you must say which decision counts as positive. Classes: {listed(data.classes)}.",
+        operand.span,
+        f"pass {choices} to ELFClassifier or LoggedData; in a study file, positive is a key of "
+        "[model].",
+    )
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from elfair.estimators.base import ELFEstimator
 from elfair.estimators.fit import Request
 from elfair.fairness_test.assumptions import BY_SETTINGS, facts_of_test, list_assumptions
 from elfair.fairness_test.evidence import NO_WEIGHTS
+from elfair.fairness_test.issue import positive_decision
 from elfair.planning import findings
 from elfair.planning.check_report import SCHEMA, SEVERITIES, CheckReport, Finding
 from elfair.planning.forecast import Forecaster, StatementCheck
@@ -133,6 +134,9 @@ class _Check:
             groups=tuple(groups),
             statements=statements,
             chance=chance,
+            positive=positive_decision(
+                claims, self.request.parameters["objective"], visible.everyone
+            ),
             findings=tuple(sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))),
             assumptions=tuple(a for a in assumptions if a.status == "assumed"),
         )

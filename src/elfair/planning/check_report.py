@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Literal
 
 from elfair.certificate import Assumption, SplitKind
+from elfair.certificate.explanation import positive_is
 from elfair.data.looks import LEAST_CHANCE
 from elfair.data.propensities import MISFIT
 from elfair.planning.forecast import StatementCheck, StatementForecast
@@ -66,6 +67,11 @@ TEXTS: dict[Severity, dict[str, tuple[str, str]]] = {
         "label_is_decision": (
             "the label is the decision",
             "a label is the decision that would have been right; leave y out if it is not known.",
+        ),
+        "decision_never_label": (
+            "decision {about} is never the label",
+            "the classes are the values of decision and label together: correct the spelling if "
+            "two of them are the same.",
         ),
         "label_only_for_some": (
             "the label is the same for everyone with decision '{about}'",
@@ -218,6 +224,8 @@ class CheckReport:
     chance : float or None
         The forecast: the chance that a fit of these rows releases a model. It is the point at
         ``n`` rows of the curve that `plan_rows` draws.
+    positive : str or None
+        The decision that PR, TPR and so on count; None if no statement and no objective uses it.
     findings : tuple of Finding
         The worst first.
     assumptions : tuple of Assumption
@@ -245,6 +253,7 @@ class CheckReport:
     groups: tuple[GroupCheck, ...]
     statements: tuple[StatementCheck, ...]
     chance: float | None
+    positive: str | None
     findings: tuple[Finding, ...]
     assumptions: tuple[Assumption, ...]
 
@@ -292,6 +301,7 @@ def _short(report: CheckReport, more: str) -> Iterator[str]:
     for finding in serious[:MOST_FINDINGS]:
         yield from _finding(finding)
     yield from _forecast(report)
+    yield from _positive(report)
     groups = [f"{group.condition}: {_sizes(group)}" for group in report.groups]
     if others := groups[MOST_GROUPS + 1 :]:
         groups[MOST_GROUPS + 1 :] = [f"{len(others)} more"]
@@ -305,6 +315,7 @@ def _details(report: CheckReport) -> Iterator[str]:
     sections: list[list[str]] = [
         *(list(_finding(finding)) for finding in report.findings),
         list(_forecast(report, len(report.statements))),
+        list(_positive(report)),
         *(list(_statement(statement)) for statement in report.statements),
         *(list(_group(group)) for group in report.groups),
         ["Assumed, not checked:", *(f"  - {a.name}: {a.statement}" for a in report.assumptions)],
@@ -347,6 +358,11 @@ def _forecast(report: CheckReport, most: int = MOST_STATEMENTS) -> Iterator[str]
         yield f"  {chance:.2f}  {each.statement}"
     if len(known) > most:
         yield f"  and {len(known) - most} more, all of them more likely to pass"
+
+
+def _positive(report: CheckReport) -> Iterator[str]:
+    if report.positive is not None:
+        yield positive_is(report.positive)
 
 
 def _sizes(group: GroupCheck) -> str:

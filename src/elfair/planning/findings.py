@@ -15,7 +15,7 @@ from elfair.data import LoggedData
 from elfair.data.columns import is_missing
 from elfair.data.digests import is_module
 from elfair.data.propensities import misfit
-from elfair.errors import ElfairError
+from elfair.errors import ElfairError, listed
 from elfair.estimators.fit import Request
 from elfair.fairness_test.diagnostics import FEW_ROWS
 from elfair.language.conditions import Condition, uses_label, who
@@ -123,6 +123,11 @@ def _of_labels(candidate: LoggedData) -> Iterator[Finding]:
     label, decision = candidate.label_index, candidate.decision_index
     if label is None or decision is None or candidate.n < FEW_ROWS:
         return
+    seen = np.unique(label)
+    for a in np.setdiff1d(np.unique(decision), seen):
+        holds_only = listed(candidate.classes[seen])
+        evidence = f"in {candidate.n} candidate rows, labels are {holds_only}"
+        yield Finding.of("decision_never_label", evidence, about=f"'{candidate.classes[a]}'")
     if (label == decision).all():
         yield Finding.of("label_is_decision", f"they are equal in all {candidate.n} candidate rows")
         return

@@ -197,6 +197,8 @@ def _settings(certificate: Certificate) -> list[tuple[Line, Line]]:
         ("folds", count(terms.folds)),
         ("look at these rows", f"{certificate.openings} of {terms.looks} declared"),
     ]
+    if terms.positive is not None:
+        settings.append(("positive decision", Code(terms.positive)))
     if terms.accept_violated:
         settings.append(("assumptions that may be violated", ", ".join(terms.accept_violated)))
     settings += [

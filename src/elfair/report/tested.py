@@ -7,7 +7,7 @@ from math import isinf
 
 from elfair.certificate import Certificate, GroupRecord, advice
 from elfair.certificate.codes import ASSUMPTIONS, SHOWN_STATUS
-from elfair.certificate.explanation import numbered, pass_or_fail, seen
+from elfair.certificate.explanation import numbered, pass_or_fail, positive_is, seen
 from elfair.records.text import count, exact, number, plural, raised, sentence
 from elfair.report import blocks, charts
 from elfair.report.blocks import Block, Bullets, Code, Paragraph, Subsection, Table, group_name
@@ -19,6 +19,8 @@ MOST_ADVISED = 10
 def at_a_glance(certificate: Certificate) -> Iterator[Block]:
     """Every statement in one chart."""
     if certificate.constraints:
+        if certificate.terms.positive is not None:
+            yield Paragraph(positive_is(certificate.terms.positive))
         yield charts.statements(certificate.constraints)
 
 

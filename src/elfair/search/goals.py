@@ -6,6 +6,7 @@ minimises, as a function of the free numbers.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -15,8 +16,9 @@ from elfair.data import LoggedData
 from elfair.data.propensities import require_taken
 from elfair.errors import DataError
 from elfair.language.build import accuracy
-from elfair.language.conditions import impacts_used, uses_label
+from elfair.language.conditions import impacts_used, uses_label, uses_positive
 from elfair.language.distribution import statistics_in
+from elfair.language.evaluation import require_positive
 from elfair.language.expressions import Expression, Mean
 from elfair.language.tree import find
 from elfair.search.objective import (
@@ -30,6 +32,7 @@ from elfair.search.objective import (
 )
 from elfair.search.shrinkage import shrunk_rows
 from elfair.statistics import Baselines, Estimation, Part, is_decided, mean_part
+from elfair.statistics.claims import Claim
 from elfair.types import Floats, Index
 
 #: Objectives that have a name.
@@ -251,9 +254,11 @@ class Maximise:
         return uses_label(self.expression)
 
     def check_decisions(self, data: LoggedData) -> None:
-        """Raise if nothing depends on the decisions, or if impacts are asked about and some
-        decision was never taken: nothing is known about its impact.
+        """Raise if nothing depends on the decisions, if nobody said which one counts as positive,
+        or if impacts are asked about and some decision was never taken: nothing is known about its
+        impact.
         """
+        require_positive(self.expression, data)
         means = find(self.expression, Mean)
         decided = any(is_decided(mean, data) for mean in means)
         if not decided and not statistics_in(self.expression):
@@ -327,3 +332,23 @@ def goal_of(objective: str | Expression) -> Goal:
     if expression == accuracy():
         return PredictLabel("accuracy")
     return Maximise(objective if isinstance(objective, str) else str(expression), expression)
+
+
+def counts_positive(claims: Iterable[Claim], objective: str | Expression | None) -> bool:
+    """Whether some claim, or the objective of a classifier, depends on which class is positive.
+
+    Parameters
+    ----------
+    claims : iterable of Claim
+        What is tested.
+    objective : str, Expression or None
+        What is maximised; None for a model from elsewhere.
+
+    Examples
+    --------
+    >>> counts_positive([], "accuracy"), counts_positive([], "E[profit] - 2 * PR")
+    (False, True)
+    """
+    goal = None if objective is None else goal_of(objective)
+    wanted = [goal.expression] if isinstance(goal, Maximise) else []
+    return any(map(uses_positive, [*(c.conjunct.form.expression for c in claims), *wanted]))

@@ -12,6 +12,7 @@ from elfair.errors import InputError
 from elfair.language.conditions import Condition
 from elfair.language.conjunction import Conjunct, conjuncts
 from elfair.language.distribution import Statistic, statistics_in
+from elfair.language.evaluation import require_positive
 from elfair.language.expressions import Mean, Statement
 from elfair.language.recipes import Recipe
 from elfair.language.tree import find, point_at
@@ -92,7 +93,7 @@ def read_constraints(
     delta : float or sequence of float
         One for all, or one for each constraint.
     data : LoggedData, optional
-        The source of groups and classes for recipes.
+        The source of groups and classes for recipes; what uses the positive class asks for it.
     looks : int, default 1
         How many looks share each delta.
 
@@ -124,6 +125,8 @@ def read_constraints(
         for conjunct in conjuncts(plain)
     )
     for claim in claims:
+        if data is not None:
+            require_positive(claim.conjunct.form.expression, data)
         of_behavior = claim.means and all(mean.logged for mean in claim.means)
         if of_behavior and not claim.statistics:
             raise point_at(

@@ -11,7 +11,8 @@ import numpy as np
 
 from elfair.certificate import GroupCount, LeftOut
 from elfair.data import ContinuousData, LoggedData
-from elfair.data.columns import Columns, distinct, is_missing, one_column, table_columns
+from elfair.data.classes import read_classes
+from elfair.data.columns import Columns, is_missing, table_columns
 from elfair.data.lottery import BY
 from elfair.errors import DataError, listed
 from elfair.estimators.base import OF_TABLE
@@ -90,7 +91,7 @@ def study_data(table: SourceTable, study: StudyFile) -> StudyData:
     given = {name: value for name, value in study.parameters.items() if name in OF_TABLE}
     declared = {}
     if columns.lottery is not None:
-        declared["propensity"] = _lottery(read, columns, given.get("classes"))
+        declared["propensity"] = _lottery(read, columns, given)
 
     def part(rows: Booleans, given: Mapping[str, Any], **changes: Any) -> LoggedData:
         some = {name: column[rows] for name, column in read.items()}
@@ -99,15 +100,13 @@ def study_data(table: SourceTable, study: StudyFile) -> StudyData:
             drawn = {name: getattr(columns, name) for name in OF_NUMBERS}
             drawn = {key: some[of] if isinstance(of, str) else of for key, of in drawn.items()}
             return ContinuousData(features.filter(rows), **logged, **drawn)
-        behavior = _behavior(some, columns, given.get("classes"))
+        behavior = _behavior(some, columns, given)
         return LoggedData(features.filter(rows), **logged, behavior=behavior, **given)
 
     without = None
     if left_out:
         # The few rows that are left out may not show all classes.
-        seen = columns.label or columns.decision
-        classes = given.get("classes", None if seen is None else distinct(read[seen]))
-        without = part(~keep, {**given, "classes": classes}, impact=None)
+        without = part(~keep, {**given, "classes": _classes(read, columns, given)}, impact=None)
     n_read = table.table.num_rows
     return StudyData(part(keep, given), n_read, left_out, without, table.name, table.digest)
 
@@ -158,14 +157,16 @@ def _named(column: Array) -> dict[str, Any]:
     return {class_text(each): each for each in column[~is_missing(column)].tolist()}
 
 
-def _named_classes(read: Columns, columns: ColumnKeys, classes: Any) -> dict[str, Any]:
-    seen = read[columns.label or str(columns.decision)] if classes is None else classes
-    return _named(one_column(seen, "classes"))
+def _classes(read: Columns, columns: ColumnKeys, given: Mapping[str, Any]) -> Array:
+    """The classes of some rows, as `LoggedData` finds them; it refuses missing ones later."""
+    seen = [None if name is None else read[name] for name in (columns.label, columns.decision)]
+    known = [None if column is None else column[~is_missing(column)] for column in seen]
+    return read_classes(given.get("classes"), *known)
 
 
-def _lottery(read: Columns, columns: ColumnKeys, classes: Any) -> Any:
+def _lottery(read: Columns, columns: ColumnKeys, given: Mapping[str, Any]) -> Any:
     """The declared chances, with values in the place of the text that TOML has for keys."""
-    decisions = _named_classes(read, columns, classes)
+    decisions = _named(_classes(read, columns, given))
 
     def of_one(chances: Any) -> Any:
         if not isinstance(chances, Mapping):
@@ -179,19 +180,21 @@ def _lottery(read: Columns, columns: ColumnKeys, classes: Any) -> Any:
     return {values.get(key, key): of_one(chances) for key, chances in lottery.items()}
 
 
-def _behavior(read: Columns, columns: ColumnKeys, classes: Any) -> dict[str, Array] | None:
+def _behavior(
+    read: Columns, columns: ColumnKeys, given: Mapping[str, Any]
+) -> dict[str, Array] | None:
     """The probabilities of all classes, called as `LoggedData` calls them."""
     behavior = columns.behavior
     if not behavior:
         return None
-    seen = _named_classes(read, columns, classes)
+    seen = _named(_classes(read, columns, given))
     names = {str(each): key for key, each in seen.items()}
     if set(names.values()) != set(behavior):
         raise DataError(
             "[columns.behavior] must name a column for each class "
             f"({listed(sorted(names.values()))}). Got {listed(behavior)} instead.",
-            hint="the classes are the values of the label (or else of the decision), unless "
-            "classes in [model] names them.",
+            hint="the classes are the values of decision and label together, unless classes in "
+            "[model] names them.",
         )
     return {name: read[behavior[key]] for name, key in names.items()}
 

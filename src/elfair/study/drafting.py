@@ -9,6 +9,9 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
+import numpy as np
+
+from elfair.data.classes import read_positive
 from elfair.errors import listed
 from elfair.language.conditions import Column
 from elfair.language.recipes import RECIPES
@@ -17,7 +20,7 @@ from elfair.records.text import sentence
 from elfair.records.toml import example_of, toml, words_of
 from elfair.study.databases import is_address, with_variables
 from elfair.study.file import TODO, lines_to_fill_in
-from elfair.study.guessing import Guess, guess_columns
+from elfair.study.guessing import Guess, guess_columns, likely_positive
 from elfair.study.keys import CONSTRAINT, MODEL, RECIPE_KEYS, TEST, ColumnKeys, RowKeys, StudyKeys
 from elfair.study.profiles import Profile
 from elfair.study.sources import read_table
@@ -148,9 +151,24 @@ def _lottery(shares: Mapping[str, float]) -> list[str]:
 
 def _model(guess: Guess) -> dict[str, str]:
     if guess.label is not None:
-        return _defaults(MODEL, "objective")
+        return {**_defaults(MODEL, "objective"), **_positive(guess)}
     impact = str(Column(guess.impact)) if guess.impact else "impact"
-    return {"objective": f"objective = {toml(f'E[{impact}]')}  # guess: there is no label"}
+    objective = f"objective = {toml(f'E[{impact}]')}  # guess: there is no label"
+    return {"objective": objective, **_positive(guess)}
+
+
+def _positive(guess: Guess) -> dict[str, str]:
+    """A place for the positive decision, if no convention tells it. The guess has no effect until
+    the user confirms it: rates about refusals would look like rates about approvals.
+    """
+    classes = guess.classes
+    if not classes or read_positive(None, np.array(classes, dtype=object)) is not None:
+        return {}
+    likely = likely_positive(classes)
+    if likely is None:
+        return {"positive": f"# positive = {toml(classes[0])}  # or another of {listed(classes)}?"}
+    confirm = f"guess, of {listed(classes)}: remove the first # to confirm it"
+    return {"positive": f"# positive = {toml(likely)}  # {confirm}"}
 
 
 def _range(guess: Guess, table: Any) -> dict[str, str]:

@@ -20,7 +20,7 @@ from elfair.errors import listed
 from elfair.study.data import class_text
 from elfair.study.encoding import MOST_LEVELS
 from elfair.study.later import behind, times
-from elfair.study.profiles import Profile
+from elfair.study.profiles import Profile, words_of
 
 #: More different decisions than this are numbers that are decided on, not classes.
 MOST_CLASSES = 10
@@ -58,6 +58,15 @@ ROLES = {
 }  # fmt: skip
 
 
+#: Words for a decision that people hope for, and words that turn them round.
+FAVOURABLE = frozenset({
+    "accept", "accepted", "admit", "admitted", "approve", "approved", "award", "awarded",
+    "eligible", "grant", "granted", "hire", "hired", "invite", "invited", "offer", "offered",
+    "pass", "passed", "positive", "release", "released", "select", "selected", "true", "y", "yes",
+})  # fmt: skip
+CONTRARY = frozenset({"no", "non", "not", "never", "un"})
+
+
 @dataclass
 class Guess:
     """Which column is what; what is not known is left empty.
@@ -78,6 +87,8 @@ class Guess:
         How often each decision was taken, if nothing says with which probability.
     later : list of str
         Columns of numbers that may be impacts, although it is not clear.
+    classes : list
+        The values of decision and label together.
     left : dict of str to str
         Columns that have no role, and why.
 
@@ -98,6 +109,7 @@ class Guess:
     probabilities: list[str] = field(default_factory=list)
     shares: dict[str, float] = field(default_factory=dict)
     later: list[str] = field(default_factory=list)
+    classes: list[Any] = field(default_factory=list)
     left: dict[str, str] = field(default_factory=dict)
 
 
@@ -143,7 +155,9 @@ def guess_columns(table: Any) -> Guess:
     if _is_trial(decision):
         take("impact", _latest(fitting("impact"), again))
         labels = [each for each in labels if not matches("impact", [each])]
-    take("label", _first(labels) or _speaks_alike(decision, pool))
+    label = take("label", _first(labels) or _speaks_alike(decision, pool))
+    if shown := decision or label:  # a label that fits has the values of the decision
+        guess.classes = sorted(shown.counts)
     # Before sensitive features are looked for: an impact may be 'change of group'.
     if guess.impact is None:
         take("impact", _latest(fitting("impact"), again))
@@ -202,6 +216,24 @@ def _later(
         for name in names
         if name in again
     }
+
+
+def likely_positive(classes: Iterable[Any]) -> Any:
+    """The only class that sounds like a decision people hope for; None if it is not clear.
+
+    Parameters
+    ----------
+    classes : iterable
+        All classes.
+
+    Examples
+    --------
+    >>> likely_positive(["approved", "not approved"]), likely_positive(["A", "B"])
+    ('approved', None)
+    """
+    words = {each: set(words_of(str(each))) for each in classes}
+    good = [each for each, of in words.items() if of & FAVOURABLE and not of & CONTRARY]
+    return good[0] if len(good) == 1 else None
 
 
 def matches(role: str, profiles: Iterable[Profile]) -> list[Profile]:
@@ -295,7 +327,7 @@ def _obstacle(role: str, profile: Profile, decision: Profile | None) -> str | No
         return "it names a single group"
     if role == "sensitive" and not profile.groups:
         return "no group has enough rows"
-    if role == "label" and decision is not None and not set(decision.counts) <= set(profile.counts):
+    if role == "label" and decision is not None and set(decision.counts) != set(profile.counts):
         its, others = (listed(sorted(each.counts)) for each in (profile, decision))
         return f"its values are {its}, and those of the decision {others}"
     return None

@@ -68,9 +68,7 @@ class Profile:
     @property
     def words(self) -> list[str]:
         """The words of its name."""
-        split = re.sub(r"([a-z])([A-Z])", r"\1 \2", self.name).lower()
-        split = re.sub(r"(num|trt)\b|\b(rx)", r" \1\2 ", split)  # 'pidnum', 'RXASP'
-        return re.findall(r"[^\W\d_]+|\d+", split)
+        return words_of(self.name)
 
     @property
     def different(self) -> int:
@@ -94,3 +92,16 @@ class Profile:
     def groups(self) -> list[Any]:
         """Its values that enough rows have, in order."""
         return sorted(each for each, count in self.counts.items() if count >= FEWEST_ROWS)
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a name, in lower case.
+
+    Examples
+    --------
+    >>> words_of("customerNo_2")
+    ['customer', 'no', '2']
+    """
+    split = re.sub(r"([a-z])([A-Z])", r"\1 \2", text).lower()
+    split = re.sub(r"(num|trt)\b|\b(rx)", r" \1\2 ", split)  # 'pidnum', 'RXASP'
+    return re.findall(r"[^\W\d_]+|\d+", split)

@@ -31,6 +31,7 @@ from elfair.language.parsing import parse_expression
 from elfair.language.recipes import Recipe
 from elfair.language.tree import find
 from elfair.records.text import plural
+from elfair.search.goals import counts_positive
 from elfair.statistics.claims import Claim
 from elfair.statistics.impact_estimators import declared_estimation
 from elfair.verification.comparison import RELATIVE, SkippedError, agree, require, require_same
@@ -53,7 +54,19 @@ def check_statements(context: Context) -> str:
     others = {(constraint, delta) for constraint, _, delta in tested - asked}
     beyond = {(claim.conjunct.parent, claim.delta) for claim in claims if claim.statistics}
     agree("what else was tested", sorted(others), sorted(beyond))
+    _check_positive(record, claims)
     return f"{plural(len(claims), 'statement')} asked for, {len(record.constraints)} tested"
+
+
+def _check_positive(record: Certificate, claims: Sequence[Claim]) -> None:
+    """The decision that counts as positive is named if something counts it, and is a decision."""
+    named, search = record.terms.positive, record.search
+    used = bool(record.classes) and counts_positive(claims, search.objective if search else None)
+    agree("whether a positive decision is named", named is not None, used)
+    require(
+        named is None or named in record.classes,
+        f"the positive decision is {named!r}, and the decisions are {record.classes}",
+    )
 
 
 def _key(claim: Claim) -> tuple[str, str, float]:
@@ -357,9 +370,23 @@ def _check_settings(context: Context, title: str, asked: Mapping[str, Any]) -> N
         said["candidate_fraction"] = terms.candidate_share
     if record.search is not None:
         said |= {"search": record.search.method, "objective": record.search.objective}
+    if terms.positive is not None:
+        _check_named(terms.positive, asked["positive"], record.classes)
     agree("the title", record.provenance.title, title)
     for name, value in said.items():
         agree(name, value, asked[name])
+
+
+def _check_named(positive: str, asked: Any, classes: Sequence[str]) -> None:
+    """The positive decision is the one that the study names; without a name, the larger one (see
+    `elfair.data.classes.read_positive`). A study may write 1 for 1.0 and for True.
+    """
+    names = {str(asked)}
+    if asked is None:
+        names = {classes[-1]}
+    elif not isinstance(asked, str):
+        names |= {str(kind(asked)) for kind in (bool, int, float) if kind(asked) == asked}
+    require(positive in names, f"the positive decision is {positive!r}, and should be {asked!r}")
 
 
 def _check_claims(context: Context, study: StudyFile) -> None:
