@@ -94,7 +94,7 @@ def draw(n, seed):
     t, x, y, k = (index.ravel()[cells] for index in (T, X, Y, K))
     data = LoggedData(
         x[:, None].astype(float), y, sensitive_features={"T": t}, decision=k, cost=COST,
-        propensity=OLD[x, k], classes=[0, 1, 2],
+        propensity=OLD[x, k], classes=[0, 1, 2], positive=2,
     )  # fmt: skip
     return x, data
 

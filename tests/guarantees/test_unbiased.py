@@ -82,6 +82,7 @@ def logged_data(n, seed, *, full_behavior):
         sensitive_features={"T": t},
         decision=a,
         impact=impact,
+        positive=2,
         **how,
     )
     return data, np.array([policy(i) for i in XS])[x]

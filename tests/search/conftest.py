@@ -92,4 +92,5 @@ def three_classes() -> LoggedData:
         decision=decision,
         propensity=table[np.arange(n), decision],
         impact=rng.normal(1, 1, n),
+        positive=2,
     )

@@ -83,7 +83,7 @@ def test_whom_the_objective_does_not_speak_of_has_no_part_in_the_first_start():
 
 
 def test_a_start_where_no_row_matters(outreach):
-    data = LoggedData(**outreach.sample(300, 0))
+    data = LoggedData(**outreach.sample(300, 0), positive="visit")
     task = task_of("-abs(PR - 0.3)")  # soft, both branches count alike: nothing is known
     policy = task.policy(data)
     assert not task.best(policy, policy.logged(data), data).any()

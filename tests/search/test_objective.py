@@ -41,6 +41,7 @@ def make_data(n_classes):
         propensity=every[np.arange(N), decision],
         impact=rng.normal(1, 1, N),
         classes=range(n_classes),
+        positive=n_classes - 1,
     )
 
 

@@ -36,8 +36,8 @@ def make(n_classes=2, *, seed=0, behavior=False, scale=1.0, shift=0.0, **without
         else table[np.arange(N), decision],
     }
     columns = {name: value for name, value in columns.items() if name not in without}
-    data = LoggedData(rng.normal(size=(N, 2)), rng.integers(0, n_classes, N), **columns)
-    return data, table
+    features, label = rng.normal(size=(N, 2)), rng.integers(0, n_classes, N)
+    return LoggedData(features, label, positive=n_classes - 1, **columns), table
 
 
 def compiled(text, data, estimation=None, averages=None):

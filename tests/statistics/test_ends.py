@@ -29,6 +29,7 @@ def extreme(rng, low, high, floor, n_classes, behavior):
     return LoggedData(
         rng.normal(size=(N, 1)), rng.permutation(np.arange(N) % n_classes),
         sensitive_features={"T": np.arange(N) // 20}, decision=decision, impact=impact, **how,
+        positive=n_classes - 1,
     )  # fmt: skip
 
 
