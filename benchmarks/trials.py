@@ -211,7 +211,7 @@ def line(name: str, splits: Sequence[Split]) -> str:
         f"{len(released)} of {len(splits)}",
         f"{np.mean([each.forecast for each in splits]):.2f}",
         f"{sum(likely)} of {len(likely)}",
-        f"{min((each.moved for each in released), default=np.nan):.2f}",
+        f"{min(each.moved for each in released):.2f}" if released else "",
         ", ".join(map(str, often)),
         f"{len(passing)}: {np.mean([each.gain for each in passing] or [0.0]):.3f}, "
         f"{np.mean([each.best_constant for each in passing] or [0.0]):.3f}",
