@@ -18,11 +18,11 @@ from statistics import median, quantiles
 SOURCE = Path(__file__).parents[1] / "src" / "elfair"
 #: Experiments with methods and simulated populations do not count towards the lines of code.
 APART = ("experiments", "populations")
-MOST_FILES = 180  # with classes, lotteries, and what a draft makes of the table of a trial
+MOST_FILES = 230  # with preparation, units, estimated propensities, missing impact and labels
 MOST_TOP_LEVEL = 5
 LONGEST_MODULE = 500
 MEDIAN_MODULE = (120, 235)
-MOST_CODE = 19_900  # with guarded bounds, a ranked ladder, many decisions, lotteries and classes
+MOST_CODE = 25_000  # with what real tables need: see the line above
 #: The longest body of nine functions in ten.
 USUAL_BODY = 20
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
