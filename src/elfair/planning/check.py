@@ -166,12 +166,10 @@ class _Check:
         if forecaster is None:
             return statements, None
         try:
-            trials = forecaster.today()
+            alone = forecaster.alone()
         except DataError:  # a group is too small to be divided once more
-            return statements, None
-        n = self.visible.everyone.n
-        curve = forecaster.curve(n, trials)
-        return forecaster.statements(statements, trials, curve.by_statement(n)), curve.chance(n)
+            alone = []
+        return forecaster.statements(statements, alone), forecaster.chance
 
     def _rows(self, claim: Claim) -> int | None:
         sizes = [self.visible.held_out(given) for given in claim.conditions]

@@ -222,8 +222,8 @@ class CheckReport:
     statements : tuple of StatementCheck
         One for each one-sided statement.
     chance : float or None
-        The forecast: the chance that a fit of these rows releases a model. It is the point at
-        ``n`` rows of the curve that `plan_rows` draws.
+        The forecast: the chance that a fit of these rows releases a model. It is the one that the
+        certificate of that fit records, and the point at ``n`` rows of the curve of `plan_rows`.
     positive : str or None
         The decision that PR, TPR and so on count; None if no statement and no objective uses it.
     findings : tuple of Finding

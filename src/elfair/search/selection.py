@@ -109,7 +109,10 @@ class Selection:
             for_ladder=len(targets) > 1,
         )
         view, found = self._found(view, targets)
-        return view.ranked(found, models) if len(found.candidates) > 1 else found
+        # Of one model, too, other rows should say what to expect; where a search takes long, or
+        # the test is about all rows, its own rows have to do.
+        alone = models == 1 and self.method == DEFAULT and n_error is None
+        return view.ranked(found, models) if len(found.candidates) > 1 or alone else found
 
     def _found(self, view: View, targets: Sequence[Target]) -> tuple[View, Found]:
         """What is found, and the view of it in which all is about averages."""
@@ -184,14 +187,14 @@ class View:
         """The best models by the method of the selection, starting from known models, if any."""
         return SEARCHES[self.selection.method].run(self, targets, known)
 
-    def ranked(self, found: Found, models: int) -> Found:
+    def ranked(self, found: Found, most: int) -> Found:
         """A ladder of at most so many models."""
         problem, luck = found.problem, self.n_test / self.data.n
         problem.aim(self.selection.target)
-        fits, simple = self._fits(), self._simple()
+        fits, simple = (self._fits(), self._simple()) if most > 1 else ((), ())
         searched = between([*(each.theta for each in found.candidates), *fits[-1:]])
         every = [*searched, *fits, *simple]
-        seen, effects = self._looked_at(problem, every, luck)
+        models, seen, effects = self._looked_at(problem, every, luck)
         losses = self._losses(self.data, found, every)
         repeated = Repeated(Kept.all_of_it(effects.size.shape[1]))
         if not effects.certain(self.policy.n_parameters, self.selection.target.factors.error):
@@ -200,12 +203,9 @@ class View:
             except DataError:  # a group is too small to be divided once more
                 repeated = Repeated(Kept.unknown(effects.size.shape[1]))
         losses[: len(searched)] += repeated.optimism
-        log_pass = np.array([model.log_pass for model in seen])
-        ranking = Ranking(
-            effects, losses, log_pass, len(searched), repeated.kept, repeated.left_out
-        )
+        ranking = Ranking(effects, losses, seen, len(searched), repeated.kept, repeated.left_out)
         evaluations = found.evaluations + repeated.evaluations
-        return Ranked(found.candidates, evaluations, problem, seen, ranking, models)
+        return Ranked(found.candidates, evaluations, problem, models, ranking, most)
 
     def _fits(self) -> Sequence[Floats]:
         """Fits to labels without constraints, the sharpest last, and constant decisions, if rates
@@ -225,14 +225,15 @@ class View:
 
     def _looked_at(
         self, problem: Problem, thetas: Sequence[Floats], luck: float
-    ) -> tuple[list[Candidate], Effects]:
+    ) -> tuple[list[Candidate], Floats, Effects]:
         """Some models, and what the rows of a problem say about their tests."""
-        seen, promised = [], []
-        for theta in thetas:  # both at once: a problem remembers its last model only
-            seen.append(problem.look_at(theta))
+        models, seen, promised = [], [], []
+        for theta in thetas:  # all at once: a problem remembers its last model only
+            models.append(problem.look_at(theta))
+            seen.append(problem.log_pass_by_claim(theta))
             promised.append(_promised(problem, theta, luck))
             self.progress()
-        return seen, Effects.of(promised, luck)
+        return models, np.array(seen), Effects.of(promised, luck)
 
     def _repeated(self, simple: Sequence[Floats]) -> Repeated:
         """The search, repeated without each part of the rows in turn; that part judges it, and the
@@ -252,7 +253,8 @@ class View:
             judge = Judge(self.plan, others, self.n_test)
             judged.extend(judge.of(self.policy, [theta]))
             if unsearched := [*view._fits(), *simple]:
-                best = first_of(*self._looked_at(found.problem, unsearched, within))
+                _, looks, effects = self._looked_at(found.problem, unsearched, within)
+                best = first_of(looks, effects)
                 plain.extend(judge.of(self.policy, [unsearched[best]]))
             before, after = (view._losses(each, found, [theta]) for each in (view.data, others))
             optimism.append(float(after[0] - before[0]))
