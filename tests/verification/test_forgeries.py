@@ -322,6 +322,11 @@ FORGERIES = {
     "positive decision left out": ("words", lambda c: terms(c, positive=None), "2, 3"),
     "positive decision that does not exist": ("static", lambda c: terms(c, positive="2"), "2, 3"),
     "classes": ("default", lambda c: replace(c, classes=("yes", "no")), "2, 3"),
+    "people whom no statement names": (
+        "default",
+        lambda c: replace(c, people=replace(c.people, unnamed=3)),
+        "3",
+    ),
     "roles of columns": ("default", lambda c: replace(c, roles=replace(c.roles, label=False)), "3"),
 }  # fmt: skip
 LEVELS = {"1": "digests", "2": "arithmetic", "3": "recomputation"}

@@ -242,7 +242,7 @@ WarningCode = Literal[
     "few_effective_rows",
     "few_held_out_rows",
     "few_candidate_rows",
-    "value_missing",
+    "people_not_named",
     "behavior_model",
     "assumption_violated",
 ]

@@ -15,7 +15,7 @@ from elfair.certificate.advice import advise, object_to
 from elfair.certificate.codes import Assumption
 from elfair.certificate.parts import ConstraintResult, GroupRecord, TailRecord
 from elfair.language.conditions import EVERYONE
-from elfair.records.text import confidence, number, plural, visible
+from elfair.records.text import confidence, number, plural, sentence, visible
 
 if TYPE_CHECKING:
     from elfair.certificate.record import Certificate
@@ -53,7 +53,7 @@ def _in_short(certificate: Certificate, after_table: bool) -> list[list[str]]:
         said += _forecast(certificate)
     elif certificate.constraints and not after_table:
         said.append(_brief(certificate.constraints[0], certificate))
-    said += _violated(certificate)
+    said += [*_violated(certificate), *_people(certificate)]
     warned = f" ({plural(len(certificate.warnings), 'warning')})" if certificate.warnings else ""
     more = (
         f"Details{warned}: explain(details=True) in Python, --details on the command line, or the "
@@ -78,13 +78,14 @@ def _in_detail(certificate: Certificate, after_table: bool) -> list[list[str]]:
     said += _forecast(certificate) if failed else []
     label = "Promise: " if certificate.constraints else ""
     said += [[f"{label}{certificate.joint_statement}"], *_violated(certificate)]
+    said += _people(certificate)
     if assumed := [each.name for each in certificate.assumptions if each.status == "assumed"]:
         said.append([f"Assumed, not checked: {'; '.join(assumed)}."])
     told = {warning for result in shown[:MOST_DESCRIBED] for warning in result.warnings}
     if others := [
         each
         for each in certificate.warnings
-        if each not in told and each.code != "assumption_violated"
+        if each not in told and each.code not in ("assumption_violated", "people_not_named")
     ]:
         said.append(["Other warnings:", *(f"  - {each}." for each in others)])
     return said
@@ -120,6 +121,11 @@ def _violated(certificate: Certificate) -> list[list[str]]:
         title = "The stated confidence is NOT justified. What does not hold was accepted:"
         said.append([title, *(f"  - {each.name}: {each.evidence}." for each in accepted)])
     return said
+
+
+def _people(certificate: Certificate) -> list[list[str]]:
+    """Whom no statement speaks of."""
+    return [[sentence(text)] for text in certificate.people.said(certificate.n)]
 
 
 def _objection(assumption: Assumption) -> list[str]:

@@ -184,6 +184,71 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
+class OddGroup:
+    """People in no group that a statement names, or in one that looks like a mistake.
+
+    Parameters
+    ----------
+    group : str
+        Who they are, such as "race is 'black '" or "race is missing".
+    n : int
+        How many of all rows; one row may be in several such groups.
+    named : bool
+        Whether a statement names some of them all the same.
+    perhaps : str
+        The likely mistake, such as "meant 'Black'" or "stands for missing"; empty if none shows.
+    """
+
+    group: str
+    n: int
+    named: bool
+    perhaps: str
+
+    def __str__(self) -> str:
+        return f"{self.group} ({self.n:,}{f', perhaps {self.perhaps}' if self.perhaps else ''})"
+
+
+@dataclass(frozen=True)
+class PeopleRecord:
+    """Whom no statement speaks of.
+
+    Parameters
+    ----------
+    unnamed : int
+        How many of all rows are in no group that a statement names; 0 if no statement names a
+        group.
+    groups : tuple of OddGroup
+        The values that no statement names, and what else looks like a mistake in groups.
+
+    Examples
+    --------
+    >>> people = PeopleRecord(37, (OddGroup("race is missing", 37, False, ""),))
+    >>> people.said(1000)
+    ['37 of 1,000 people are in no group that a statement names. Without a statement: race is
+    missing (37)']
+    """
+
+    unnamed: int
+    groups: tuple[OddGroup, ...]
+
+    def said(self, n: int) -> list[str]:
+        """Sentences about these people, among n, without their full stops."""
+        texts = []
+        if forgotten := [str(each) for each in self.groups if not each.named]:
+            start = f"{self.unnamed:,} of {n:,} people are in no group that a statement names. "
+            without = f"Without a statement: {', '.join(forgotten)}"
+            texts.append(start + without if self.unnamed else without)
+        if odd := [str(each) for each in self.groups if each.named]:
+            texts.append(f"a statement takes for a group what may be a mistake: {', '.join(odd)}")
+        return texts
+
+    @property
+    def mistaken(self) -> bool:
+        """Whether something looks like a mistake."""
+        return any(each.perhaps for each in self.groups)
+
+
+@dataclass(frozen=True)
 class Provenance:
     """Where the rows come from, and when the certificate was written; no result depends on it.
 

@@ -19,18 +19,16 @@ from elfair.certificate.codes import WarningRecord, hardly_new, violation
 from elfair.certificate.parts import NOT_STATED, ConstraintResult, Kind, Version
 from elfair.certificate.record import Certificate, SearchRecord, SplitKind
 from elfair.data import LoggedData
-from elfair.data.columns import is_missing
 from elfair.data.digests import columns_digest, content_digest
 from elfair.errors import CertificateWarning
 from elfair.fairness_test.assumptions import facts_of_test, list_assumptions
 from elfair.fairness_test.drawing import group_pictures
 from elfair.fairness_test.evidence import Outcome
-from elfair.language.conditions import columns_used
 from elfair.language.expressions import Expression
 from elfair.policies.models import mixture_digest
 from elfair.search.goals import counts_positive
 from elfair.statistics.claims import Claim
-from elfair.statistics.plan import Plan
+from elfair.statistics.people import people_of
 
 if TYPE_CHECKING:
     from elfair.fairness_test.test import FairnessTest
@@ -75,7 +73,8 @@ def issue_certificate(test: FairnessTest, outcome: Outcome, openings: int) -> Ce
     chosen = [ladder.digests[outcome.place - 1] for ladder in test.ladders]
     joint = joint_delta([result.delta for result in results], split.kind, test.looks)
     notes = [warning for result in results for warning in result.warnings]
-    notes += _left_out(plan, data)
+    people = people_of(test.plans[0].claims, everyone)
+    notes += [WarningRecord("people_not_named", text) for text in people.said(everyone.n)]
     if released and (warning := practically_the_old(results)):
         notes.append(warning)
     notes += map(violation, violated)
@@ -104,6 +103,7 @@ def issue_certificate(test: FairnessTest, outcome: Outcome, openings: int) -> Ce
             propensities=everyone.propensity is not None,
             row_id=everyone.row_id is not None,
         ),
+        people=people,
         digests=records.Digests(
             data=everyone.fingerprint(),
             candidate=split.candidate.fingerprint(),
@@ -212,24 +212,6 @@ def this_version() -> tuple[Version, ...]:
     return (Version("elfair", __version__), Version("python", python_version()), *packages)
 
 
-def _left_out(plan: Plan, data: LoggedData) -> list[WarningRecord]:
-    """Whom no condition speaks of, since nothing is known of them."""
-    means = [mean for claim in plan.claims for mean in claim.means]
-    used = set().union(*(columns_used(mean) for mean in means)) if means else set()
-    missing = {
-        name: int(is_missing(data.column(name)).sum()) for name in sorted(used & set(data.names))
-    }
-    return [
-        WarningRecord(
-            "value_missing",
-            f"{count} of {data.n} held-out rows have no '{name}': a condition on it leaves them "
-            "out",
-        )
-        for name, count in missing.items()
-        if count
-    ]
-
-
 def practically_the_old(results: Sequence[ConstraintResult]) -> WarningRecord | None:
     """The warning about a model that changes next to nothing in any group, if it is one."""
     moved = [g.moved for result in results for g in result.groups if g.moved is not None]
@@ -237,9 +219,12 @@ def practically_the_old(results: Sequence[ConstraintResult]) -> WarningRecord | 
 
 
 def warn_reader(certificate: Certificate, *, level: int = 2) -> None:
-    """Warn that no model is released because of violated assumptions, at the caller this many calls
-    above.
+    """Warn of groups that look like a mistake, and that no model is released because of violated
+    assumptions, at the caller this many calls above.
     """
+    if certificate.people.mistaken:
+        for text in certificate.people.said(certificate.n):
+            warnings.warn(f"{text}.", CertificateWarning, stacklevel=level + 1)
     against = certificate.objections
     if not against:
         return

@@ -111,12 +111,11 @@ class _Check:
             for each in assumptions
         ):
             chance = 0.0  # whatever the rows are
-        about = [each for claim in claims for each in claim.impact_conditions(visible.everyone)]
         found += [
             *findings.of_propensities(visible.everyone, groups),
             *findings.of_missing_impact(visible.everyone, self.left_out, conditions),
             *findings.of_columns(visible.everyone, visible.candidate),
-            *findings.of_people(visible.everyone, about),
+            *findings.of_people(visible.everyone, claims),
             *findings.of_statements(statements),
             *findings.of_assumptions(assumptions, accepted),
             *findings.of_ranges(forecaster),

@@ -78,6 +78,10 @@ TEXTS: dict[Severity, dict[str, tuple[str, str]]] = {
             "if the label is known only for people with another decision, then accuracy and "
             "everything else that uses labels is about those people alone.",
         ),
+        "group_mistaken": (
+            "groups look like a mistake",
+            "correct the values in the table, or name these groups if they are what they seem.",
+        ),
         "repeated_rows": (
             "rows are repeated",
             "bounds need one row for each person: pass row_id, which finds repeated people.",
@@ -129,13 +133,9 @@ TEXTS: dict[Severity, dict[str, tuple[str, str]]] = {
             "some people cannot be told apart",
             "bounds need one row for each person: pass row_id, which finds repeated people.",
         ),
-        "group_unknown": (
-            "'{about}' is missing for some people",
-            "give them a group of their own if they are to be protected.",
-        ),
-        "people_not_covered": (
-            "no statement about an impact covers some of the people",
-            "a group that is not named is not protected.",
+        "people_not_named": (
+            "no statement names the group of some of the people",
+            "a group that is not named is not protected: name it, or merge it with another.",
         ),
         "range_not_declared": (
             "the range of impact '{about}' is not declared",

@@ -12,7 +12,6 @@ from scipy.special import chdtrc
 from elfair.bounds import AUTO
 from elfair.certificate import Assumption
 from elfair.data import LoggedData
-from elfair.data.columns import is_missing
 from elfair.data.digests import is_module
 from elfair.data.propensities import misfit
 from elfair.errors import ElfairError, listed
@@ -23,7 +22,9 @@ from elfair.language.evaluation import holds
 from elfair.planning.check_report import Finding
 from elfair.planning.forecast import Forecaster, StatementCheck
 from elfair.planning.visible import TINY, GroupCheck, VisibleRows, not_forecast
+from elfair.statistics.claims import Claim
 from elfair.statistics.compiled import shown_values
+from elfair.statistics.people import people_of
 from elfair.types import Booleans, Floats
 
 #: A feature gives away a class that it predicts in this share of rows, and a number that it
@@ -265,19 +266,14 @@ def _independent(table: NDArray[np.float64]) -> float:
     return float(chdtrc(len(table) - 1, ((table - expected) ** 2 / expected).sum()))
 
 
-def of_people(data: LoggedData, impact_conditions: Sequence[Condition | None]) -> Iterator[Finding]:
-    """People that no statement about an impact covers."""
-    for name, column in data.sensitive.items():
-        missing = int(is_missing(column).sum())
-        if missing:
-            evidence = f"missing in {missing} of {data.n} rows, which meet no condition on it"
-            yield Finding.of("group_unknown", evidence, about=name)
-    named = [given for given in impact_conditions if given is not None]
-    if not named or len(named) < len(impact_conditions) or any(map(uses_label, named)):
-        return
-    covered = np.any([holds(given, data) for given in named], axis=0)
-    if not covered.all():
-        yield Finding.of("people_not_covered", f"{(~covered).sum()} of {data.n} rows")
+def of_people(data: LoggedData, claims: Sequence[Claim]) -> Iterator[Finding]:
+    """People in no group that a statement names, and groups that look like a mistake."""
+    people = people_of(claims, data)
+    if people.unnamed:
+        who = ", ".join(str(each) for each in people.groups if not each.named)
+        yield Finding.of("people_not_named", f"{people.unnamed:,} of {data.n:,} rows: {who}")
+    if odd := [str(each) for each in people.groups if each.perhaps]:
+        yield Finding.of("group_mistaken", ", ".join(odd))
 
 
 def of_statements(statements: Sequence[StatementCheck]) -> Iterator[Finding]:

@@ -31,6 +31,8 @@ def data(certificate: Certificate) -> Iterator[Block]:
         yield _left_out(certificate)
     else:
         yield Paragraph("Nobody was left out.")
+    if certificate.people.groups:
+        yield _people(certificate)
     yield Table.of_facts(
         "Which column is what",
         [
@@ -65,6 +67,20 @@ def _left_out(certificate: Certificate) -> Table:
         rows.append((each.reason, "all of them", count(each.n)))
         rows += [(each.reason, by.group, count(by.n)) for by in each.groups]
     return Table("People left out, and why", ("reason", "group", "how many"), tuple(rows), words=2)
+
+
+def _people(certificate: Certificate) -> Table:
+    rows = [
+        (each.group, "yes" if each.named else "no", each.perhaps and f"perhaps {each.perhaps}")
+        for each in certificate.people.groups
+    ]
+    sizes = [count(each.n) for each in certificate.people.groups]
+    return Table(
+        "People in no group that a statement names, and groups that may be a mistake",
+        ("who", "named by a statement", "likely mistake", "how many"),
+        tuple((*row, size) for row, size in zip(rows, sizes, strict=True)),
+        words=3,
+    )
 
 
 def _names(names: tuple[str, ...]) -> Line:

@@ -219,6 +219,8 @@ def check_warnings(context: Context) -> str:
     named = [each for each in record.warnings if each.code == "behavior_model"]
     right = named == ([hardly_new] if hardly_new else [])
     require(right, "the warnings should say whether the model is practically the old one")
+    told = [each.text for each in record.warnings if each.code == "people_not_named"]
+    agree("the warning about people", told, record.people.said(record.n))
     for result in record.constraints:
         missing = [each.text for each in result.warnings if each not in record.warnings]
         require(not missing, f"the certificate lacks {missing}")
