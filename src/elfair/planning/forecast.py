@@ -52,6 +52,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
+from elfair.data.units import permuted, whole_units
 from elfair.errors import DataError
 from elfair.estimators.fit import Request
 from elfair.fairness_test.evidence import SHARED_ROWS, is_silent
@@ -207,8 +208,8 @@ class Forecaster:
     def smaller(self, ratio: float, seed: int) -> JudgedSearch | None:
         """A trial for a part of today's rows; None where a group is too small in it."""
         n = self.visible.candidate.n
-        order = np.random.default_rng(seed).permutation(n)
-        count = round(n * ratio * (1 - 1 / FOLDS))
+        order = permuted(self.visible.candidate, seed)
+        count = whole_units(self.visible.candidate, order, round(n * ratio * (1 - 1 / FOLDS)))
         try:
             return self._trial(np.sort(order[:count]), np.sort(order[count:]), ratio)
         except DataError:
