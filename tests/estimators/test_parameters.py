@@ -43,6 +43,7 @@ WRONG = {
         {"impact": (1, 0)}, (False, True),
     ],
     "propensity_floor": [0, -0.1, 1.5, NAN, "low", True, [0.1]],
+    "average": ["person", None, 1, ["unit"], True],
     "search": ["grid", None, 3, "CMAES"],
     "power": [0, 1, 1.5, -0.5, NAN, "0.9", True, [0.9]],
     "inflation": [0, -1.0, NAN, INF, "2", True],

@@ -68,6 +68,9 @@ def _in_detail(certificate: Certificate, after_table: bool) -> list[list[str]]:
     said = [_describe(result, certificate) for result in shown[:MOST_DESCRIBED]]
     if certificate.terms.positive is not None:
         said.insert(0, [positive_is(certificate.terms.positive)])
+    if certificate.terms.units is not None:
+        units = certificate.terms.units
+        said.insert(0, [f"Statements are about {units.about}; their rows count {units.n:,} units."])
     if more := shown[MOST_DESCRIBED:]:
         # The worst come first, so these are nearer to passing (or passed by more).
         title = f"{plural(len(more), 'more statement')} {'FAILED' if failed else 'passed'}:"

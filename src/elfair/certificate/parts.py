@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import Literal, TypeAlias
 
 from elfair.bounds import Kind
 from elfair.certificate.codes import AssumptionCode, WarningRecord
 
+#: What statements are about, if several rows belong to one unit.
+Average: TypeAlias = Literal["unit", "row"]
 #: Stands where nobody said who chose something, or why.
 NOT_STATED = "not stated"
 
@@ -75,6 +78,38 @@ class ChanceRecord:
 
 
 @dataclass(frozen=True)
+class UnitsRecord:
+    """The units that rows belong to, or rows that stand for different numbers of people.
+
+    Parameters
+    ----------
+    average : {"unit", "row"}
+        What statements are about: the average unit, such as a person, or the average row.
+    n, n_held_out : int
+        How many units there are, and how many of them were held out; every number of rows in the
+        result of a statement counts units.
+    most_rows : int
+        The rows of the largest unit.
+    weighted : bool
+        Whether rows have sample weights.
+    """
+
+    average: Average
+    n: int
+    n_held_out: int
+    most_rows: int
+    weighted: bool
+
+    @property
+    def about(self) -> str:
+        """What statements are about, in words."""
+        what = f"the average {self.average}"
+        if self.average == "unit":
+            what += ", which counts the same however many rows it has"
+        return f"{what} (by sample_weight)" if self.weighted else what
+
+
+@dataclass(frozen=True)
 class TermsRecord:
     """What was asked for, and how it was to be tested.
 
@@ -102,6 +137,9 @@ class TermsRecord:
         The assumptions that may be violated: the model was wanted all the same.
     positive : str or None
         The decision that PR, TPR and so on count; None if no statement and no objective uses it.
+    units : UnitsRecord or None
+        Units and sample weights; None if each row is about somebody else and stands for nobody
+        more.
     """
 
     claims: tuple[ClaimRecord, ...]
@@ -115,6 +153,7 @@ class TermsRecord:
     looks: int
     accept_violated: tuple[AssumptionCode, ...]
     positive: str | None
+    units: UnitsRecord | None
 
 
 @dataclass(frozen=True)

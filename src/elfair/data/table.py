@@ -32,6 +32,7 @@ from elfair.data.costs import COST, read_cost
 from elfair.data.digests import columns_digest, rows_digest
 from elfair.data.features import read_features
 from elfair.data.lottery import Lottery, is_lottery, read_lottery
+from elfair.data.units import Average, read_sample_weight, unit_numbers
 from elfair.errors import DataError, did_you_mean, listed
 from elfair.types import Array, Floats, Index
 
@@ -69,6 +70,11 @@ class LoggedData:
     row_id : array of shape (n,), optional
         One unique identifier for each row (each person). The split into halves then depends on the
         identifiers, not on the order of rows.
+    unit : array of shape (n,), optional
+        Whom a row is about, if several rows may be about one person; or its cluster, such as a
+        school. Rows of one unit stay together in every split, and bounds count units, not rows.
+    sample_weight : array of shape (n,), optional
+        How many people a row stands for, where that differs from row to row.
     classes : sequence, optional
         All possible decisions, if ``y`` and ``decision`` together do not show them all.
     positive : object, optional
@@ -113,6 +119,8 @@ class LoggedData:
     behavior_mean: Floats | None = None
     behavior_spread: Floats | None = None
     thresholds: tuple[float, ...] = ()
+    #: What averages are about; see `elfair.data.units`.
+    average: Average = "unit"
 
     def __init__(
         self,
@@ -125,6 +133,8 @@ class LoggedData:
         behavior: Any = None,
         impact: Any = None,
         row_id: Any = None,
+        unit: Any = None,
+        sample_weight: Any = None,
         classes: Sequence[Any] | Array | None = None,
         positive: Any = None,
         cost: Any = None,
@@ -138,6 +148,8 @@ class LoggedData:
             behavior=behavior,
             impact=impact,
             row_id=row_id,
+            unit=unit,
+            sample_weight=sample_weight,
         )
         self.features, self.feature_names = read_features(X)
         self.n = self.features.shape[0]
@@ -146,6 +158,12 @@ class LoggedData:
         self.label = None if y is None else self._decisions(y, "y")
         self.decision = None if decision is None else self._decisions(decision, "decision")
         self.row_id = None if row_id is None else self._row_ids(row_id)
+        self.unit = None if unit is None else self._complete(unit, "unit")
+        #: The number of each row's unit; None if no two rows are of one unit.
+        self.unit_index = None if self.unit is None else unit_numbers(self.unit)
+        self.sample_weight = (
+            None if sample_weight is None else read_sample_weight(sample_weight, self.n)
+        )
         self.sensitive = self._sensitive(sensitive_features)
         self.impacts = self._impacts(impact)
         self.classes = self._classes(classes)
@@ -282,6 +300,7 @@ class LoggedData:
         """SHA-256 of everything known about these rows, in their order."""
         known = {"label", "decision", "propensity", "row_id"}
         known |= {"behavior", "behavior_mean", "behavior_spread"}
+        known |= {name for name in ("unit", "sample_weight") if getattr(self, name) is not None}
         positive = None if self.positive is None else np.array([self.positive], dtype=object)
         return columns_digest(
             [
@@ -364,7 +383,8 @@ class LoggedData:
             raise DataError(
                 f"row_id must be unique. Got {listed(again[:1])} more than once ({again.size} "
                 "repeated rows in all).",
-                hint="the bounds need independent rows: keep one row for each person.",
+                hint="the bounds need independent rows: keep one row for each person, or pass the "
+                "identifier as unit= instead, and bounds will count people.",
             )
         return column
 
@@ -442,7 +462,8 @@ class LoggedData:
 #: The attributes of LoggedData that have one entry for each row.
 _BY_ROW = (
     "features", "label", "label_index", "decision", "decision_index", "propensity", "behavior",
-    "row_id", "scores", "behavior_mean", "behavior_spread", "position",
+    "row_id", "unit", "unit_index", "sample_weight", "scores", "behavior_mean", "behavior_spread",
+    "position",
 )  # fmt: skip
 
 

@@ -91,6 +91,9 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         assumption about their tails.
     propensity_floor : float, optional
         The smallest probability with which the behaviour model took any decision. You declare it.
+    average : {"unit", "row"}, default "unit"
+        What statements are about if several rows belong to one unit (see `LoggedData`): the average
+        unit, such as a person, or the average row. Of rows, bounds are asymptotic.
     outcome_model : scikit-learn regressor, optional
         What ``estimator="dr"`` fits to candidate rows. The default is ridge regression.
     classes : sequence, optional
@@ -165,6 +168,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         folds: int = 5,
         impact_range: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
         propensity_floor: float | None = None,
+        average: str = "unit",
         outcome_model: Any = None,
         classes: Sequence[Any] | None = None,
         positive: Any = None,
@@ -218,6 +222,8 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         behavior: Any = None,
         impact: Any = None,
         row_id: Any = None,
+        unit: Any = None,
+        sample_weight: Any = None,
     ) -> Self:
         """Search for a model on the candidate half and test it on the sealed half.
 
@@ -228,7 +234,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         y : array of shape (n,), optional
             Labels. Not needed if neither the objective nor a constraint mentions them; the
             classes are then those of ``decision``.
-        sensitive_features, decision, propensity, behavior, impact, row_id
+        sensitive_features, decision, propensity, behavior, impact, row_id, unit, sample_weight
             See `LoggedData`; needed only if a constraint uses them. A behaviour model is
             shown ``X`` as it arrives here: inside a Pipeline, as the steps before have changed it.
 

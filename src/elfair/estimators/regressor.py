@@ -69,7 +69,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         such a person, in units of the smallest ``behavior_spread``. Nothing is known about
         decisions that nobody was given. The usual decision is a linear function of the features,
         learnt from candidate rows.
-    power, inflation, xi, candidates, candidate_fraction, split, folds, impact_range
+    power, inflation, xi, candidates, candidate_fraction, split, folds, impact_range, average
         As for `ELFClassifier`.
     candidate_tuning, looks, accept_violated, random_state
         As for `ELFClassifier`.
@@ -125,6 +125,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         split: str = "random",
         folds: int = 5,
         impact_range: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
+        average: str = "unit",
         candidate_tuning: Mapping[str, Sequence[Any]] | None = None,
         looks: int = 1,
         accept_violated: Sequence[AssumptionCode] = (),
@@ -144,6 +145,8 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         behavior_spread: Any = None,
         impact: Any = None,
         row_id: Any = None,
+        unit: Any = None,
+        sample_weight: Any = None,
     ) -> Self:
         """Search for a model on the candidate half and test it on the sealed half.
 
@@ -154,7 +157,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         y : array of shape (n,), optional
             Labels: what the best decision would have been. Not needed if neither the objective nor
             a constraint mentions them.
-        sensitive_features, impact, row_id
+        sensitive_features, impact, row_id, unit, sample_weight
             See `LoggedData`; needed only if a constraint uses them.
         decision : array of shape (n,), optional
             The decision that was taken.

@@ -12,6 +12,7 @@ from math import sqrt
 
 from elfair.certificate import Assumption, GroupRecord, Kind, SplitKind, Status
 from elfair.certificate.codes import AssumptionCode, opened_once
+from elfair.certificate.parts import UnitsRecord
 from elfair.data import LoggedData
 from elfair.fairness_test.evidence import SHARED_ROWS
 from elfair.language.conditions import uses_label
@@ -55,6 +56,8 @@ class Facts:
         Whether a statement is about the label, or about the declared costs of decisions.
     row_id : bool
         Whether rows have identifiers, which are unique.
+    units : UnitsRecord or None
+        The units that rows belong to.
     ranges : mapping of str to (float, float)
         The declared range of each impact that has one.
     floor : float or None
@@ -74,6 +77,7 @@ class Facts:
     label: bool
     costs: bool
     row_id: bool
+    units: UnitsRecord | None
     ranges: Mapping[str, tuple[float, float]]
     floor: float | None
     shown: Mapping[AssumptionCode, str]
@@ -114,7 +118,7 @@ def _listed(facts: Facts) -> Iterator[Assumption]:
         yield Assumption.of("label_known", "assumed")
     if facts.costs:
         yield Assumption.of("cost_matrix", "assumed", facts.shown.get("cost_matrix", ""))
-    yield Assumption.of("rows_independent", "assumed", "row ids are unique" if facts.row_id else "")
+    yield Assumption.of("rows_independent", "assumed", _independence(facts))
     yield Assumption.of("same_population", "assumed")
     yield Assumption.of("nothing_else", "assumed")
     yield Assumption.of("decisions_sampled", "assumed")
@@ -128,6 +132,17 @@ def _listed(facts: Facts) -> Iterator[Assumption]:
         yield _normal_average(facts)
     if "scorer_not_fitted" in facts.shown:
         yield Assumption.of("scorer_not_fitted", "assumed", facts.shown["scorer_not_fitted"])
+
+
+def _independence(facts: Facts) -> str:
+    """What makes it likely that no two observations are of one person."""
+    if facts.units is None:
+        return "row ids are unique" if facts.row_id else ""
+    units = facts.units
+    return (
+        f"of the {units.n} units (not of the rows): no split divides a unit, bounds count units, "
+        f"and statements are about {units.about}"
+    )
 
 
 def _halves(split: SplitKind) -> Assumption:
@@ -238,6 +253,7 @@ def facts_of_test(
     split: SplitKind,
     openings: int,
     looks: int,
+    units: UnitsRecord | None,
     of_models: Sequence[Assumption] = (),
 ) -> Facts:
     """The facts of a test that was just made, or is about to be.
@@ -250,7 +266,7 @@ def facts_of_test(
         The held-out rows that each statement is about.
     data : LoggedData
         The rows.
-    kind, guarded, split, openings, looks
+    kind, guarded, split, openings, looks, units
         See `Facts`.
     of_models : sequence of Assumption
         What the models rest on, beside what every test rests on.
@@ -278,6 +294,7 @@ def facts_of_test(
         label=any(map(uses_label, means)),
         costs=costs,
         row_id=data.row_id is not None,
+        units=units,
         ranges=estimation.ranges,
         floor=estimation.propensity_floor,
         shown=shown,

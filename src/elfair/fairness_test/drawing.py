@@ -19,6 +19,7 @@ from elfair.statistics import Rows, mean_part
 from elfair.statistics.claims import conditions_of
 from elfair.statistics.decisions import decisions_of
 from elfair.statistics.plan import Plan
+from elfair.statistics.units import Units
 from elfair.types import Array, Floats
 
 #: What each interval alone holds with, if averages are normal.
@@ -67,7 +68,7 @@ def impact_series(plan: Plan, data: LoggedData) -> tuple[list[pictures.SeriesPic
         if rows.size < 2:
             continue
         for name in data.impacts:
-            logged = float(data.impacts[name][rows].mean())
+            logged = float(_observed(data.impacts[name], rows, data).mean())
             series.append(pictures.SeriesPicture(name, who(given), logged))
             estimates.append(_rows(name, given, plan, data))
     return series, estimates
@@ -92,7 +93,7 @@ def _picture(given: Condition | None, plan: Plan, data: LoggedData, free: Floats
         impacts = tuple(
             pictures.ImpactPicture(
                 name,
-                _interval(data.impacts[name][rows]),
+                _interval(_observed(data.impacts[name], rows, data)),
                 _interval(_rows(name, given, plan, data).values(free)),
             )
             for name in data.impacts
@@ -116,6 +117,12 @@ def _decisions(rows: Array, data: LoggedData, free: Floats) -> tuple[DecisionPic
 
 def _inside(given: Condition | None, data: LoggedData) -> NDArray[np.intp]:
     return np.flatnonzero(holds(given, data))
+
+
+def _observed(impact: Floats, rows: NDArray[np.intp], data: LoggedData) -> Floats:
+    """The impacts of some rows, or of their units."""
+    units = Units.of(data, rows)
+    return impact[rows] if units is None else units.gather(units.share * impact[rows])
 
 
 def _interval(values: Floats) -> pictures.Interval:

@@ -20,6 +20,8 @@ from elfair.certificate.parts import NOT_STATED, ConstraintResult, Kind, Version
 from elfair.certificate.record import Certificate, SearchRecord, SplitKind
 from elfair.data import LoggedData
 from elfair.data.digests import columns_digest, content_digest
+from elfair.data.split import Split
+from elfair.data.units import count_units, numbered
 from elfair.errors import CertificateWarning
 from elfair.fairness_test.assumptions import facts_of_test, list_assumptions
 from elfair.fairness_test.drawing import group_pictures
@@ -64,6 +66,7 @@ def issue_certificate(test: FairnessTest, outcome: Outcome, openings: int) -> Ce
         split=split.kind,
         openings=openings,
         looks=test.looks,
+        units=units_of(split),
         of_models=test.declared,
     )
     assumptions = list_assumptions(facts)
@@ -160,6 +163,20 @@ def _terms(test: FairnessTest) -> records.TermsRecord:
         positive=positive_decision(
             asked.claims, None if test.search is None else test.search.objective, split.everyone
         ),
+        units=units_of(split),
+    )
+
+
+def units_of(split: Split) -> records.UnitsRecord | None:
+    """The units of all rows; None if rows have neither units nor weights."""
+    data = split.everyone
+    if data.unit_index is None and data.sample_weight is None:
+        return None
+    n, sizes = count_units(data), np.bincount(numbered(data)[0])
+    seen = 0 if split.kind == "crossfit" or not split.folds else count_units(split.candidate)
+    tested = n - seen if split.folds else 0
+    return records.UnitsRecord(
+        data.average, n, tested, int(sizes.max(initial=0)), data.sample_weight is not None
     )
 
 

@@ -63,7 +63,7 @@ def learn_from(plan: Plan, data: LoggedData, free: Floats) -> Learnt | None:
     return Learnt(
         data.n,
         [[_learnt(part.rows, free) for part in claim.parts] for claim in claims],
-        [[p.rows.index.size for p in claim.parts] for claim in claims],
+        [[p.rows.size for p in claim.parts] for claim in claims],
     )
 
 

@@ -25,6 +25,7 @@ from elfair.statistics import Rows
 from elfair.statistics.decisions import decisions_of
 from elfair.statistics.plan import CompiledClaim, Plan, Tail
 from elfair.statistics.rows import Weighted
+from elfair.statistics.units import Units
 from elfair.types import Floats, Index
 
 
@@ -192,7 +193,7 @@ def _joined(claims: Sequence[CompiledClaim], starts: Index, data: LoggedData) ->
 def _joined_tail(tails: Sequence[Tail], starts: Index, data: LoggedData) -> Tail:
     parts = []
     for of_folds in zip(*(tail.parts for tail in tails), strict=True):
-        rows = [part.rows for part in of_folds]
+        rows, units = _same_scale([part.rows for part in of_folds])
         index = np.concatenate([r.index + start for r, start in zip(rows, starts, strict=False)])
         joined = Rows(
             index,
@@ -201,6 +202,7 @@ def _joined_tail(tails: Sequence[Tail], starts: Index, data: LoggedData) -> Tail
             min(r.low for r in rows),
             max(r.high for r in rows),
             weighted=_joined_weights([r.weighted for r in rows], data, index),
+            units=units,
         )
         parts.append(replace(of_folds[0], rows=joined))
     return replace(tails[0], parts=tuple(parts))
@@ -213,4 +215,21 @@ def _joined_weights(
     if not known:
         return None
     residual = np.concatenate([each.residual for each in known])
-    return Weighted(residual, decisions_of(data).law(index), max(each.largest for each in known))
+    worst, largest = (max(getattr(each, name) for each in known) for name in ("worst", "largest"))
+    return Weighted(residual, decisions_of(data).law(index), worst, largest)
+
+
+def _same_scale(rows: Sequence[Rows]) -> tuple[list[Rows], Units | None]:
+    """The rows of several folds, with shares as if they were one, and their units."""
+    parts = [each.units for each in rows if each.units is not None]
+    if not parts:
+        return list(rows), None
+    units, scaled, start = Units.joined(parts), [], 0
+    for each, part in zip(rows, parts, strict=True):
+        factor, weighted = float(units.share[start] / part.share[0]), each.weighted
+        if weighted is not None:
+            weighted = replace(weighted, residual=factor * weighted.residual)
+        offset, slope = factor * each.offset, factor * each.slope
+        scaled.append(replace(each, offset=offset, slope=slope, weighted=weighted))
+        start += part.place.size
+    return scaled, units

@@ -15,7 +15,7 @@ from elfair.estimators.base import ELFEstimator
 from elfair.estimators.fit import Request
 from elfair.fairness_test.assumptions import BY_SETTINGS, facts_of_test, list_assumptions
 from elfair.fairness_test.evidence import NO_WEIGHTS
-from elfair.fairness_test.issue import positive_decision
+from elfair.fairness_test.issue import positive_decision, units_of
 from elfair.planning import findings
 from elfair.planning.check_report import SCHEMA, SEVERITIES, CheckReport, Finding
 from elfair.planning.forecast import Forecaster, StatementCheck
@@ -196,6 +196,7 @@ class _Check:
                 guarded=plan.bound != "ttest",
                 split=self.request.parameters["split"],
                 openings=1,
+                units=units_of(self.request.split(self.visible.everyone)),
                 looks=self.request.parameters["looks"],
                 of_models=self.request.selection().task.assumptions(),
             )

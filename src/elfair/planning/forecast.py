@@ -25,6 +25,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from elfair.data import LoggedData
+from elfair.data.units import permuted, whole_units
 from elfair.errors import DataError
 from elfair.estimators.fit import Request
 from elfair.fairness_test.evidence import SHARED_ROWS, is_silent
@@ -197,8 +198,8 @@ class Forecaster:
     def smaller(self, ratio: float, seed: int) -> Foreseen | None:
         """What is foreseen for a part of today's rows; None where a group is too small in it."""
         rows = self.visible.candidate
-        chosen = np.random.default_rng(seed).choice(rows.n, round(ratio * rows.n), replace=False)
-        rows = rows.take(np.sort(chosen))
+        order = permuted(rows, seed)
+        rows = rows.take(np.sort(order[: whole_units(rows, order, round(ratio * rows.n))]))
         try:
             selection, plan = self.visible.prepare(rows, self.request)
             plan = replace(plan, claims=self.plan.claims)

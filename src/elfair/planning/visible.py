@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from elfair.certificate import GroupRecord
 from elfair.data import LoggedData
+from elfair.data.units import count_units
 from elfair.errors import InputError
 from elfair.estimators.classifier import ELFClassifier
 from elfair.estimators.fit import Request
@@ -87,7 +88,7 @@ class VisibleRows:
         """Hide what ``fit`` will hold out. If nothing is tested, all rows are candidate rows; under
         cross-fitting, which tests every row, none is.
         """
-        seen, data = np.zeros(data.n, dtype=np.bool_), data.changed(thresholds=request.thresholds)
+        seen, data = np.zeros(data.n, dtype=np.bool_), request.seen(data)
         if not request.crossfit:
             seen[request.split(data).candidate.position] = True
         return cls(_hide(data, seen), data.take(np.flatnonzero(seen)))
@@ -106,9 +107,10 @@ class VisibleRows:
 
         If only their labels could tell, it is what candidate rows let you expect; None without any.
         """
-        known, inside = self.deciding(given), int(holds(given, self.candidate).sum())
+        known = self.deciding(given)
+        inside = count_units(self.candidate, holds(given, self.candidate))
         if known is self.everyone:
-            return int(holds(given, known).sum()) - inside
+            return count_units(known, holds(given, known)) - inside
         return round(inside * self.n_held_out / known.n) if known.n else None
 
     def prepare(self, rows: LoggedData, request: Request) -> tuple[Selection, Plan]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from elfair.certificate import NOT_STATED, Certificate, SearchRecord
+from elfair.certificate.parts import UnitsRecord
 from elfair.certificate.statement import HOW_TO_VERIFY
 from elfair.records.text import count, exact, number, plural, rate
 from elfair.report import blocks, charts
@@ -42,6 +43,7 @@ def data(certificate: Certificate) -> Iterator[Block]:
             ("label", "given" if roles.label else "none"),
             ("propensities", _propensities(certificate)),
             ("row identifier", "given" if roles.row_id else "none"),
+            *_of_units(certificate.terms.units),
             ("decisions", _names(certificate.classes) if certificate.classes else "numbers"),
         ],
         ("role", "columns"),
@@ -53,6 +55,14 @@ def data(certificate: Certificate) -> Iterator[Block]:
             tuple((each.condition, each.decision, f"{each.probability:.6g}") for each in chances),
             words=2,
         )
+
+
+def _of_units(units: UnitsRecord | None) -> list[tuple[str, str]]:
+    """Whom rows are about, if several may be about one person."""
+    if units is None:
+        return []
+    held_out = f"{count(units.n)}, of which {count(units.n_held_out)} held out"
+    return [("units, which all counts are of", held_out), ("statements are about", units.about)]
 
 
 def _propensities(certificate: Certificate) -> str:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from elfair.data import LoggedData
+from elfair.data.units import some_rows
 from elfair.errors import DataError
 from elfair.search.evolution import cmaes_search
 from elfair.search.found import Found, Ranked
@@ -241,8 +242,7 @@ class View:
         """
         rows = self.data
         if rows.n > RANKED_BY:
-            rng = np.random.default_rng(self.selection.seed)
-            rows = rows.take(np.sort(rng.choice(rows.n, RANKED_BY, False)))
+            rows = rows.take(some_rows(rows, RANKED_BY, self.selection.seed))
         promised, judged, plain, optimism, evaluations = [], [], [], [], 0
         for seen, unseen in in_folds(rows, self.selection.seed):
             view, others = self._on(rows.take(seen)), rows.take(unseen)
@@ -329,9 +329,8 @@ class View:
         return Found(candidates, problem.evaluations, problem)
 
     def _some(self, count: int) -> Index:
-        """So many of the rows, drawn at random."""
-        rng = np.random.default_rng(self.selection.seed)
-        return np.sort(rng.choice(self.data.n, count, False))
+        """So many of the rows, drawn at random; of whole units."""
+        return some_rows(self.data, count, self.selection.seed)
 
     def _searched(self, targets: Sequence[Target], known: Sequence[Floats]) -> Found:
         """The gradient search, from known models and from the usual starts."""
@@ -378,8 +377,8 @@ class View:
         judged = self.policy, self.inputs, loss, requirements, self.progress
         if policies is None or not self._weighted:
             return Problem(*judged)
-        decisions = decisions_of(self.data)
-        return Problem(*judged, moved=lambda free: decisions.weights(free).moved)
+        law = decisions_of(self.data).law()
+        return Problem(*judged, moved=lambda free: law.weights(free).moved)
 
 
 def _promised(problem: Problem, theta: Floats, luck: float) -> list[Judged]:

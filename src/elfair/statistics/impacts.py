@@ -12,6 +12,7 @@ import numpy as np
 from elfair.data import LoggedData
 from elfair.data.costs import COST
 from elfair.data.features import Encoding
+from elfair.data.units import masses
 from elfair.errors import InputError, did_you_mean
 from elfair.language.conditions import MIRRORED, Column, Compare, Condition, Literal, uses_decision
 from elfair.language.distribution import Derived, Threshold
@@ -198,10 +199,13 @@ class Level:
 
     @staticmethod
     def _weights(data: LoggedData) -> Floats:
-        """As if each class had been decided equally often about anybody; they average 1."""
+        """As if each class had been decided equally often about anybody, by mass; they average
+        1.
+        """
+        mass = masses(data) if data.n else None
         if data.propensity is None or data.decision_kind == "numbers" or not data.n:
-            return np.ones(data.n)
-        weights = 1 / data.propensity
+            return np.ones(data.n) if mass is None else mass
+        weights = (1.0 if mass is None else mass) / data.propensity
         return np.asarray(weights * (data.n / weights.sum()))
 
     def of(self, data: LoggedData) -> Floats:
@@ -238,15 +242,17 @@ class OutcomeModel:
         """
         from sklearn.base import clone
 
-        inputs, values = encoding.of(data), impact.values(data)
+        inputs, values, mass = encoding.of(data), impact.values(data), masses(data)
         assert data.decision_index is not None
         regressions: list[Any] = []
         for a in range(data.classes.size):
             taken = data.decision_index == a
             if taken.sum() < 2:  # too few to learn from: use the overall mean
-                regressions.append(Ridge(float(values.mean()), np.zeros(inputs.shape[1])))
+                mean = float(np.average(values, weights=mass))
+                regressions.append(Ridge(mean, np.zeros(inputs.shape[1])))
             elif regressor is None:
-                regressions.append(Ridge.fit(inputs[taken], values[taken]))
+                known = None if mass is None else mass[taken] / mass[taken].mean()
+                regressions.append(Ridge.fit(inputs[taken], values[taken], known))
             else:
                 regressions.append(clone(regressor).fit(inputs[taken], values[taken]))
         return cls(encoding, regressions, limits)
@@ -289,7 +295,7 @@ class QuadraticModel:
         center, scale = float(data.decision.mean()), float(data.decision.std()) or 1.0
         powers = cls.powers(data.decision, center, scale)
         inputs = np.column_stack(cls.blocks(encoding, encoding.of(data), *powers, personal))
-        regression = Ridge.fit(inputs, impact.values(data))
+        regression = Ridge.fit(inputs, impact.values(data), masses(data))
         return cls(encoding, center, scale, regression, personal)
 
     @staticmethod

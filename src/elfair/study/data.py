@@ -129,6 +129,7 @@ def _logged(read: Columns, study: StudyFile) -> dict[str, Any]:
     """What a table of logged decisions takes, without features and what is declared."""
     columns = study.columns
     single = {"y": columns.label, "decision": columns.decision, "row_id": columns.row_id}
+    single |= {"unit": columns.unit, "sample_weight": columns.sample_weight}
     single["propensity"] = columns.propensity if columns.lottery is None else None
     # Encoded, categories have other names: those that conditions name join the groups.
     groups = dict.fromkeys([*columns.sensitive, *study.in_conditions])

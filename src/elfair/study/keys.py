@@ -139,6 +139,15 @@ class ColumnKeys:
         about="one identifier for each person; the split then does not depend on the order of "
         "rows, and repeated people are found",
     )  # fmt: skip
+    unit: Name | None = key(
+        _COLUMN, "customer", default=None,
+        about="whom a row is about, if several rows may be about one person, or its cluster, such "
+        "as a school: no split divides a unit, and bounds count units",
+    )  # fmt: skip
+    sample_weight: Name | None = key(
+        _COLUMN, "households", default=None,
+        about="how many people a row stands for, where that differs",
+    )  # fmt: skip
     categories: Mapping[str, Annotated[Any, _LEVELS]] = key(
         _CATEGORIES, {"housing": ["own", "rent"]}, default=dict,
         about="the levels of text features; others are refused, here and for new people",
@@ -162,6 +171,8 @@ class ColumnKeys:
             "label": self.label,
             "decision": self.decision,
             "row_id": self.row_id,
+            "unit": self.unit,
+            "sample_weight": self.sample_weight,
             **{f"impact {name!r}": name for name in self.impact},
             "propensity": self.propensity,
             **{name: getattr(self, name) for name in OF_NUMBERS},
