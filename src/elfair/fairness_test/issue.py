@@ -20,6 +20,7 @@ from elfair.certificate.parts import NOT_STATED, ConstraintResult, Kind, Version
 from elfair.certificate.record import Certificate, SearchRecord, SplitKind
 from elfair.data import LoggedData
 from elfair.data.digests import columns_digest, content_digest
+from elfair.data.unseen import missing_counts
 from elfair.errors import CertificateWarning
 from elfair.fairness_test.assumptions import facts_of_test, list_assumptions
 from elfair.fairness_test.drawing import group_pictures
@@ -65,6 +66,7 @@ def issue_certificate(test: FairnessTest, outcome: Outcome, openings: int) -> Ce
         openings=openings,
         looks=test.looks,
         of_models=test.declared,
+        unseen=unseen_records(everyone),
     )
     assumptions = list_assumptions(facts)
     violated = [each for each in assumptions if each.status == "violated"]
@@ -160,6 +162,34 @@ def _terms(test: FairnessTest) -> records.TermsRecord:
         positive=positive_decision(
             asked.claims, None if test.search is None else test.search.objective, split.everyone
         ),
+        unseen=unseen_records(split.everyone),
+    )
+
+
+def unseen_records(data: LoggedData) -> tuple[records.UnseenRecord, ...]:
+    """The impacts that were not seen for everyone, and of whom they are missing.
+
+    Examples
+    --------
+    >>> data = LoggedData([[0.0], [1.0]], impact=[1.0, None], missing_impact="worst case")
+    >>> [(each.impact, each.missing) for each in unseen_records(data)]
+    [('impact', 1)]
+    """
+    of = data.unseen
+    if of is None:
+        return ()
+    drawn = "" if of.how == "worst case" else "estimated" if of.follow_up is None else "declared"
+    return tuple(
+        records.UnseenRecord(
+            name,
+            of.how,
+            tuple(of.early),
+            drawn,
+            data.n,
+            of.count(name),
+            tuple(records.MissingRecord(*each) for each in missing_counts(data, name)),
+        )
+        for name in of.seen
     )
 
 
