@@ -489,7 +489,7 @@ def test_a_regressor_is_fitted(tmp_path):
         ([("seed = 3", "seed = 3.0")], ["seed of test must be a whole number"]),
         ([("seed = 3", "sead = 3")], ["a key of test must be one of", "did you mean 'seed'?"]),
         ([("[rows]", "[row]")], ["a key of a study file must be one of", "did you mean 'rows'?"]),
-        ([('"refuse"', '"ignore"')], ["missing_impact of rows must be 'refuse' or 'drop'"]),
+        ([('"refuse"', '"ignore"')], ["missing_impact of rows must be 'refuse'"]),
         ([('["Age (years)", "housing"]', "[]"), ("[columns.categories]\nhousing", "[x]\nh")],
          ["features of columns must be a list of columns, with at least one. Got []"]),
         ([('["Age (years)", "housing"]', '["Age (years)", 5]')],

@@ -33,6 +33,7 @@ from elfair.data.digests import columns_digest, rows_digest
 from elfair.data.features import read_features
 from elfair.data.lottery import Lottery, is_lottery, read_lottery
 from elfair.data.units import Average, read_sample_weight, unit_numbers
+from elfair.data.unseen import Unseen, read_unseen
 from elfair.errors import DataError, did_you_mean, listed
 from elfair.types import Array, Floats, Index
 
@@ -67,6 +68,16 @@ class LoggedData:
     impact : array, series, data frame or mapping, optional
         One or more columns of what was observed later. You can always call a single column
         ``impact``.
+    missing_impact : {"at random", "worst case"}, optional
+        What to take a missing impact for. Without it, one is an error. "at random" declares that,
+        given features, groups, decision and ``early``, those without an impact are like those with
+        one. "worst case" takes whichever end of ``impact_range`` is bad for the statement.
+    early : array, series, data frame or mapping, optional
+        Early outcomes: numbers known of everyone after the decision, which tell something of the
+        impact. No model sees them.
+    follow_up : float or array of shape (n,), optional
+        The probability with which each person was drawn at random to be followed up, if that is why
+        the impact of the others is missing.
     row_id : array of shape (n,), optional
         One unique identifier for each row (each person). The split into halves then depends on the
         identifiers, not on the order of rows.
@@ -132,6 +143,9 @@ class LoggedData:
         propensity: Any = None,
         behavior: Any = None,
         impact: Any = None,
+        missing_impact: Any = None,
+        early: Any = None,
+        follow_up: Any = None,
         row_id: Any = None,
         unit: Any = None,
         sample_weight: Any = None,
@@ -147,6 +161,8 @@ class LoggedData:
             propensity=propensity,
             behavior=behavior,
             impact=impact,
+            early=early,
+            follow_up=follow_up,
             row_id=row_id,
             unit=unit,
             sample_weight=sample_weight,
@@ -166,6 +182,10 @@ class LoggedData:
         )
         self.sensitive = self._sensitive(sensitive_features)
         self.impacts = self._impacts(impact)
+        #: What is declared about impacts that were not seen for everyone; None if all were seen.
+        self.unseen: Unseen | None = read_unseen(
+            self, self.impacts, missing_impact, early, follow_up
+        )
         self.classes = self._classes(classes)
         #: The class that counts as positive; None if nobody said, and no convention tells. Then
         #: what uses it asks.
@@ -314,6 +334,7 @@ class LoggedData:
                 ("classes", self.classes),
                 ("positive", positive),
                 ("cost", self.cost),
+                *(() if self.unseen is None else self.unseen.columns),
             ]
         )
 
@@ -363,13 +384,6 @@ class LoggedData:
                     "not a feature.",
                 )
             impacts[name] = as_floats(column, f"impact '{name}'")
-            refuse(
-                np.isnan(impacts[name]),
-                f"impact '{name}' is missing",
-                "wait until it is observed, or drop those rows if, in each group, the reasons have "
-                "nothing to do with decision and impact.",
-                because="it was not observed (yet)",
-            )
             hint = "an impact must be finite; clip it to a meaningful range."
             refuse(np.isinf(impacts[name]), f"impact '{name}' is infinite", hint)
         return impacts
@@ -474,4 +488,6 @@ def _combined(parts: Sequence[LoggedData], combine: Callable[[list[Array]], Arra
     made: dict[str, Any] = {name: combine([of[name] for of in every]) for name in known}
     for name in ("sensitive", "impacts"):
         made[name] = {key: combine([of[name][key] for of in every]) for key in every[0][name]}
+    unseen = [part.unseen for part in parts if part.unseen is not None]
+    made["unseen"] = Unseen.combined(unseen, combine) if unseen else None
     return parts[0].changed(**made, n=len(made["position"]))

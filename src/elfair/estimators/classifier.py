@@ -221,6 +221,9 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         propensity: Any = None,
         behavior: Any = None,
         impact: Any = None,
+        missing_impact: str | None = None,
+        early: Any = None,
+        follow_up: Any = None,
         row_id: Any = None,
         unit: Any = None,
         sample_weight: Any = None,
@@ -234,7 +237,8 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         y : array of shape (n,), optional
             Labels. Not needed if neither the objective nor a constraint mentions them; the
             classes are then those of ``decision``.
-        sensitive_features, decision, propensity, behavior, impact, row_id, unit, sample_weight
+        sensitive_features, decision, propensity, behavior, impact, missing_impact, early, \
+follow_up, row_id, unit, sample_weight
             See `LoggedData`; needed only if a constraint uses them. A behaviour model is
             shown ``X`` as it arrives here: inside a Pipeline, as the steps before have changed it.
 

@@ -144,6 +144,9 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         behavior_mean: Any = None,
         behavior_spread: Any = None,
         impact: Any = None,
+        missing_impact: str | None = None,
+        early: Any = None,
+        follow_up: Any = None,
         row_id: Any = None,
         unit: Any = None,
         sample_weight: Any = None,
@@ -157,7 +160,8 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         y : array of shape (n,), optional
             Labels: what the best decision would have been. Not needed if neither the objective nor
             a constraint mentions them.
-        sensitive_features, impact, row_id, unit, sample_weight
+        sensitive_features, impact, missing_impact, early, follow_up, row_id, unit, \
+sample_weight
             See `LoggedData`; needed only if a constraint uses them.
         decision : array of shape (n,), optional
             The decision that was taken.

@@ -12,7 +12,7 @@ from math import sqrt
 
 from elfair.certificate import Assumption, GroupRecord, Kind, SplitKind, Status
 from elfair.certificate.codes import AssumptionCode, opened_once
-from elfair.certificate.parts import UnitsRecord
+from elfair.certificate.parts import UnitsRecord, UnseenRecord
 from elfair.data import LoggedData
 from elfair.fairness_test.evidence import SHARED_ROWS
 from elfair.language.conditions import uses_label
@@ -64,6 +64,8 @@ class Facts:
         The declared smallest propensity.
     shown : mapping of str to str
         The evidence that only rows and models can show, by the code of the assumption.
+    unseen : str or None
+        What is assumed of impacts that were not seen for everyone, by its code; None if nothing.
     """
 
     kind: Kind | None
@@ -81,6 +83,7 @@ class Facts:
     ranges: Mapping[str, tuple[float, float]]
     floor: float | None
     shown: Mapping[AssumptionCode, str]
+    unseen: AssumptionCode | None = None
 
     @property
     def weighted(self) -> bool:
@@ -112,6 +115,8 @@ def _listed(facts: Facts) -> Iterator[Assumption]:
         yield Assumption.of("unconfounded", "assumed")
         yield Assumption.of("same_effect", "assumed")
         yield Assumption.of("no_interference", "assumed")
+        if facts.unseen:
+            yield Assumption.of(facts.unseen, "assumed", facts.shown.get(facts.unseen, ""))
         if "behavior_spread" in facts.shown:
             yield Assumption.of("behavior_spread", "assumed", facts.shown["behavior_spread"])
     if facts.label or facts.costs:  # a cost depends on the label
@@ -143,6 +148,21 @@ def _independence(facts: Facts) -> str:
         f"of the {units.n} units (not of the rows): no split divides a unit, bounds count units, "
         f"and statements are about {units.about}"
     )
+
+
+def assumed_of_unseen(unseen: Sequence[UnseenRecord]) -> AssumptionCode | None:
+    """What is assumed of impacts that were not seen for everyone; nothing, in the worst case.
+
+    Examples
+    --------
+    >>> assumed_of_unseen([UnseenRecord("income", "at random", (), "estimated", 9, 2, ())])
+    'missing_at_random'
+    """
+    drawn: dict[str, AssumptionCode] = {
+        "estimated": "missing_at_random",
+        "declared": "followed_up",
+    }
+    return drawn.get(unseen[0].follow_up) if unseen else None
 
 
 def _halves(split: SplitKind) -> Assumption:
@@ -255,6 +275,7 @@ def facts_of_test(
     looks: int,
     units: UnitsRecord | None,
     of_models: Sequence[Assumption] = (),
+    unseen: Sequence[UnseenRecord] = (),
 ) -> Facts:
     """The facts of a test that was just made, or is about to be.
 
@@ -270,6 +291,8 @@ def facts_of_test(
         See `Facts`.
     of_models : sequence of Assumption
         What the models rest on, beside what every test rests on.
+    unseen : sequence of UnseenRecord
+        The impacts that were not seen for everyone.
     """
     means = [mean for claim in plan.claims for mean in claim.means]
     costs = any(asks_for_cost(mean, data) for mean in means)
@@ -282,6 +305,10 @@ def facts_of_test(
         shown["behavior_spread"] = f"the smallest spread is {least:g}; the new model spreads less"
     if costs:
         shown["cost_matrix"] = _costs(data)
+    if code := assumed_of_unseen(unseen):
+        given = f"; early outcomes: {', '.join(unseen[0].early)}" if unseen[0].early else ""
+        rows = [f"'{of.impact}' is missing in {of.missing} of {of.n} rows" for of in unseen]
+        shown[code] = "; ".join(rows) + given
     return Facts(
         kind=kind,
         guarded=guarded,
@@ -298,6 +325,7 @@ def facts_of_test(
         ranges=estimation.ranges,
         floor=estimation.propensity_floor,
         shown=shown,
+        unseen=assumed_of_unseen(unseen),
     )
 
 

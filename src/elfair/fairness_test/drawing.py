@@ -15,7 +15,7 @@ from elfair.data import LoggedData
 from elfair.language.conditions import Column, Condition, who
 from elfair.language.evaluation import holds
 from elfair.language.expressions import Mean
-from elfair.statistics import Rows, mean_part
+from elfair.statistics import Impact, Rows, mean_part
 from elfair.statistics.claims import conditions_of
 from elfair.statistics.decisions import decisions_of
 from elfair.statistics.plan import Plan
@@ -68,7 +68,7 @@ def impact_series(plan: Plan, data: LoggedData) -> tuple[list[pictures.SeriesPic
         if rows.size < 2:
             continue
         for name in data.impacts:
-            logged = float(_observed(data.impacts[name], rows, data).mean())
+            logged = float(_observed(plan.baselines.values(Impact(name), data), rows, data).mean())
             series.append(pictures.SeriesPicture(name, who(given), logged))
             estimates.append(_rows(name, given, plan, data))
     return series, estimates
@@ -93,7 +93,7 @@ def _picture(given: Condition | None, plan: Plan, data: LoggedData, free: Floats
         impacts = tuple(
             pictures.ImpactPicture(
                 name,
-                _interval(_observed(data.impacts[name], rows, data)),
+                _interval(_observed(plan.baselines.values(Impact(name), data), rows, data)),
                 _interval(_rows(name, given, plan, data).values(free)),
             )
             for name in data.impacts

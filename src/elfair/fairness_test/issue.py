@@ -22,6 +22,7 @@ from elfair.data import LoggedData
 from elfair.data.digests import columns_digest, content_digest
 from elfair.data.split import Split
 from elfair.data.units import count_units, numbered
+from elfair.data.unseen import missing_counts
 from elfair.errors import CertificateWarning
 from elfair.fairness_test.assumptions import facts_of_test, list_assumptions
 from elfair.fairness_test.drawing import group_pictures
@@ -68,6 +69,7 @@ def issue_certificate(test: FairnessTest, outcome: Outcome, openings: int) -> Ce
         looks=test.looks,
         units=units_of(split),
         of_models=test.declared,
+        unseen=unseen_records(everyone),
     )
     assumptions = list_assumptions(facts)
     violated = [each for each in assumptions if each.status == "violated"]
@@ -164,6 +166,7 @@ def _terms(test: FairnessTest) -> records.TermsRecord:
             asked.claims, None if test.search is None else test.search.objective, split.everyone
         ),
         units=units_of(split),
+        unseen=unseen_records(split.everyone),
     )
 
 
@@ -177,6 +180,33 @@ def units_of(split: Split) -> records.UnitsRecord | None:
     tested = n - seen if split.folds else 0
     return records.UnitsRecord(
         data.average, n, tested, int(sizes.max(initial=0)), data.sample_weight is not None
+    )
+
+
+def unseen_records(data: LoggedData) -> tuple[records.UnseenRecord, ...]:
+    """The impacts that were not seen for everyone, and of whom they are missing.
+
+    Examples
+    --------
+    >>> data = LoggedData([[0.0], [1.0]], impact=[1.0, None], missing_impact="worst case")
+    >>> [(each.impact, each.missing) for each in unseen_records(data)]
+    [('impact', 1)]
+    """
+    of = data.unseen
+    if of is None:
+        return ()
+    drawn = "" if of.how == "worst case" else "estimated" if of.follow_up is None else "declared"
+    return tuple(
+        records.UnseenRecord(
+            name,
+            of.how,
+            tuple(of.early),
+            drawn,
+            data.n,
+            of.count(name),
+            tuple(records.MissingRecord(*each) for each in missing_counts(data, name)),
+        )
+        for name in of.seen
     )
 
 

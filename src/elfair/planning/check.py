@@ -15,7 +15,7 @@ from elfair.estimators.base import ELFEstimator
 from elfair.estimators.fit import Request
 from elfair.fairness_test.assumptions import BY_SETTINGS, facts_of_test, list_assumptions
 from elfair.fairness_test.evidence import NO_WEIGHTS
-from elfair.fairness_test.issue import positive_decision, units_of
+from elfair.fairness_test.issue import positive_decision, units_of, unseen_records
 from elfair.planning import findings
 from elfair.planning.check_report import SCHEMA, SEVERITIES, CheckReport, Finding
 from elfair.planning.forecast import Forecaster, StatementCheck
@@ -114,6 +114,7 @@ class _Check:
         found += [
             *findings.of_propensities(visible.everyone, groups),
             *findings.of_missing_impact(visible.everyone, self.left_out, conditions),
+            *findings.of_unseen(unseen_records(visible.everyone)),
             *findings.of_columns(visible.everyone, visible.candidate),
             *findings.of_people(visible.everyone, claims),
             *findings.of_statements(statements),
@@ -199,5 +200,6 @@ class _Check:
                 units=units_of(self.request.split(self.visible.everyone)),
                 looks=self.request.parameters["looks"],
                 of_models=self.request.selection().task.assumptions(),
+                unseen=unseen_records(self.visible.everyone),
             )
         )

@@ -124,6 +124,12 @@ TEXTS: dict[Severity, dict[str, tuple[str, str]]] = {
             "this is harmless only if, in each group, they are missing for reasons unrelated to "
             "the decision and its impact.",
         ),
+        "impact_unseen": (
+            "an impact is missing for some people ({about})",
+            "'at random' holds only if, among people alike in features, groups, decision and early "
+            "outcomes, those without an impact fared like the others; 'worst case' assumes nothing "
+            "of them.",
+        ),
         "constant_feature": ("feature '{about}' is the same in all rows", "leave it out."),
         "sensitive_feature_seen": (
             "the new model sees the sensitive feature '{about}'",

@@ -133,7 +133,11 @@ def _hide(data: LoggedData, seen: Booleans) -> LoggedData:
         for name, column in labels.items()
         if column is not None
     }
-    return data.changed(impacts=impacts, **hidden)
+    unseen = data.unseen
+    if unseen is not None:  # of whom an impact is missing may be seen: it is declared, not tested
+        early = {name: np.where(seen, of, np.nan) for name, of in unseen.early.items()}
+        unseen = replace(unseen, early=early)
+    return data.changed(impacts=impacts, unseen=unseen, **hidden)
 
 
 #: A row whose logged decision was less probable than this may weigh more than a hundred rows.

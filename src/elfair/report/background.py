@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from elfair.certificate import NOT_STATED, Certificate, SearchRecord
-from elfair.certificate.parts import UnitsRecord
+from elfair.certificate.parts import UnitsRecord, UnseenRecord
 from elfair.certificate.statement import HOW_TO_VERIFY
 from elfair.records.text import count, exact, number, plural, rate
 from elfair.report import blocks, charts
@@ -48,6 +48,8 @@ def data(certificate: Certificate) -> Iterator[Block]:
         ],
         ("role", "columns"),
     )
+    for each in certificate.terms.unseen:
+        yield from _unseen(each)
     if chances := certificate.terms.lottery:
         yield Table(
             "The lottery that decided, as declared",
@@ -63,6 +65,29 @@ def _of_units(units: UnitsRecord | None) -> list[tuple[str, str]]:
         return []
     held_out = f"{count(units.n)}, of which {count(units.n_held_out)} held out"
     return [("units, which all counts are of", held_out), ("statements are about", units.about)]
+
+
+def _unseen(of: UnseenRecord) -> Iterator[Block]:
+    """Of whom an impact is missing, and what stands for it."""
+    instead = {
+        "": "Instead, whichever end of its declared range is bad for the statement was taken.",
+        "estimated": "It was declared to be missing at random; the probability of being seen was "
+        "estimated on candidate rows, and so was the impact to expect.",
+        "declared": "Whom to follow up was declared to be drawn at random, with known "
+        "probabilities.",
+    }
+    known = f" Early outcomes, known of everyone: {', '.join(of.early)}." if of.early else ""
+    missing = f"Impact '{of.impact}' is missing in {count(of.missing)} of {count(of.n)} rows."
+    yield Paragraph(f"{missing} {instead[of.follow_up]}{known}")
+    yield Table(
+        f"Of whom '{of.impact}' is missing",
+        ("group", "decision", "rows", "missing", "share"),
+        tuple(
+            (by.group, by.decision, count(by.n), count(by.missing), rate(by.missing / by.n))
+            for by in of.by
+        ),
+        words=2,
+    )
 
 
 def _propensities(certificate: Certificate) -> str:

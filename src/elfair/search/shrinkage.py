@@ -64,7 +64,11 @@ def shrunk_means(
         return [[ShrunkMean(part.rows, 1.0) for part in claim.parts] for claim in compiled]
     outcome = _Outcome.of(Baselines(Estimation(), data), data)
 
+    worst_case = data.unseen is not None and data.unseen.how == "worst case"
+
     def of_tail(tail: Tail) -> list[ShrunkMean]:
+        if worst_case:  # no model predicts what a missing impact is at worst
+            return [ShrunkMean(part.rows, 1.0) for part in tail.parts]
         form, averages = tail.form, plan.logged_averages
         # Capped terms do not change a mean: rows without them tell as much of it.
         plain = compile_form(form, data, outcome.baselines, averages)
@@ -188,7 +192,9 @@ class _OfClasses(_Outcome):
         if (impact, a) not in self._noises:
             taken = self._taken[a]
             known = self._inputs[taken, 1:]
-            residual = impact.values(self.data)[taken] - model.regressions[a].predict(known)
+            residual = self.baselines.values(impact, self.data)[taken] - model.regressions[
+                a
+            ].predict(known)
             self._noises[impact, a] = float(residual.var())
         return self._noises[impact, a]
 
@@ -225,6 +231,8 @@ class _OfNumbers(_Outcome):
 
     def _noise(self, model: QuadraticModel, impact: Impact, taken: Floats) -> float:
         if impact not in self._noises:
-            residual = impact.values(self.data) - model.regression.predict(taken[:, 1:])
+            residual = self.baselines.values(impact, self.data) - model.regression.predict(
+                taken[:, 1:]
+            )
             self._noises[impact] = float(residual.var())
         return self._noises[impact]

@@ -17,10 +17,11 @@ from elfair.language.evaluation import holds
 from elfair.language.expressions import Mean
 from elfair.language.tree import point_at
 from elfair.statistics.decisions import LoggedDecisions, decisions_of
-from elfair.statistics.impact_estimators import Baselines, Sum, Term
+from elfair.statistics.impact_estimators import Baselines, Sum, Term, add_worst_case
 from elfair.statistics.impacts import Ends, Impact, asks_for_cost, impact_of
 from elfair.statistics.rows import Rows, Weighted
 from elfair.statistics.units import Units
+from elfair.statistics.unseen import limits_of
 from elfair.types import Floats, Index
 
 
@@ -143,22 +144,24 @@ def _part(
         low, high = low + ends[0], high + ends[1]
     for impact, (new, logged) in impacts.items():
         part = data if everyone else data.take(index)
+        values, limits = baselines.values(impact, data), impact.ends(baselines.estimation.ranges)
+        term = Term(impact, given, new, logged, values[index], baselines.learnt_from(data))
         if not new:
-            rows.offset += logged * impact.values(part)
-            ends = _times(logged, impact.ends(baselines.estimation.ranges))
+            rows.offset += logged * term.values
+            ends = _times(logged, limits_of(impact, data, limits))
         elif direct:
             _add_predicted(rows, part, baselines.model(impact).of(part), new, logged)
             ends = -np.inf, np.inf
         else:
-            term = Term(impact, given, new, logged, baselines.learnt_from(data))
             estimator = baselines.estimation.impact_estimator
             ends = estimator.add_rows(term, rows, part, baselines)
+        add_worst_case(term, rows, part, limits)
         low, high = low + ends[0], high + ends[1]
     free = decisions.free(rows.offset, rows.by_slot)
     new = any(new for new, _ in impacts.values())
     weighted = None
     if new:
-        largest = _largest(impacts, rows.weighted, data, index)
+        largest = _largest(impacts, rows.weighted, data, baselines, index)
         law, worst = decisions.law(index), float(rows.weighted.max())
         weighted = Weighted(rows.weighted, law, worst, largest)
     made = Rows(index, *free, low, high, tuple(rows.capped), weighted)
@@ -166,12 +169,16 @@ def _part(
 
 
 def _largest(
-    impacts: Mapping[Impact, tuple[float, float]], residual: Floats, data: LoggedData, index: Index
+    impacts: Mapping[Impact, tuple[float, float]],
+    residual: Floats,
+    data: LoggedData,
+    baselines: Baselines,
+    index: Index,
 ) -> float:
     """The size of the largest residual: inside the condition, or of an impact anywhere."""
     largest = float(np.abs(residual).max())
     for impact, (new, _) in impacts.items():
-        values = impact.values(data)
+        values = baselines.values(impact, data)
         away = np.abs(values - values[index].mean()).max()
         largest = max(largest, abs(new) * float(away))
     return largest

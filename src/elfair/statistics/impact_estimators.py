@@ -25,6 +25,7 @@ from elfair.language.evaluation import holds
 from elfair.statistics.decisions import decisions_of
 from elfair.statistics.impacts import Ends, Impact, Level, OutcomeModel, QuadraticModel
 from elfair.statistics.rows import Capped
+from elfair.statistics.unseen import completed, expected_impact, is_unseen, limits_of, seen_of
 from elfair.types import Floats
 
 #: A probability below a declared floor by at most this share is below it only by rounding.
@@ -38,13 +39,15 @@ Subtracted: TypeAlias = tuple[float | Floats, Floats | None]
 class Term(NamedTuple):
     """A part of g: new * E[impact | given] + logged * E_logged[impact | given].
 
-    ``own`` says whether its rows are those that baselines were learnt from.
+    ``values`` holds the impact of each row inside the condition, or what stands for it; ``own``
+    says whether these rows are those that baselines were learnt from.
     """
 
     impact: Impact
     given: Condition | None
     new: float
     logged: float
+    values: Floats
     own: bool = False
 
 
@@ -108,7 +111,7 @@ class ImpactEstimator(ABC):
     def add_rows(self, term: Term, rows: Sum, data: LoggedData, baselines: Baselines) -> Ends:
         """Add a term to the rows inside its condition; return its ends."""
         estimation = baselines.estimation
-        limits = term.impact.ends(estimation.ranges)
+        limits = limits_of(term.impact, data, term.impact.ends(estimation.ranges))
         bounded = estimation.finite_sample and bool(np.isfinite(limits).all())
         k, table = self.subtracted(term, data, baselines)
         if not bounded or (self.learns == "model" and data.behavior is None):
@@ -125,9 +128,9 @@ def _add_weighted(
     term: Term, rows: Sum, data: LoggedData, k: float | Floats, table: Floats | None
 ) -> None:
     """Add rows new * (q + w (I - q)) + logged * I, with no limit to what a weight can do."""
-    impact, _, new, logged, _ = term
+    _, _, new, logged, values, _ = term
     decisions = decisions_of(data)
-    away = impact.values(data) - k
+    away = values - k
     residual = away
     if table is not None:
         taken = decisions.at_logged(table)
@@ -179,10 +182,10 @@ def _add_capped(
     most (l - c w) R and the rest is at most c w R. And a row is at least R min(l - c W, -c) with
     the largest weight W: b - sum_a m_a >= -(1 - pi_D) R, and w + 1 - pi_D <= 1 / beta_D <= W.
     """
-    impact, _, new, logged, _ = term
+    _, _, new, logged, values, _ = term
     end, other = limits if new < 0 else limits[::-1]
     sign, width, c = (1.0 if new < 0 else -1.0), abs(other - end), abs(new)
-    distance, of_logged = sign * (impact.values(data) - end), sign * logged
+    distance, of_logged = sign * (values - end), sign * logged
     assert data.behavior is not None
     behavior, decisions = np.ascontiguousarray(data.behavior.T), decisions_of(data)
     q = np.broadcast_to(k, behavior.shape) if table is None else k + table
@@ -197,6 +200,30 @@ def _add_capped(
     heaviest = c * width * largest_weight if width else 0.0
     least, most = min(of_logged * width - heaviest, -c * width), width * max(c, of_logged)
     return constant + least, constant + most
+
+
+def add_worst_case(term: Term, rows: Sum, data: LoggedData, limits: Ends) -> None:
+    """Add what the worst end of a missing impact's range adds to the middle of it: half its width
+    times |new w + logged|, which is |new| w + |logged| less twice the smaller of the two if their
+    signs differ.
+    """
+    if not is_unseen(term.impact, data) or not np.isfinite(limits).all():
+        return
+    assert data.unseen is not None
+    if data.unseen.how != "worst case":
+        return
+    half = np.where(seen_of(term.impact, data), 0.0, (limits[1] - limits[0]) / 2)
+    new, logged = abs(term.new), abs(term.logged)
+    rows.offset += logged * half
+    if not new:
+        return
+    decisions = decisions_of(data)
+    decisions.add_weighted(rows.by_slot, new * half)
+    if term.new * term.logged < 0:
+        factor, lift = np.zeros_like(rows.by_slot), np.zeros_like(rows.by_slot)
+        decisions.add_weighted(lift, np.full(data.n, new))
+        factor[lift > 0] = -2.0
+        rows.capped.append(Capped(factor * half, lift, np.full_like(lift, logged)))
 
 
 class Paired(ImpactEstimator):
@@ -315,6 +342,7 @@ def declared_estimation(data: LoggedData, parameters: Mapping[str, Any]) -> Esti
     """How impacts are estimated, by the parameters of an estimator or of `certify`; raise if the
     data contradict a declaration.
     """
+    _check_unseen(data, parameters)
     bound = parameters["bound"]
     finite_sample = bound == AUTO or get_bound(bound).kind == "finite-sample"
     return Estimation(
@@ -338,10 +366,12 @@ def _ranges(
     for name, ends in declared.items():
         low, high = (float(end) for end in ends)
         values = data.impact(data.impact_key(name))
-        seen = values[~np.isnan(values)]  # held-out impacts are hidden before the test
+        hidden = np.isnan(values)  # held-out impacts are hidden before the test
+        seen = values[~hidden]
         outside = ~((seen >= low) & (seen <= high))
         if outside.any():
-            rows = "rows" if seen.size == data.n else "candidate rows"
+            measured = seen_of(Impact(data.impact_key(name)), data)
+            rows = "candidate rows" if (hidden & measured).any() else "rows"
             raise DataError(
                 f"impact '{name}' leaves its declared range [{low:g}, {high:g}] in "
                 f"{outside.sum()} of {seen.size} {rows} (it goes from {seen.min():g} to "
@@ -350,6 +380,33 @@ def _ranges(
             )
         ranges[data.impact_key(name)] = (low, high)
     return ranges
+
+
+def _check_unseen(data: LoggedData, parameters: Mapping[str, Any]) -> None:
+    """Raise if what was declared about missing impacts needs something else."""
+    if data.unseen is None:
+        return
+    name, estimator = next(iter(data.unseen.seen)), parameters["estimator"]
+    if estimator in ESTIMATORS and ESTIMATORS[estimator].replaces_logged:
+        raise DataError(
+            f"impact '{name}' is missing in {data.unseen.count(name)} of {data.n} rows; "
+            f"estimator='{estimator}' needs every impact.",
+            hint="use estimator='auto'.",
+        )
+    if data.unseen.how == "worst case" and data.decision_kind == "numbers":
+        raise DataError(
+            "missing_impact='worst case' needs decisions that are classes; here they are numbers.",
+            hint="declare missing_impact='at random', if that is so.",
+        )
+    declared = parameters["impact_range"]
+    known = {*map(data.impact_key, declared)} if isinstance(declared, Mapping) else {*data.impacts}
+    if data.unseen.how == "worst case" and (
+        left := [each for each in data.unseen.seen if declared is None or each not in known]
+    ):
+        raise DataError(
+            f"missing_impact='worst case' needs the range of impact '{left[0]}'.",
+            hint="declare impact_range=(low, high), which no impact can leave.",
+        )
 
 
 def _largest_weight(data: LoggedData, floor: float | None) -> float:
@@ -409,9 +466,20 @@ class Baselines:
     def level(self, impact: Impact, given: Condition | None) -> Level:
         """The impact to expect of people inside a condition, whatever is decided."""
         if (impact, given) not in self._levels:
-            inside = self._candidate.take(np.flatnonzero(holds(given, self._candidate)))
-            self._levels[impact, given] = Level.fit(inside, impact, self.encoding)
+            index = np.flatnonzero(holds(given, self._candidate))
+            inside, values = self._candidate.take(index), self._expected(impact)[index]
+            self._levels[impact, given] = Level.fit(inside, values, self.encoding)
         return self._levels[impact, given]
+
+    def values(self, impact: Impact, data: LoggedData) -> Floats:
+        """An impact in each row, or what stands for it if it was not seen for everyone."""
+        limits, regressor = impact.ends(self.estimation.ranges), self.estimation.outcome_model
+        return completed(impact, data, self._candidate, limits, regressor)
+
+    def _expected(self, impact: Impact) -> Floats:
+        """What regressions learn from."""
+        limits, regressor = impact.ends(self.estimation.ranges), self.estimation.outcome_model
+        return expected_impact(impact, self._candidate, limits, regressor)
 
     @cached_property
     def encoding(self) -> Encoding:
@@ -421,7 +489,8 @@ class Baselines:
     def model(self, impact: Impact) -> Any:
         """The regression of an impact on features, groups and decision."""
         if impact not in self._models:
-            known = self._candidate, impact, self.encoding, self.estimation.outcome_model
+            values = self._expected(impact)
+            known = self._candidate, values, self.encoding, self.estimation.outcome_model
             if self._candidate.decision_kind == "numbers":
                 self._models[impact] = QuadraticModel.fit(*known, self._personal)
             else:

@@ -49,9 +49,11 @@ class Impact(NamedTuple):
     derived: Derived | None = None
 
     def values(self, data: LoggedData) -> Floats:
-        """Its value in each row."""
+        """Its value in each row; NaN where the impact is."""
         values = data.impacts[self.name]
-        return values if self.derived is None else self.derived.of(values)
+        if self.derived is None:
+            return values
+        return np.where(np.isnan(values), np.nan, self.derived.of(values))
 
     def ends(self, ranges: Mapping[str, Ends]) -> Ends:
         """Its range, from the declared ranges of impacts; infinite if none is declared."""
@@ -180,9 +182,9 @@ class Level:
     left_out: Floats
 
     @classmethod
-    def fit(cls, data: LoggedData, impact: Impact, encoding: Encoding) -> Level:
-        """Fit on candidate rows inside a condition."""
-        values, weights = impact.values(data), cls._weights(data)
+    def fit(cls, data: LoggedData, values: Floats, encoding: Encoding) -> Level:
+        """Fit on candidate rows inside a condition, and their impacts."""
+        weights = cls._weights(data)
         level = float(np.average(values, weights=weights)) if values.size else 0.0
         best = cls(encoding, 0, Ridge(level, np.empty(0)), np.full(values.size, level))
         if values.size < 2:
@@ -235,14 +237,14 @@ class OutcomeModel:
 
     @classmethod
     def fit(
-        cls, data: LoggedData, impact: Impact, encoding: Encoding, regressor: Any, limits: Ends
+        cls, data: LoggedData, values: Floats, encoding: Encoding, regressor: Any, limits: Ends
     ) -> OutcomeModel:
-        """Fit on candidate rows, separately for each decision: a given regressor, or else ridge
-        regression.
+        """Fit on candidate rows and their impacts, separately for each decision: a given regressor,
+        or else ridge regression.
         """
         from sklearn.base import clone
 
-        inputs, values, mass = encoding.of(data), impact.values(data), masses(data)
+        inputs, mass = encoding.of(data), masses(data)
         assert data.decision_index is not None
         regressions: list[Any] = []
         for a in range(data.classes.size):
@@ -283,9 +285,11 @@ class QuadraticModel:
 
     @classmethod
     def fit(
-        cls, data: LoggedData, impact: Impact, encoding: Encoding, regressor: Any, personal: bool
+        cls, data: LoggedData, values: Floats, encoding: Encoding, regressor: Any, personal: bool
     ) -> QuadraticModel:
-        """Fit on candidate rows, by ridge regression on the standardised decision."""
+        """Fit on candidate rows and their impacts, by ridge regression on the standardised
+        decision.
+        """
         if regressor is not None:
             raise InputError(
                 f"outcome_model must be quadratic in a numeric decision. Got {regressor!r}.",
@@ -295,7 +299,7 @@ class QuadraticModel:
         center, scale = float(data.decision.mean()), float(data.decision.std()) or 1.0
         powers = cls.powers(data.decision, center, scale)
         inputs = np.column_stack(cls.blocks(encoding, encoding.of(data), *powers, personal))
-        regression = Ridge.fit(inputs, impact.values(data), masses(data))
+        regression = Ridge.fit(inputs, values, masses(data))
         return cls(encoding, center, scale, regression, personal)
 
     @staticmethod

@@ -27,6 +27,7 @@ from elfair.statistics.decisions import decisions_of
 from elfair.statistics.impact_estimators import Baselines, Estimation
 from elfair.statistics.impacts import asks_for_cost, impact_of
 from elfair.statistics.plan import Plan
+from elfair.statistics.unseen import seen_of
 from elfair.types import Floats
 
 #: The largest distance of a side condition from its limit that is tried, in standard errors.
@@ -209,6 +210,8 @@ def in_order(statistic: Statistic, data: LoggedData, free: Floats | None) -> Ord
     index = mean_part(mean, data, Baselines(Estimation(), data)).rows.index
     impact = impact_of(mean, data)
     assert impact is not None
+    # A point may be any: where impacts are missing, those that were seen show a good one.
+    index = index[seen_of(impact, data)[index]]
     values = impact.values(data)[index]
     weights = np.ones(index.size)
     if free is not None:

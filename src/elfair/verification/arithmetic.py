@@ -21,6 +21,7 @@ from elfair.certificate.explanation import verdict
 from elfair.errors import ElfairError
 from elfair.fairness_test.diagnostics import allowing
 from elfair.fairness_test.evidence import SHARED_ROWS, claim_estimate, claim_upper, upper_of
+from elfair.fairness_test.issue import unseen_records
 from elfair.language.conditions import EVERYONE, Condition
 from elfair.language.conjunction import Linear, conjuncts
 from elfair.language.distribution import statistics_in
@@ -415,3 +416,5 @@ def _check_declared(context: Context, asked: Mapping[str, Any]) -> None:
     lottery = context.rows.lottery
     chances = lottery.records(context.rows.classes) if lottery is not None else ()
     require_same(terms.lottery, chances, "terms.lottery, which the study declares,")
+    unseen = unseen_records(context.rows)
+    require_same(terms.unseen, unseen, "terms.unseen, which the study declares,")

@@ -11,7 +11,7 @@ from elfair.certificate.codes import left_out_alike, violation
 from elfair.certificate.parts import UnitsRecord
 from elfair.certificate.pictures import GroupPicture, TradeOff
 from elfair.data.costs import COST
-from elfair.fairness_test.assumptions import Facts, list_assumptions
+from elfair.fairness_test.assumptions import Facts, assumed_of_unseen, list_assumptions
 from elfair.fairness_test.diagnostics import record_warnings
 from elfair.fairness_test.evidence import badness
 from elfair.fairness_test.issue import (
@@ -225,6 +225,7 @@ def _facts_of_record(context: Context) -> Facts:
         ranges={each.impact: (each.low, each.high) for each in terms.impact_ranges},
         floor=terms.propensity_floor,
         shown={each.code: each.evidence for each in record.assumptions},
+        unseen=assumed_of_unseen(terms.unseen),
     )
 
 
