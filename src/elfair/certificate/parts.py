@@ -140,6 +140,9 @@ class TermsRecord:
     units : UnitsRecord or None
         Units and sample weights; None if each row is about somebody else and stands for nobody
         more.
+    Lambda : float
+        Up to which odds ratio confounding, or wrong propensities, may distort the logged
+        probabilities; 1 if they are taken as they are.
     """
 
     claims: tuple[ClaimRecord, ...]
@@ -154,6 +157,7 @@ class TermsRecord:
     accept_violated: tuple[AssumptionCode, ...]
     positive: str | None
     units: UnitsRecord | None
+    Lambda: float
 
 
 @dataclass(frozen=True)
@@ -489,6 +493,9 @@ class ConstraintResult:
     rows_needed : int or None
         About how many rows in all (including candidate rows) this statement needs to pass with
         probability 0.95 if estimate and spread stay as they are; None if no number is enough.
+    break_even : float or None
+        The odds ratio of unmeasured confounding, or of wrong propensities, up to which the
+        statement still passes, of a fixed grid; None if it does not pass, or uses no weights.
     warnings : tuple of WarningRecord
         What a reader must not overlook.
     """
@@ -505,6 +512,7 @@ class ConstraintResult:
     n: int
     groups: tuple[GroupRecord, ...]
     rows_needed: int | None
+    break_even: float | None
     warnings: tuple[WarningRecord, ...]
 
     @property

@@ -163,6 +163,7 @@ def _terms(test: FairnessTest) -> records.TermsRecord:
         positive=positive_decision(
             asked.claims, None if test.search is None else test.search.objective, split.everyone
         ),
+        Lambda=estimation.Lambda,
         units=units_of(split),
     )
 

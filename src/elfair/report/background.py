@@ -233,6 +233,8 @@ def _settings(certificate: Certificate) -> list[tuple[Line, Line]]:
     ]
     if terms.propensity_floor is not None:
         settings.append(("propensity floor", exact(terms.propensity_floor)))
+    if terms.Lambda > 1:
+        settings.append(("odds ratio of confounding (Lambda)", exact(terms.Lambda)))
     if terms.outcome_model:
         settings.append(("outcome model", Code(terms.outcome_model)))
     if terms.thresholds:

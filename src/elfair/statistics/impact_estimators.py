@@ -1,7 +1,8 @@
 """Estimators of impact: a class for each, in one table; what they are told and what they learn.
 
 All of them are one: E[I^pi | c] = E[ sum_a pi(a) q(a) + w (I - q(D)) | c ] for any q that does not
-depend on the tested rows. They differ in q, and so in the spread and the ends of their rows.
+depend on the tested rows. They differ in q, and so in the spread and the ends of their rows. With
+Lambda above 1, rows bound that mean from their bad side; see `elfair.statistics.confounding`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from elfair.data.features import Encoding
 from elfair.errors import DataError, chosen
 from elfair.language.conditions import Condition
 from elfair.language.evaluation import holds
+from elfair.statistics.confounding import added_share, least_share, quantile, worst_residual
 from elfair.statistics.decisions import decisions_of
 from elfair.statistics.impacts import Ends, Impact, Level, OutcomeModel, QuadraticModel
 from elfair.statistics.rows import Capped
@@ -111,18 +113,21 @@ class ImpactEstimator(ABC):
         limits = term.impact.ends(estimation.ranges)
         bounded = estimation.finite_sample and bool(np.isfinite(limits).all())
         k, table = self.subtracted(term, data, baselines)
+        if estimation.Lambda > 1 and self.learns != "nothing":
+            shift = baselines.shift(term, self)[:, None]
+            table = np.repeat(shift, data.n, axis=1) if table is None else table + shift
         if not bounded or (self.learns == "model" and data.behavior is None):
-            _add_weighted(term, rows, data, k, table)
+            _add_weighted(term, rows, data, k, table, estimation.Lambda)
             return -np.inf, np.inf
         if self.learns == "nothing" or data.behavior is None:
             end = limits[0] if term.new < 0 else limits[1]
-            _add_weighted(term, rows, data, end, None)
+            _add_weighted(term, rows, data, end, None, estimation.Lambda)
             return _ends_of_weighted(term, limits, estimation.largest_weight)
-        return _add_capped(term, rows, data, k, table, limits, estimation.largest_weight)
+        return _add_capped(term, rows, data, k, table, limits, estimation)
 
 
 def _add_weighted(
-    term: Term, rows: Sum, data: LoggedData, k: float | Floats, table: Floats | None
+    term: Term, rows: Sum, data: LoggedData, k: float | Floats, table: Floats | None, Lambda: float
 ) -> None:
     """Add rows new * (q + w (I - q)) + logged * I, with no limit to what a weight can do."""
     impact, _, new, logged, _ = term
@@ -133,18 +138,25 @@ def _add_weighted(
         taken = decisions.at_logged(table)
         residual = away - taken
         decisions.add_predicted(rows.by_slot, rows.offset, table, new)
-        if logged and (expected := decisions.under_behavior(table)) is not None:
-            # If all behaviour probabilities are known, remove the luck of the logged draw, too.
+        expected = decisions.under_behavior(table) if logged and Lambda == 1 else None
+        if expected is not None:
+            # If all behaviour probabilities are known, and right, remove the luck of the logged
+            # draw, too.
             rows.offset += logged * (expected - taken)
-    decisions.add_weighted(rows.by_slot, new * residual)
-    rows.weighted += new * residual
+    worst = new * residual
+    if Lambda > 1:
+        assert data.propensity is not None
+        worst = worst_residual(worst, data.propensity, Lambda)
+    decisions.add_weighted(rows.by_slot, worst)
+    rows.weighted += worst
     # In this form k cancels to the last digit if a pair compares like with like.
     rows.offset += logged * away + (new + logged) * k
 
 
 def _ends_of_weighted(term: Term, limits: Ends, largest_weight: float) -> Ends:
     """The ends of new * (k + w (I - k)) + logged * I if k is the end of the range from which new
-    * (I - k) is never positive: bilinear in w and I, so the corners.
+    * (I - k) is never positive: bilinear in w and I, so the corners. (With an odds ratio above 1,
+    the smallest 1 / e counts, so w is not larger.)
     """
     k = limits[0] if term.new < 0 else limits[1]
     corners = []
@@ -161,7 +173,7 @@ def _add_capped(
     k: float | Floats,
     table: Floats | None,
     limits: Ends,
-    largest_weight: float,
+    estimation: Estimation,
 ) -> Ends:
     """Add rows whose bad end no weight moves; return their ends.
 
@@ -178,25 +190,44 @@ def _add_capped(
     where c w >= l, (l - c w) J <= 0 and the rest is at most c R; where c w < l, (l - c w) J is at
     most (l - c w) R and the rest is at most c w R. And a row is at least R min(l - c W, -c) with
     the largest weight W: b - sum_a m_a >= -(1 - pi_D) R, and w + 1 - pi_D <= 1 / beta_D <= W.
+
+    With an odds ratio L above 1, F <= 1 / e <= G are the limits of `elfair.statistics.confounding`,
+    and s = pi_D J - m_D. The row is sum_a m_a + F s where s >= 0, and sum_a m_a + G s elsewhere,
+    which is F s - (G - F) (min(pi_D max(q_D, J), cap) - min(pi_D J, cap)) in both cases. The cap is
+    R beta / (L (1 - beta)), so that (G - 1) m_D <= R. The ends are the same. Where s >= 0, F >= 1
+    makes the bracket at least m_D + s >= 0, so l J - c (...) is at most l R. Where s < 0, it is at
+    most c (G - 1) m_D + (l - c G pi_D) J: at most c R if l <= c G pi_D, else, with J <= R and
+    m_D <= pi_D R, at most (l - c pi_D) R. And sum_a m_a + F s <= (1 - pi_D) R + F pi_D J, F <= W.
     """
     impact, _, new, logged, _ = term
     end, other = limits if new < 0 else limits[::-1]
     sign, width, c = (1.0 if new < 0 else -1.0), abs(other - end), abs(new)
     distance, of_logged = sign * (impact.values(data) - end), sign * logged
     assert data.behavior is not None
+    assert data.propensity is not None
+    Lambda, propensity = estimation.Lambda, data.propensity
     behavior, decisions = np.ascontiguousarray(data.behavior.T), decisions_of(data)
     q = np.broadcast_to(k, behavior.shape) if table is None else k + table
+    lift = np.clip(sign * (q - end), 0.0, width)
+    least = np.ones(data.n) if Lambda == 1 else least_share(propensity, Lambda)
     factor = np.full(behavior.shape, -c)
-    decisions.add_weighted(factor, np.full(data.n, c))
-    # m_a <= R anyway: there is no cap on a decision that is more likely than not.
-    odds = np.divide(behavior, 1 - behavior, out=np.ones_like(behavior), where=behavior < 0.5)
-    rows.capped.append(Capped(factor, np.clip(sign * (q - end), 0.0, width), width * odds))
-    decisions.add_weighted(rows.by_slot, -c * distance)
+    decisions.add_weighted(factor, c * least)
+    # m_a <= R anyway: there is no cap on a decision that is likely enough.
+    often = Lambda * (1 - behavior)
+    odds = np.divide(behavior, often, out=np.ones_like(behavior), where=behavior < often)
+    rows.capped.append(Capped(factor, lift, width * odds))
+    if Lambda > 1:
+        more = np.zeros_like(factor)
+        decisions.add_weighted(more, c * added_share(propensity, Lambda))
+        near = np.broadcast_to(distance, lift.shape)
+        rows.capped.append(Capped(more, np.maximum(lift, near), width * odds))
+        rows.capped.append(Capped(-more, near, width * odds))
+    decisions.add_weighted(rows.by_slot, -c * least * distance)
     constant = (new + logged) * end
     rows.offset += of_logged * distance + constant
-    heaviest = c * width * largest_weight if width else 0.0
-    least, most = min(of_logged * width - heaviest, -c * width), width * max(c, of_logged)
-    return constant + least, constant + most
+    heaviest = c * width * estimation.largest_weight if width else 0.0
+    lowest, most = min(of_logged * width - heaviest, -c * width), width * max(c, of_logged)
+    return constant + lowest, constant + most
 
 
 class Paired(ImpactEstimator):
@@ -287,6 +318,8 @@ class Estimation:
     finite_sample : bool
         Whether rows are built so that, where the range of an impact is known, no weight moves their
         bad end, as finite-sample bounds need it.
+    Lambda : float
+        Up to which odds ratio logged probabilities may be distorted by confounding.
 
     Examples
     --------
@@ -299,6 +332,7 @@ class Estimation:
     largest_weight: float = np.inf
     outcome_model: Any = None
     finite_sample: bool = False
+    Lambda: float = 1.0
 
     @property
     def impact_estimator(self) -> ImpactEstimator:
@@ -323,6 +357,7 @@ def declared_estimation(data: LoggedData, parameters: Mapping[str, Any]) -> Esti
         _largest_weight(data, parameters.get("propensity_floor")),  # a regressor has none
         parameters.get("outcome_model"),
         finite_sample,
+        float(parameters.get("Lambda", 1.0)),  # nor this: there, propensities are densities
     )
 
 
@@ -392,37 +427,68 @@ class Baselines:
     ) -> None:
         self.estimation = estimation
         self._personal = personal
-        self._candidate = candidate
+        self.candidate = candidate
         self._levels: dict[tuple[Impact, Condition | None], Level] = {}
         self._models: dict[Impact, OutcomeModel | QuadraticModel] = {}
+        self._residuals: dict[tuple[Impact, Condition | None], list[Floats]] = {}
 
     def learnt_from(self, data: LoggedData) -> bool:
         """Whether they were learnt from these rows."""
-        return data is self._candidate
+        return data is self.candidate
 
     @cached_property
     def plain(self) -> Baselines:
         """The same for rows without caps."""
-        estimation = replace(self.estimation, finite_sample=False)
-        return Baselines(estimation, self._candidate, personal=self._personal)
+        return self._with(replace(self.estimation, finite_sample=False))
+
+    def at(self, Lambda: float) -> Baselines:
+        """The same for another odds ratio of confounding."""
+        same = Lambda == self.estimation.Lambda
+        return self if same else self._with(replace(self.estimation, Lambda=Lambda))
+
+    def _with(self, estimation: Estimation) -> Baselines:
+        """The same by another estimation; what was learnt of impacts does not depend on it."""
+        other = Baselines(estimation, self.candidate, personal=self._personal)
+        other._levels, other._models, other.encoding = self._levels, self._models, self.encoding
+        other._residuals = self._residuals
+        return other
+
+    def _inside(self, given: Condition | None) -> LoggedData:
+        return self.candidate.take(np.flatnonzero(holds(given, self.candidate)))
 
     def level(self, impact: Impact, given: Condition | None) -> Level:
         """The impact to expect of people inside a condition, whatever is decided."""
         if (impact, given) not in self._levels:
-            inside = self._candidate.take(np.flatnonzero(holds(given, self._candidate)))
-            self._levels[impact, given] = Level.fit(inside, impact, self.encoding)
+            self._levels[impact, given] = Level.fit(self._inside(given), impact, self.encoding)
         return self._levels[impact, given]
+
+    def shift(self, term: Term, estimator: ImpactEstimator) -> Floats:
+        """What to add to q for each decision, so that it is near the quantile at which confounding
+        does the most: one regression serves all odds ratios.
+        """
+        key = term.impact, term.given
+        if key not in self._residuals:
+            rows = self._inside(term.given)
+            k, table = estimator.subtracted(term._replace(own=True), rows, self)
+            residual = term.impact.values(rows) - k
+            if table is not None:
+                residual -= decisions_of(rows).at_logged(table)
+            taken = [rows.decision_index == a for a in range(rows.classes.size)]
+            self._residuals[key] = [np.sort(residual[each]) for each in taken]
+        Lambda = self.estimation.Lambda
+        level = (1.0 if term.new < 0 else Lambda) / (1 + Lambda)
+        return np.array([quantile(each, level) for each in self._residuals[key]])
 
     @cached_property
     def encoding(self) -> Encoding:
         """What outcome models see of a row."""
-        return Encoding.learn(self._candidate)
+        return Encoding.learn(self.candidate)
 
     def model(self, impact: Impact) -> Any:
         """The regression of an impact on features, groups and decision."""
         if impact not in self._models:
-            known = self._candidate, impact, self.encoding, self.estimation.outcome_model
-            if self._candidate.decision_kind == "numbers":
+            known = self.candidate, impact, self.encoding, self.estimation.outcome_model
+            if self.candidate.decision_kind == "numbers":
                 self._models[impact] = QuadraticModel.fit(*known, self._personal)
             else:
                 limits = impact.ends(self.estimation.ranges)

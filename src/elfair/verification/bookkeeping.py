@@ -224,6 +224,7 @@ def _facts_of_record(context: Context) -> Facts:
         units=terms.units,
         ranges={each.impact: (each.low, each.high) for each in terms.impact_ranges},
         floor=terms.propensity_floor,
+        Lambda=terms.Lambda,
         shown={each.code: each.evidence for each in record.assumptions},
     )
 
