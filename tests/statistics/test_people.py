@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from elfair import ELFClassifier, LoggedData, certify, no_worse, verify
-from elfair.certificate.parts import OddGroup
+from elfair.certificate.people import OddGroup
 from elfair.errors import CertificateWarning
 from elfair.statistics.claims import read_constraints
 from elfair.statistics.people import people_of

@@ -138,7 +138,8 @@ def _objection(assumption: Assumption) -> list[str]:
 
 def _brief(result: ConstraintResult, certificate: Certificate) -> list[str]:
     head = "FAILED" if not result.passed else "Closest to failing"
-    return [f"{head}: {result.statement}", f"  {seen(result)}", *_remedy(result, certificate)]
+    said = [f"{head}: {result.statement}", f"  {seen(result)}", *_robustness(result)]
+    return [*said, *_remedy(result, certificate)]
 
 
 def _describe(result: ConstraintResult, certificate: Certificate) -> list[str]:
@@ -151,8 +152,31 @@ def _describe(result: ConstraintResult, certificate: Certificate) -> list[str]:
             f"  weights: effective sample size {result.ess:.0f}, mean {result.mean_weight:.3f}, "
             f"largest {result.max_weight:.2f}"
         )
+    lines += _robustness(result)
     warnings = [f"  warning: {each}" for each in result.warnings]
     return [*lines, *_remedy(result, certificate), *warnings]
+
+
+def _robustness(result: ConstraintResult) -> list[str]:
+    return [] if result.break_even is None else [f"  {would_hold(result.break_even)}"]
+
+
+def would_hold(break_even: float) -> str:
+    """How wrong the logged probabilities may be, in a sentence without its full stop.
+
+    Examples
+    --------
+    >>> would_hold(1.4)
+    'would still pass if, for people alike in the columns given, the odds of a decision were up to \
+1.4 times those logged, or as little as 1/1.4 of them (break-even Lambda)'
+    """
+    alike = "for people alike in the columns given, the odds of a decision were"
+    if break_even == 1:
+        return f"would not pass if, {alike} a little off those logged (break-even Lambda 1)"
+    return (
+        f"would still pass if, {alike} up to {break_even:g} times those logged, or as little as "
+        f"1/{break_even:g} of them (break-even Lambda)"
+    )
 
 
 def _remedy(result: ConstraintResult, certificate: Certificate) -> list[str]:

@@ -17,12 +17,12 @@ from elfair.certificate.parts import (
     NOT_STATED,
     ConstraintResult,
     Digests,
-    PeopleRecord,
     Provenance,
     RolesRecord,
     TermsRecord,
     Version,
 )
+from elfair.certificate.people import PeopleRecord
 from elfair.certificate.pictures import GroupPicture, TradeOff
 from elfair.certificate.statement import from_statement, to_statement
 from elfair.errors import InputError, did_you_mean

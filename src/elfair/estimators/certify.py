@@ -41,6 +41,7 @@ def certify(
     estimator: str = "paired",
     impact_range: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
     propensity_floor: float | None = None,
+    Lambda: float = 1.0,
     outcome_model: Any = None,
     average: str = "unit",
     classes: Sequence[Any] | None = None,
@@ -63,7 +64,7 @@ def certify(
         What is to be certified.
     delta : float or sequence of float, default 0.1
         One for all, or one for each constraint.
-    bound, estimator, impact_range, propensity_floor, outcome_model, average
+    bound, estimator, impact_range, propensity_floor, Lambda, outcome_model, average
         As for `ELFClassifier`.
     classes : sequence, optional
         The order of the columns of ``probabilities``, if it is not the sorted one.

@@ -94,6 +94,11 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
     average : {"unit", "row"}, default "unit"
         What statements are about if several rows belong to one unit (see `LoggedData`): the average
         unit, such as a person, or the average row. Of rows, bounds are asymptotic.
+    Lambda : float, default 1.0
+        The odds ratio up to which logged probabilities may be off, because something unmeasured
+        swayed the decision and its impact, or because they are wrong. Search and test then use the
+        worst case. Every certificate says, for each statement about impact, up to which odds ratio
+        it would still pass.
     outcome_model : scikit-learn regressor, optional
         What ``estimator="dr"`` fits to candidate rows. The default is ridge regression.
     classes : sequence, optional
@@ -169,6 +174,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         impact_range: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
         propensity_floor: float | None = None,
         average: str = "unit",
+        Lambda: float = 1.0,
         outcome_model: Any = None,
         classes: Sequence[Any] | None = None,
         positive: Any = None,

@@ -400,6 +400,10 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter("average", one_of(*AVERAGES), _same("unit", _EVERYWHERE), table="test",
               about="what statements are about if several rows belong to one unit: the average "
               "unit (person), or the average row"),
+    Parameter("Lambda", number("[1, inf)"), _same(1.0, ("classifier", "certify")), table="test",
+              example=1.5,
+              about="the odds ratio up to which something unmeasured, or wrong propensities, may "
+              "distort the logged probabilities, and the result still holds"),
     Parameter("search", one_of(*ASKED, about=_NOTES), _same(DEFAULT),
               "how candidates are looked for", table="test", tunable=True),
     Parameter("power", _SHARE, _same(0.95), optional=True, table="test",

@@ -12,7 +12,7 @@ from math import sqrt
 
 from elfair.certificate import Assumption, GroupRecord, Kind, SplitKind, Status
 from elfair.certificate.codes import AssumptionCode, opened_once
-from elfair.certificate.parts import UnitsRecord, UnseenRecord
+from elfair.certificate.people import UnitsRecord, UnseenRecord
 from elfair.data import LoggedData
 from elfair.fairness_test.evidence import SHARED_ROWS
 from elfair.language.conditions import uses_label
@@ -62,6 +62,8 @@ class Facts:
         The declared range of each impact that has one.
     floor : float or None
         The declared smallest propensity.
+    Lambda : float
+        Up to which odds ratio of confounding statements were tested.
     shown : mapping of str to str
         The evidence that only rows and models can show, by the code of the assumption.
     unseen : str or None
@@ -82,6 +84,7 @@ class Facts:
     units: UnitsRecord | None
     ranges: Mapping[str, tuple[float, float]]
     floor: float | None
+    Lambda: float
     shown: Mapping[AssumptionCode, str]
     unseen: AssumptionCode | None = None
 
@@ -112,7 +115,7 @@ def _listed(facts: Facts) -> Iterator[Assumption]:
                 "propensities_fit", "checked", facts.shown.get("propensities_fit", "")
             )
         yield _support(facts.behavior_known)
-        yield Assumption.of("unconfounded", "assumed")
+        yield _unconfounded(facts.Lambda)
         yield Assumption.of("same_effect", "assumed")
         yield Assumption.of("no_interference", "assumed")
         if facts.unseen:
@@ -239,6 +242,14 @@ def _support(known: bool) -> Assumption:
     return Assumption.of("support", "checked", evidence)
 
 
+def _unconfounded(Lambda: float) -> Assumption:
+    """That nothing outside the data swayed decisions, or not by more than was asked for."""
+    allowed = (
+        f"allowed for: odds of a decision up to {Lambda:g} times those logged, or 1/{Lambda:g}"
+    )
+    return Assumption.of("unconfounded", "assumed", allowed if Lambda > 1 else "")
+
+
 def _normal_average(facts: Facts) -> Assumption:
     """That averages are close to normal.
 
@@ -324,6 +335,7 @@ def facts_of_test(
         units=units,
         ranges=estimation.ranges,
         floor=estimation.propensity_floor,
+        Lambda=estimation.Lambda,
         shown=shown,
         unseen=assumed_of_unseen(unseen),
     )

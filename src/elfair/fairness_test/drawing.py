@@ -75,8 +75,8 @@ def impact_series(plan: Plan, data: LoggedData) -> tuple[list[pictures.SeriesPic
 
 
 def _rows(name: str, given: Condition | None, plan: Plan, data: LoggedData) -> Rows:
-    """The rows whose mean estimates an impact of a group under a policy."""
-    return mean_part(Mean(Column(name), given), data, plan.baselines).rows
+    """The rows whose mean estimates an impact of a group under a policy, without confounding."""
+    return mean_part(Mean(Column(name), given), data, plan.baselines.at(1.0)).rows
 
 
 def _picture(given: Condition | None, plan: Plan, data: LoggedData, free: Floats) -> GroupPicture:

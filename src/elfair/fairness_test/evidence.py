@@ -108,7 +108,9 @@ class Bounded:
         """Whether the claim passes."""
         return self.upper <= 0
 
-    def result(self, candidate_sizes: Sequence[int], n_all: int) -> ConstraintResult:
+    def result(
+        self, candidate_sizes: Sequence[int], n_all: int, break_even: float | None
+    ) -> ConstraintResult:
         """The record of the claim's test.
 
         Parameters
@@ -117,6 +119,8 @@ class Bounded:
             How many candidate rows meet the condition of each part.
         n_all : int
             How many rows there are, those that are not tested included.
+        break_even : float or None
+            Up to which odds ratio of confounding it passes.
         """
         compiled, claim = self.compiled, self.compiled.claim
         records = tuple(tail.record for tail in self.tails)
@@ -134,6 +138,7 @@ class Bounded:
             n=np.unique(np.concatenate([part.rows.places for part in compiled.parts])).size,
             groups=tuple(self.groups),
             rows_needed=self._rows_needed(estimate, n_all),
+            break_even=break_even,
             warnings=statement_warnings(compiled, records, self.groups, candidate_sizes, self.data),
         )
 

@@ -17,6 +17,7 @@ from elfair.bounds import get_bound, weakest
 from elfair.certificate import parts as records
 from elfair.certificate.codes import WarningRecord, hardly_new, violation
 from elfair.certificate.parts import NOT_STATED, ConstraintResult, Kind, Version
+from elfair.certificate.people import MissingRecord, UnitsRecord, UnseenRecord
 from elfair.certificate.record import Certificate, SearchRecord, SplitKind
 from elfair.data import LoggedData
 from elfair.data.digests import columns_digest, content_digest
@@ -165,12 +166,13 @@ def _terms(test: FairnessTest) -> records.TermsRecord:
         positive=positive_decision(
             asked.claims, None if test.search is None else test.search.objective, split.everyone
         ),
+        Lambda=estimation.Lambda,
         units=units_of(split),
         unseen=unseen_records(split.everyone),
     )
 
 
-def units_of(split: Split) -> records.UnitsRecord | None:
+def units_of(split: Split) -> UnitsRecord | None:
     """The units of all rows; None if rows have neither units nor weights."""
     data = split.everyone
     if data.unit_index is None and data.sample_weight is None:
@@ -178,12 +180,12 @@ def units_of(split: Split) -> records.UnitsRecord | None:
     n, sizes = count_units(data), np.bincount(numbered(data)[0])
     seen = 0 if split.kind == "crossfit" or not split.folds else count_units(split.candidate)
     tested = n - seen if split.folds else 0
-    return records.UnitsRecord(
+    return UnitsRecord(
         data.average, n, tested, int(sizes.max(initial=0)), data.sample_weight is not None
     )
 
 
-def unseen_records(data: LoggedData) -> tuple[records.UnseenRecord, ...]:
+def unseen_records(data: LoggedData) -> tuple[UnseenRecord, ...]:
     """The impacts that were not seen for everyone, and of whom they are missing.
 
     Examples
@@ -197,14 +199,14 @@ def unseen_records(data: LoggedData) -> tuple[records.UnseenRecord, ...]:
         return ()
     drawn = "" if of.how == "worst case" else "estimated" if of.follow_up is None else "declared"
     return tuple(
-        records.UnseenRecord(
+        UnseenRecord(
             name,
             of.how,
             tuple(of.early),
             drawn,
             data.n,
             of.count(name),
-            tuple(records.MissingRecord(*each) for each in missing_counts(data, name)),
+            tuple(MissingRecord(*each) for each in missing_counts(data, name)),
         )
         for name in of.seen
     )

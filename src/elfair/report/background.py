@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from elfair.certificate import NOT_STATED, Certificate, SearchRecord
-from elfair.certificate.parts import UnitsRecord, UnseenRecord
+from elfair.certificate.people import UnitsRecord, UnseenRecord
 from elfair.certificate.statement import HOW_TO_VERIFY
 from elfair.records.text import count, exact, number, plural, rate
 from elfair.report import blocks, charts
@@ -258,6 +258,8 @@ def _settings(certificate: Certificate) -> list[tuple[Line, Line]]:
     ]
     if terms.propensity_floor is not None:
         settings.append(("propensity floor", exact(terms.propensity_floor)))
+    if terms.Lambda > 1:
+        settings.append(("odds ratio of confounding (Lambda)", exact(terms.Lambda)))
     if terms.outcome_model:
         settings.append(("outcome model", Code(terms.outcome_model)))
     if terms.thresholds:

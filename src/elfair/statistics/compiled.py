@@ -16,8 +16,9 @@ from elfair.language.conjunction import Linear
 from elfair.language.evaluation import holds
 from elfair.language.expressions import Mean
 from elfair.language.tree import point_at
+from elfair.statistics.baselines import Baselines
 from elfair.statistics.decisions import LoggedDecisions, decisions_of
-from elfair.statistics.impact_estimators import Baselines, Sum, Term, add_worst_case
+from elfair.statistics.impact_estimators import Sum, Term, add_worst_case
 from elfair.statistics.impacts import Ends, Impact, asks_for_cost, impact_of
 from elfair.statistics.rows import Rows, Weighted
 from elfair.statistics.units import Units

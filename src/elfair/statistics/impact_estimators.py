@@ -1,32 +1,34 @@
 """Estimators of impact: a class for each, in one table; what they are told and what they learn.
 
 All of them are one: E[I^pi | c] = E[ sum_a pi(a) q(a) + w (I - q(D)) | c ] for any q that does not
-depend on the tested rows. They differ in q, and so in the spread and the ends of their rows.
+depend on the tested rows. They differ in q, and so in the spread and the ends of their rows. With
+Lambda above 1, rows bound that mean from their bad side; see `elfair.statistics.confounding`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
 from inspect import isabstract
 from itertools import product
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from elfair.bounds import AUTO, get_bound
 from elfair.data import LoggedData
-from elfair.data.features import Encoding
 from elfair.errors import DataError, chosen
 from elfair.language.conditions import Condition
-from elfair.language.evaluation import holds
+from elfair.statistics.confounding import added_share, least_share, worst_residual
 from elfair.statistics.decisions import decisions_of
-from elfair.statistics.impacts import Ends, Impact, Level, OutcomeModel, QuadraticModel
+from elfair.statistics.impacts import Ends, Impact
 from elfair.statistics.rows import Capped
-from elfair.statistics.unseen import completed, expected_impact, is_unseen, limits_of, seen_of
+from elfair.statistics.unseen import is_unseen, limits_of, seen_of
 from elfair.types import Floats
+
+if TYPE_CHECKING:
+    from elfair.statistics.baselines import Baselines
 
 #: A probability below a declared floor by at most this share is below it only by rounding.
 ROUNDING = 1e-12
@@ -114,18 +116,21 @@ class ImpactEstimator(ABC):
         limits = limits_of(term.impact, data, term.impact.ends(estimation.ranges))
         bounded = estimation.finite_sample and bool(np.isfinite(limits).all())
         k, table = self.subtracted(term, data, baselines)
+        if estimation.Lambda > 1 and self.learns != "nothing":
+            shift = baselines.shift(term, self)[:, None]
+            table = np.repeat(shift, data.n, axis=1) if table is None else table + shift
         if not bounded or (self.learns == "model" and data.behavior is None):
-            _add_weighted(term, rows, data, k, table)
+            _add_weighted(term, rows, data, k, table, estimation.Lambda)
             return -np.inf, np.inf
         if self.learns == "nothing" or data.behavior is None:
             end = limits[0] if term.new < 0 else limits[1]
-            _add_weighted(term, rows, data, end, None)
+            _add_weighted(term, rows, data, end, None, estimation.Lambda)
             return _ends_of_weighted(term, limits, estimation.largest_weight)
-        return _add_capped(term, rows, data, k, table, limits, estimation.largest_weight)
+        return _add_capped(term, rows, data, k, table, limits, estimation)
 
 
 def _add_weighted(
-    term: Term, rows: Sum, data: LoggedData, k: float | Floats, table: Floats | None
+    term: Term, rows: Sum, data: LoggedData, k: float | Floats, table: Floats | None, Lambda: float
 ) -> None:
     """Add rows new * (q + w (I - q)) + logged * I, with no limit to what a weight can do."""
     _, _, new, logged, values, _ = term
@@ -136,18 +141,25 @@ def _add_weighted(
         taken = decisions.at_logged(table)
         residual = away - taken
         decisions.add_predicted(rows.by_slot, rows.offset, table, new)
-        if logged and (expected := decisions.under_behavior(table)) is not None:
-            # If all behaviour probabilities are known, remove the luck of the logged draw, too.
+        expected = decisions.under_behavior(table) if logged and Lambda == 1 else None
+        if expected is not None:
+            # If all behaviour probabilities are known, and right, remove the luck of the logged
+            # draw, too.
             rows.offset += logged * (expected - taken)
-    decisions.add_weighted(rows.by_slot, new * residual)
-    rows.weighted += new * residual
+    worst = new * residual
+    if Lambda > 1:
+        assert data.propensity is not None
+        worst = worst_residual(worst, data.propensity, Lambda)
+    decisions.add_weighted(rows.by_slot, worst)
+    rows.weighted += worst
     # In this form k cancels to the last digit if a pair compares like with like.
     rows.offset += logged * away + (new + logged) * k
 
 
 def _ends_of_weighted(term: Term, limits: Ends, largest_weight: float) -> Ends:
     """The ends of new * (k + w (I - k)) + logged * I if k is the end of the range from which new
-    * (I - k) is never positive: bilinear in w and I, so the corners.
+    * (I - k) is never positive: bilinear in w and I, so the corners. (With an odds ratio above 1,
+    the smallest 1 / e counts, so w is not larger.)
     """
     k = limits[0] if term.new < 0 else limits[1]
     corners = []
@@ -164,7 +176,7 @@ def _add_capped(
     k: float | Floats,
     table: Floats | None,
     limits: Ends,
-    largest_weight: float,
+    estimation: Estimation,
 ) -> Ends:
     """Add rows whose bad end no weight moves; return their ends.
 
@@ -181,25 +193,44 @@ def _add_capped(
     where c w >= l, (l - c w) J <= 0 and the rest is at most c R; where c w < l, (l - c w) J is at
     most (l - c w) R and the rest is at most c w R. And a row is at least R min(l - c W, -c) with
     the largest weight W: b - sum_a m_a >= -(1 - pi_D) R, and w + 1 - pi_D <= 1 / beta_D <= W.
+
+    With an odds ratio L above 1, F <= 1 / e <= G are the limits of `elfair.statistics.confounding`,
+    and s = pi_D J - m_D. The row is sum_a m_a + F s where s >= 0, and sum_a m_a + G s elsewhere,
+    which is F s - (G - F) (min(pi_D max(q_D, J), cap) - min(pi_D J, cap)) in both cases. The cap is
+    R beta / (L (1 - beta)), so that (G - 1) m_D <= R. The ends are the same. Where s >= 0, F >= 1
+    makes the bracket at least m_D + s >= 0, so l J - c (...) is at most l R. Where s < 0, it is at
+    most c (G - 1) m_D + (l - c G pi_D) J: at most c R if l <= c G pi_D, else, with J <= R and
+    m_D <= pi_D R, at most (l - c pi_D) R. And sum_a m_a + F s <= (1 - pi_D) R + F pi_D J, F <= W.
     """
     _, _, new, logged, values, _ = term
     end, other = limits if new < 0 else limits[::-1]
     sign, width, c = (1.0 if new < 0 else -1.0), abs(other - end), abs(new)
     distance, of_logged = sign * (values - end), sign * logged
     assert data.behavior is not None
+    assert data.propensity is not None
+    Lambda, propensity = estimation.Lambda, data.propensity
     behavior, decisions = np.ascontiguousarray(data.behavior.T), decisions_of(data)
     q = np.broadcast_to(k, behavior.shape) if table is None else k + table
+    lift = np.clip(sign * (q - end), 0.0, width)
+    least = np.ones(data.n) if Lambda == 1 else least_share(propensity, Lambda)
     factor = np.full(behavior.shape, -c)
-    decisions.add_weighted(factor, np.full(data.n, c))
-    # m_a <= R anyway: there is no cap on a decision that is more likely than not.
-    odds = np.divide(behavior, 1 - behavior, out=np.ones_like(behavior), where=behavior < 0.5)
-    rows.capped.append(Capped(factor, np.clip(sign * (q - end), 0.0, width), width * odds))
-    decisions.add_weighted(rows.by_slot, -c * distance)
+    decisions.add_weighted(factor, c * least)
+    # m_a <= R anyway: there is no cap on a decision that is likely enough.
+    often = Lambda * (1 - behavior)
+    odds = np.divide(behavior, often, out=np.ones_like(behavior), where=behavior < often)
+    rows.capped.append(Capped(factor, lift, width * odds))
+    if Lambda > 1:
+        more = np.zeros_like(factor)
+        decisions.add_weighted(more, c * added_share(propensity, Lambda))
+        near = np.broadcast_to(distance, lift.shape)
+        rows.capped.append(Capped(more, np.maximum(lift, near), width * odds))
+        rows.capped.append(Capped(-more, near, width * odds))
+    decisions.add_weighted(rows.by_slot, -c * least * distance)
     constant = (new + logged) * end
     rows.offset += of_logged * distance + constant
-    heaviest = c * width * largest_weight if width else 0.0
-    least, most = min(of_logged * width - heaviest, -c * width), width * max(c, of_logged)
-    return constant + least, constant + most
+    heaviest = c * width * estimation.largest_weight if width else 0.0
+    lowest, most = min(of_logged * width - heaviest, -c * width), width * max(c, of_logged)
+    return constant + lowest, constant + most
 
 
 def add_worst_case(term: Term, rows: Sum, data: LoggedData, limits: Ends) -> None:
@@ -314,6 +345,8 @@ class Estimation:
     finite_sample : bool
         Whether rows are built so that, where the range of an impact is known, no weight moves their
         bad end, as finite-sample bounds need it.
+    Lambda : float
+        Up to which odds ratio logged probabilities may be distorted by confounding.
 
     Examples
     --------
@@ -326,6 +359,7 @@ class Estimation:
     largest_weight: float = np.inf
     outcome_model: Any = None
     finite_sample: bool = False
+    Lambda: float = 1.0
 
     @property
     def impact_estimator(self) -> ImpactEstimator:
@@ -351,6 +385,7 @@ def declared_estimation(data: LoggedData, parameters: Mapping[str, Any]) -> Esti
         _largest_weight(data, parameters.get("propensity_floor")),  # a regressor has none
         parameters.get("outcome_model"),
         finite_sample,
+        float(parameters.get("Lambda", 1.0)),  # nor this: there, propensities are densities
     )
 
 
@@ -423,77 +458,3 @@ def _largest_weight(data: LoggedData, floor: float | None) -> float:
                 hint="the declaration is wrong: declare the smallest probability that can occur.",
             )
     return 1 / floor
-
-
-class Baselines:
-    """The baselines q of all impacts, learnt from candidate rows when first needed.
-
-    Parameters
-    ----------
-    estimation : Estimation
-        How impacts are estimated.
-    candidate : LoggedData
-        Rows that are not tested.
-    personal : bool, default False
-        See `QuadraticModel`.
-
-    Examples
-    --------
-    >>> data = LoggedData([[0.0], [1.0]], [0, 1], decision=[0, 1], impact=[2.0, 4.0])
-    >>> Baselines(Estimation(), data).level(Impact("impact"), None).of(data)
-    array([3., 3.])
-    """
-
-    def __init__(
-        self, estimation: Estimation, candidate: LoggedData, *, personal: bool = False
-    ) -> None:
-        self.estimation = estimation
-        self._personal = personal
-        self._candidate = candidate
-        self._levels: dict[tuple[Impact, Condition | None], Level] = {}
-        self._models: dict[Impact, OutcomeModel | QuadraticModel] = {}
-
-    def learnt_from(self, data: LoggedData) -> bool:
-        """Whether they were learnt from these rows."""
-        return data is self._candidate
-
-    @cached_property
-    def plain(self) -> Baselines:
-        """The same for rows without caps."""
-        estimation = replace(self.estimation, finite_sample=False)
-        return Baselines(estimation, self._candidate, personal=self._personal)
-
-    def level(self, impact: Impact, given: Condition | None) -> Level:
-        """The impact to expect of people inside a condition, whatever is decided."""
-        if (impact, given) not in self._levels:
-            index = np.flatnonzero(holds(given, self._candidate))
-            inside, values = self._candidate.take(index), self._expected(impact)[index]
-            self._levels[impact, given] = Level.fit(inside, values, self.encoding)
-        return self._levels[impact, given]
-
-    def values(self, impact: Impact, data: LoggedData) -> Floats:
-        """An impact in each row, or what stands for it if it was not seen for everyone."""
-        limits, regressor = impact.ends(self.estimation.ranges), self.estimation.outcome_model
-        return completed(impact, data, self._candidate, limits, regressor)
-
-    def _expected(self, impact: Impact) -> Floats:
-        """What regressions learn from."""
-        limits, regressor = impact.ends(self.estimation.ranges), self.estimation.outcome_model
-        return expected_impact(impact, self._candidate, limits, regressor)
-
-    @cached_property
-    def encoding(self) -> Encoding:
-        """What outcome models see of a row."""
-        return Encoding.learn(self._candidate)
-
-    def model(self, impact: Impact) -> Any:
-        """The regression of an impact on features, groups and decision."""
-        if impact not in self._models:
-            values = self._expected(impact)
-            known = self._candidate, values, self.encoding, self.estimation.outcome_model
-            if self._candidate.decision_kind == "numbers":
-                self._models[impact] = QuadraticModel.fit(*known, self._personal)
-            else:
-                limits = impact.ends(self.estimation.ranges)
-                self._models[impact] = OutcomeModel.fit(*known, limits)
-        return self._models[impact]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from elfair.certificate.parts import OddGroup, PeopleRecord
+from elfair.certificate.people import OddGroup, PeopleRecord
 from elfair.data import LoggedData
 from elfair.data.columns import is_missing
 from elfair.data.spelling import likely_meant, stands_for_missing

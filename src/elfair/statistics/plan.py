@@ -106,6 +106,10 @@ class Plan:
         estimation = replace(self.baselines.estimation, estimator=estimator)
         return replace(self, baselines=Baselines(estimation, candidate))
 
+    def at(self, Lambda: float, claims: tuple[Claim, ...]) -> Plan:
+        """The same for some of its claims, at another odds ratio of confounding."""
+        return replace(self, claims=claims, baselines=self.baselines.at(Lambda))
+
     @cached_property
     def statistics(self) -> tuple[Statistic, ...]:
         """The statistics in the claims; see `elfair.statistics.settling`."""

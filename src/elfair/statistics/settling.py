@@ -21,10 +21,11 @@ from elfair.language.distribution import Ordered, StandIn, Statistic, rounded
 from elfair.language.expressions import AtMost, Expression, Mean, Number, substitute
 from elfair.language.intervals import ABOVE, Formula, needs
 from elfair.language.tree import point_at
+from elfair.statistics.baselines import Baselines
 from elfair.statistics.claims import Claim
 from elfair.statistics.compiled import compile_form, mean_part
 from elfair.statistics.decisions import decisions_of
-from elfair.statistics.impact_estimators import Baselines, Estimation
+from elfair.statistics.impact_estimators import Estimation
 from elfair.statistics.impacts import asks_for_cost, impact_of
 from elfair.statistics.plan import Plan
 from elfair.statistics.unseen import seen_of

@@ -8,7 +8,7 @@ from math import isfinite
 from elfair.bounds import Kind, weakest
 from elfair.certificate import Assumption, Certificate, SearchRecord
 from elfair.certificate.codes import left_out_alike, violation
-from elfair.certificate.parts import UnitsRecord
+from elfair.certificate.people import UnitsRecord
 from elfair.certificate.pictures import GroupPicture, TradeOff
 from elfair.data.costs import COST
 from elfair.fairness_test.assumptions import Facts, assumed_of_unseen, list_assumptions
@@ -224,6 +224,7 @@ def _facts_of_record(context: Context) -> Facts:
         units=terms.units,
         ranges={each.impact: (each.low, each.high) for each in terms.impact_ranges},
         floor=terms.propensity_floor,
+        Lambda=terms.Lambda,
         shown={each.code: each.evidence for each in record.assumptions},
         unseen=assumed_of_unseen(terms.unseen),
     )

@@ -200,6 +200,7 @@ def _estimation(context: Context) -> Estimation:
         "estimator": record.estimator,
         "impact_range": {each.impact: (each.low, each.high) for each in terms.impact_ranges},
         "propensity_floor": terms.propensity_floor,
+        "Lambda": terms.Lambda,
     }
     check_parameters("certify", declared)  # no test was run with what no user could have declared
     declared["outcome_model"] = _outcome_model(context)
