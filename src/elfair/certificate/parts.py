@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 from elfair.bounds import Kind
 from elfair.certificate.codes import AssumptionCode, WarningRecord
+from elfair.certificate.unseen import UnseenRecord
 
 #: What statements are about, if several rows belong to one unit.
 Average: TypeAlias = Literal["unit", "row"]
@@ -110,53 +111,6 @@ class UnitsRecord:
 
 
 @dataclass(frozen=True)
-class MissingRecord:
-    """How often an impact is missing in one group with one decision.
-
-    Parameters
-    ----------
-    group, decision : str
-        Who; empty if there are no groups, or if decisions are numbers.
-    n, missing : int
-        How many rows there are, and how many of them lack the impact.
-    """
-
-    group: str
-    decision: str
-    n: int
-    missing: int
-
-
-@dataclass(frozen=True)
-class UnseenRecord:
-    """An impact that was not seen for everyone, and what was declared about it.
-
-    Parameters
-    ----------
-    impact : str
-        The impact.
-    how : {"at random", "worst case"}
-        What it was declared to be.
-    early : tuple of str
-        The early outcomes that being seen may depend on.
-    follow_up : str
-        The probability of being seen: "declared" or "estimated"; empty in the worst case.
-    n, missing : int
-        How many rows there are, and how many of them lack it.
-    by : tuple of MissingRecord
-        The same by group and decision.
-    """
-
-    impact: str
-    how: str
-    early: tuple[str, ...]
-    follow_up: str
-    n: int
-    missing: int
-    by: tuple[MissingRecord, ...]
-
-
-@dataclass(frozen=True)
 class TermsRecord:
     """What was asked for, and how it was to be tested.
 
@@ -203,7 +157,7 @@ class TermsRecord:
     accept_violated: tuple[AssumptionCode, ...]
     positive: str | None
     units: UnitsRecord | None
-    unseen: tuple[UnseenRecord, ...]
+    unseen: tuple[UnseenRecord, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from math import sqrt
 
 from elfair.certificate import Assumption, GroupRecord, Kind, SplitKind, Status
 from elfair.certificate.codes import AssumptionCode, opened_once
-from elfair.certificate.parts import UnitsRecord, UnseenRecord
+from elfair.certificate.parts import UnitsRecord
+from elfair.certificate.unseen import UnseenRecord
 from elfair.data import LoggedData
 from elfair.fairness_test.evidence import SHARED_ROWS
 from elfair.language.conditions import uses_label

@@ -18,6 +18,7 @@ from elfair.certificate import parts as records
 from elfair.certificate.codes import WarningRecord, hardly_new, violation
 from elfair.certificate.parts import NOT_STATED, ConstraintResult, Kind, Version
 from elfair.certificate.record import Certificate, SearchRecord, SplitKind
+from elfair.certificate.unseen import MissingRecord, UnseenRecord
 from elfair.data import LoggedData
 from elfair.data.digests import columns_digest, content_digest
 from elfair.data.split import Split
@@ -183,7 +184,7 @@ def units_of(split: Split) -> records.UnitsRecord | None:
     )
 
 
-def unseen_records(data: LoggedData) -> tuple[records.UnseenRecord, ...]:
+def unseen_records(data: LoggedData) -> tuple[UnseenRecord, ...]:
     """The impacts that were not seen for everyone, and of whom they are missing.
 
     Examples
@@ -197,14 +198,14 @@ def unseen_records(data: LoggedData) -> tuple[records.UnseenRecord, ...]:
         return ()
     drawn = "" if of.how == "worst case" else "estimated" if of.follow_up is None else "declared"
     return tuple(
-        records.UnseenRecord(
+        UnseenRecord(
             name,
             of.how,
             tuple(of.early),
             drawn,
             data.n,
             of.count(name),
-            tuple(records.MissingRecord(*each) for each in missing_counts(data, name)),
+            tuple(MissingRecord(*each) for each in missing_counts(data, name)),
         )
         for name in of.seen
     )

@@ -11,7 +11,7 @@ from scipy.special import chdtrc
 
 from elfair.bounds import AUTO
 from elfair.certificate import Assumption
-from elfair.certificate.parts import UnseenRecord
+from elfair.certificate.unseen import UnseenRecord
 from elfair.data import LoggedData
 from elfair.data.digests import is_module
 from elfair.data.propensities import misfit

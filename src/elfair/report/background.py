@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from elfair.certificate import NOT_STATED, Certificate, SearchRecord
-from elfair.certificate.parts import UnitsRecord, UnseenRecord
+from elfair.certificate.parts import UnitsRecord
 from elfair.certificate.statement import HOW_TO_VERIFY
+from elfair.certificate.unseen import UnseenRecord
 from elfair.records.text import count, exact, number, plural, rate
 from elfair.report import blocks, charts
 from elfair.report.blocks import Block, Code, Line, Paragraph, Table, prose
