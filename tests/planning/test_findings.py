@@ -283,6 +283,15 @@ def test_impacts_missing_at_random_are_a_note(log, people):
     assert report.groups[2].left_out == (gone & inside).sum()
 
 
+def test_missing_impacts_that_something_stands_for_are_counted_in_a_note(log):
+    table = log(600)
+    gone = np.random.default_rng(99).random(600) < 0.3
+    impact = np.where(gone, np.nan, table["impact"])
+    _, found = findings({**table, "impact": impact, "missing_impact": "at random"})
+    assert f"{gone.sum()} of 600 rows" in found["impact_unseen"].evidence
+    assert "T = 1 with decision 0: " in found["impact_unseen"].evidence
+
+
 @pytest.mark.parametrize("by", ["group", "decision"])
 def test_impacts_missing_for_a_reason_are_a_warning(log, people, by):
     table = log(2000)

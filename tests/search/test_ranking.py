@@ -279,8 +279,10 @@ def test_models_are_less_and_less_cautious(candidate_rows, make_plan, n):
 def test_a_ladder_of_one_is_the_best_candidate(candidate_rows, make_plan):
     data = candidate_rows(600, 4)
     found = DEFAULT.run(data, make_plan(data), 400)
-    assert found.ladder == [found.best]
-    assert found.forecast == pytest.approx(np.exp(found.best.log_pass))
+    (only,) = found.ladder
+    assert only is found.best
+    # Rows left out have a say, too: what the search sees in its own rows is the most to expect.
+    assert 0 < found.forecast <= np.exp(only.log_pass)
 
 
 def fitted(seed, **parameters):

@@ -41,7 +41,7 @@ def read_sample_weight(values: Any, n: int) -> Floats | None:
     check_length(weight, n, "sample_weight")
     hint = "it is how many people a row stands for; drop the rows that stand for nobody."
     wrong = ~(np.isfinite(weight) & (weight > 0))
-    refuse(wrong, "sample_weight must be positive and finite. It is not", hint)
+    refuse(wrong, "sample_weight must be above zero and finite. It is not", hint)
     return None if np.ptp(weight) == 0 else weight
 
 

@@ -160,8 +160,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         y : array of shape (n,), optional
             Labels: what the best decision would have been. Not needed if neither the objective nor
             a constraint mentions them.
-        sensitive_features, impact, missing_impact, early, follow_up, row_id, unit, \
-sample_weight
+        sensitive_features, impact, missing_impact, early, follow_up, row_id, unit, sample_weight
             See `LoggedData`; needed only if a constraint uses them.
         decision : array of shape (n,), optional
             The decision that was taken.

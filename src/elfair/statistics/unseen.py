@@ -293,7 +293,7 @@ class Logistic:
     >>> x = np.array([[-1.0], [-1.0], [1.0], [1.0]])
     >>> model = Logistic.fit(x, np.array([False, True, True, True]))
     >>> model.predict(x).round(2)
-    array([0.61, 0.61, 0.89, 0.89])
+    array([0.65, 0.65, 0.85, 0.85])
     """
 
     center: Floats
