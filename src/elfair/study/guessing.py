@@ -17,7 +17,7 @@ import numpy as np
 from elfair.data.behavior import TOLERANCE
 from elfair.data.columns import as_floats, table_columns
 from elfair.errors import listed
-from elfair.study.data import class_text
+from elfair.records.toml import class_text
 from elfair.study.encoding import MOST_LEVELS
 from elfair.study.later import behind, times
 from elfair.study.profiles import Profile, words_of
