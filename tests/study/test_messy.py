@@ -14,7 +14,7 @@ import pytest
 
 from elfair import load
 from elfair.errors import DataError, InputError
-from elfair.study import StudyFile, fit_study
+from elfair.study import StudyFile, draft_study, fit_study
 from elfair.study.writing import append_decisions, decisions, read_people
 from elfair.verification import verify_files
 
@@ -202,6 +202,59 @@ def test_a_derived_column_never_replaces_one_of_the_table(tmp_path):
     study = StudyFile.loads(text, folder=tmp_path)
     with pytest.raises(DataError, match="would replace a column"):
         study.read()
+
+
+# -- what `init` drafts and `check` proposes ------------------------------------------------------
+
+#: Defects that cannot be told from how a column is written.
+HIDDEN = {
+    "label yes and no", "decision in other words", "thousands with a comma",
+    "people who are not of the study", "group of two columns",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DEFECTS)
+def test_what_is_proposed_cures(name, tmp_path):
+    defect = DEFECTS[name]
+    write(defect.spoil(CLEAN), tmp_path / "loans.csv")
+    if name == "group of two columns":
+        return
+    lines = StudyFile.loads(study_text(), folder=tmp_path).proposed()
+    if name in HIDDEN:
+        assert lines == []
+        return
+    rows = f"[rows]\n{defect.rows}"
+    cured = study_text(more="\n".join(lines)).replace("[rows]\n", rows)
+    data = StudyFile.loads(cured, folder=tmp_path).read().data
+    assert data.digest() == read(tmp_path, CLEAN).data.digest()
+
+
+def test_nothing_is_proposed_for_a_clean_table(tmp_path):
+    write(CLEAN, tmp_path / "loans.csv")
+    assert StudyFile.loads(study_text(), folder=tmp_path).proposed() == []
+
+
+def test_a_number_that_commas_leave_open_is_asked_about(tmp_path):
+    defect = DEFECTS["thousands with a comma"]
+    with pytest.raises(DataError, match='thousands = "," if 1,234 is above one thousand'):
+        read(tmp_path, defect.spoil(CLEAN))
+
+
+def test_the_draft_of_a_messy_table_reads_as_the_clean_one(tmp_path):
+    table = CLEAN
+    for name in (
+        "space behind a group", "label 0 and 1", "propensity with a per cent sign",
+        "decimal comma", "everything about money",
+    ):  # fmt: skip
+        table = DEFECTS[name].spoil(table)
+    write(table, tmp_path / "loans.csv")
+    draft = StudyFile.loads(draft_study(tmp_path / "loans.csv", folder=tmp_path), folder=tmp_path)
+    write(CLEAN, tmp_path / "loans.csv")
+    text = draft_study(tmp_path / "loans.csv", folder=tmp_path)
+    clean = StudyFile.loads(text, folder=tmp_path).read().data
+    write(table, tmp_path / "loans.csv")
+    assert draft.read().data.digest() == clean.digest()
+    assert draft.columns == StudyFile.loads(text).columns
 
 
 # -- several files, and what came later -----------------------------------------------------------

@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -260,6 +260,27 @@ def has_decimal_comma(value: object) -> bool:
     (True, False, False)
     """
     return isinstance(value, str) and re.fullmatch(_COMMA, value) is not None
+
+
+def comma_hint(name: str, values: Iterable[Any]) -> str:
+    """The text of a hint: how a study file declares what commas in numbers mean.
+
+    Parameters
+    ----------
+    name : str
+        The column, as TOML writes it.
+    values : iterable
+        Its values with a comma.
+
+    Examples
+    --------
+    >>> comma_hint('"sum"', ["1,5"])
+    'write decimal = "," in [clean."sum"].'
+    """
+    if all(re.fullmatch(r"\s*-?\d{1,3}(,\d{3})+\s*", value) for value in values):
+        both = 'thousands = "," if 1,234 is above one thousand, or decimal = "," if it is not'
+        return f"in [clean.{name}], write {both}."
+    return f'write decimal = "," in [clean.{name}].'
 
 
 def typed(column: Any) -> Any:

@@ -16,7 +16,7 @@ from elfair.data.lottery import BY
 from elfair.data.unseen import MISSING_IMPACT
 from elfair.errors import DataError, listed
 from elfair.estimators.base import OF_TABLE
-from elfair.records.tables import has_decimal_comma
+from elfair.records.tables import comma_hint, has_decimal_comma
 from elfair.records.toml import class_text, toml
 from elfair.study.keys import OF_NUMBERS, ColumnKeys
 from elfair.study.reading import ReadTable, all_of, counted_by
@@ -136,7 +136,7 @@ def _check_points(table: ReadTable, columns: ColumnKeys) -> None:
                     f"column '{name}' looks like numbers with a decimal comma, in {len(commas):,} "
                     f"of {len(values):,} rows. Got {values[commas[0]]!r} in "
                     f"{table.source.place(commas[0])}.",
-                    hint=f'write decimal = "," in [clean.{toml(name)}].',
+                    hint=comma_hint(toml(name), [values[k] for k in commas]),
                 )
             )
     if mistakes:

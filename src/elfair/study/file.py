@@ -22,13 +22,14 @@ from elfair.records.toml import parsed, shaped, together
 from elfair.search.goals import OBJECTIVES
 from elfair.study.data import StudyData, study_data
 from elfair.study.databases import is_address, without_secrets
+from elfair.study.defects import proposals, toml_of
 from elfair.study.derived import read_derived
 from elfair.study.encoding import Feature, TableEncoding
 from elfair.study.joining import read_joined
-from elfair.study.keys import StudyKeys
+from elfair.study.keys import CleanKeys, StudyKeys
 from elfair.study.mistakes import constraint_of, mistakes_of
 from elfair.study.reading import TableReading
-from elfair.study.sources import check_query, nearest_file, open_tables
+from elfair.study.sources import check_query, nearest_file, open_tables, read_opened
 
 #: A value that `elfair init` leaves to the user.
 TODO = "TODO"
@@ -225,6 +226,24 @@ class StudyFile(StudyKeys):
             self.folder,
         )
         return study_data(self.reading.read(table, wanted, self.columns.sensitive), self)
+
+    def proposed(self) -> list[str]:
+        """Lines for this file that may cure how its columns are written, if any look odd."""
+        wanted = self.reading.raw(self.needed_columns)
+        opened = open_tables(self.data.source, query=self.data.query, folder=self.folder)
+        names = [name for name in wanted if all(name in each.names for each in opened)]
+        found = proposals(read_opened(opened, names, True)) if names else {}
+        known = {str(each) for each in self.data.missing}
+        return list(
+            toml_of(
+                {
+                    name: keys
+                    for name, keys in found.items()
+                    if name not in self.clean
+                    and keys != CleanKeys(missing=tuple(v for v in keys.missing if str(v) in known))
+                }
+            )
+        )
 
     def estimator(self) -> ELFClassifier | ELFRegressor:
         """An estimator with the parameters of the file, and defaults for the others."""
