@@ -280,9 +280,9 @@ def test_a_ladder_of_one_is_the_best_candidate(candidate_rows, make_plan):
     data = candidate_rows(600, 4)
     found = DEFAULT.run(data, make_plan(data), 400)
     (only,) = found.ladder
-    assert only is found.best
+    assert np.array_equal(only.theta, found.best.theta)
     # Rows left out have a say, too: what the search sees in its own rows is the most to expect.
-    assert 0 < found.forecast <= np.exp(only.log_pass)
+    assert 0 < found.forecast <= np.exp(found.best.log_pass) + 1e-12
 
 
 def fitted(seed, **parameters):

@@ -176,7 +176,11 @@ class Provenance:
     rows_read : int
         The rows of the table, including those left out.
     left_out : tuple of LeftOut
-        The rows that were not used.
+        The rows that were not used, although the statements are about such people, too.
+    outside : tuple of LeftOut
+        The rows that do not meet the conditions of the study: no statement is about such people.
+    changes : tuple of str
+        What was changed as the table was read, and in how many rows.
     study : str
         The study file, without passwords; empty if there is none.
     """
@@ -187,6 +191,8 @@ class Provenance:
     source_digest: str = ""
     rows_read: int = 0
     left_out: tuple[LeftOut, ...] = ()
+    outside: tuple[LeftOut, ...] = ()
+    changes: tuple[str, ...] = ()
     study: str = ""
 
 

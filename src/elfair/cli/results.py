@@ -162,7 +162,10 @@ def explain(certificate: Path, form: str, output: Path | None, details: bool) ->
 
 @click.command(short_help="Recompute a certificate.")
 @_certificate
-@click.option("--data", help="The table: a file, or the address of a database.")
+@click.option(
+    "--data",
+    help="The table: a file, the address of a database, or the folder of the study's files.",
+)
 @click.option("--query", help="The query, if --data is the address of a database.")
 @path_option("--model", "The model file (after no solution, rejected.elfair).")
 @click.option("--refit", is_flag=True, help="Also search again, and compare the models.")
@@ -252,9 +255,9 @@ def decide(model: Path, people: str, query: str | None, log: Path, seed: int | N
 def _read(model: Path, people: str, query: str | None) -> tuple[Any, Any]:
     from elfair.certificate.explanation import verdict
     from elfair.estimators import load
-    from elfair.study import read_table
+    from elfair.study.writing import read_people
 
     loaded = load(model)
     if loaded.certificate_.accepted:
         click.echo(visible(f"Warning: {verdict(loaded.certificate_)}"), err=True)
-    return loaded, read_table(people, query=query).table
+    return loaded, read_people(loaded, people, query=query)

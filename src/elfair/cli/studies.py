@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from elfair.estimators.classifier import ELFClassifier
     from elfair.populations import FosterCare
+    from elfair.study import StudyData, StudyFile
 
 #: The exit codes of `fit` if there is no solution, if that is because of a violated assumption, and
 #: if nothing was tested.
@@ -71,16 +72,39 @@ def check(study: Path, details: bool, as_json: bool) -> None:
     Shows problems, the chance that a model is released, and rows by group. Impacts and labels of
     held-out rows are not used.
     """
+    from elfair.errors import DataError
     from elfair.planning import check as look
     from elfair.study import StudyFile
 
     loaded = StudyFile.load(study)
-    rows = loaded.read()
+    try:
+        rows = loaded.read()
+    except DataError as error:
+        raise DataError("\n".join([str(error), *_to_paste(loaded)])) from None
     report = look(loaded.estimator(), rows.data, left_out=rows.without_impact)
     text = report.to_json() if as_json else report.text(details=details, more="--details")
     click.echo(visible(text))
+    if not as_json:
+        for line in (*_account(rows), *_to_paste(loaded)):
+            click.echo(visible(line))
     if not report.ok:
         click.get_current_context().exit(2)
+
+
+def _account(rows: StudyData) -> list[str]:
+    """How the table was read, and who is outside the study."""
+    outside = [f"  {each.reason}: {plural(each.n, 'row')}" for each in rows.outside]
+    lines = ["", "Rows outside the study (keep in [rows]):", *outside] if outside else []
+    changes = [f"  {each}" for each in rows.changes]
+    return lines + (["", "How the table was read:", *changes] if changes else [])
+
+
+def _to_paste(study: StudyFile) -> list[str]:
+    """Lines for the study file that may cure how columns are written."""
+    lines = [f"  {line}" for line in study.proposed()]
+    return (
+        ["", "This may help; check it, and paste it into the study file:", *lines] if lines else []
+    )
 
 
 @click.command(short_help="Say how many rows would be needed.")

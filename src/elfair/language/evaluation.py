@@ -98,6 +98,11 @@ def holds(condition: Condition | None, data: DataLike, decision: object = None) 
     return _Evaluation(data, decision).truth(condition).true
 
 
+def known(condition: Condition, data: DataLike) -> tuple[Booleans, Booleans]:
+    """The rows of which a condition is known to be true, and those of which it is false."""
+    return _Evaluation(data, None).truth(condition)
+
+
 class _Truth(NamedTuple):
     """Where a condition is known to be true, and where it is known to be false."""
 

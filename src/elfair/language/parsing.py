@@ -130,16 +130,42 @@ def parse_expression(text: str) -> Expression:
     return _Reader(text).expression(_tree(text, "an expression", "write one like E[profit]."))
 
 
-def _tree(text: str, what: str, example: str) -> Any:
+def parse_condition(text: str) -> Condition:
+    """Read a condition: what constraints write after the bar.
+
+    Parameters
+    ----------
+    text : str
+        For example ``"18 <= age < 65 and sex in ['F', 'M']"``.
+
+    Returns
+    -------
+    Condition
+
+    Raises
+    ------
+    ConstraintError
+        If the text is not a condition; the message shows where.
+
+    Examples
+    --------
+    >>> print(parse_condition("code in [3, 4] or not age < 18"))
+    code in [3, 4] or not age < 18
+    """
+    example = "write one like age >= 18, or race in ['A', 'B']."
+    return _Reader(text).condition(_tree(text, "a condition", example, start="disjunction"))
+
+
+def _tree(text: str, what: str, example: str, *, start: str = "start") -> Any:
     if not isinstance(text, str) or not text.strip():
         raise ConstraintError(f"{what} must be non-empty text. Got {text!r} instead.", hint=example)
     _check_size(text)
     from lark.exceptions import UnexpectedInput
 
     try:
-        return _grammar().parse(text)
+        return _grammar().parse(text, start=start)
     except UnexpectedInput as error:
-        raise _syntax_error(text, error) from None
+        raise _syntax_error(text, error, example) from None
 
 
 @lru_cache(maxsize=1)
@@ -147,7 +173,13 @@ def _grammar() -> Lark:
     from lark import Lark
 
     grammar = files("elfair.language").joinpath("constraint.lark").read_text(encoding="utf-8")
-    return Lark(grammar, parser="lalr", lexer="basic", propagate_positions=True)
+    return Lark(
+        grammar,
+        parser="lalr",
+        lexer="basic",
+        propagate_positions=True,
+        start=["start", "disjunction"],
+    )
 
 
 def _check_size(text: str) -> None:
@@ -167,15 +199,15 @@ def _check_size(text: str) -> None:
             )
 
 
-def _syntax_error(text: str, error: UnexpectedInput) -> ConstraintError:
+def _syntax_error(text: str, error: UnexpectedInput, example: str) -> ConstraintError:
     token = getattr(error, "token", None)
     if token is not None and token.type == "$END":
         end = len(text.rstrip())
-        return point_at("the text ends too soon.", Span(text, end, end), _EXAMPLE)
+        return point_at("the text ends too soon.", Span(text, end, end), example)
     start = error.pos_in_stream or 0
     got = text[start] if token is None else str(token)
     place = Span(text, start, start + len(got))
-    return point_at(f"unexpected {got!r} here.", place, _HINTS.get(got, _EXAMPLE))
+    return point_at(f"unexpected {got!r} here.", place, _HINTS.get(got, example))
 
 
 class _Reader:
@@ -276,7 +308,7 @@ class _Reader:
             raise self._unknown(head, hint)
         given = None
         if inside[-1].data == "given":
-            given = self._condition(inside.pop().children[0])
+            given = self.condition(inside.pop().children[0])
         if head in build.BEYOND_THE_MEAN:
             return self._distribution(head, inside, given)
         if len(inside) > 1:
@@ -296,7 +328,7 @@ class _Reader:
                 self._span(inside[0]),
                 f"write {head}[{given}].",
             )
-        return rate(head, self._condition(inside[0]), self._span(head))
+        return rate(head, self.condition(inside[0]), self._span(head))
 
     def _distribution(self, head: Any, inside: list[Any], given: Condition | None) -> Expression:
         make = build.BEYOND_THE_MEAN[head]
@@ -363,7 +395,8 @@ class _Reader:
         message = f"no {kind} '{name}'; there are: {', '.join(known)}."
         return point_at(message, self._span(name), hint)
 
-    def _condition(self, tree: Any) -> Condition:
+    def condition(self, tree: Any) -> Condition:
+        """A part of the text, or all of it, as a condition."""
         node = self._operand_or_condition(tree)
         if isinstance(node, Condition):
             return node
@@ -377,10 +410,10 @@ class _Reader:
         match tree.data:
             case "disjunction" | "conjunction":
                 join = operator.or_ if tree.data == "disjunction" else operator.and_
-                return self._at(tree, reduce(join, map(self._condition, tree.children)))
+                return self._at(tree, reduce(join, map(self.condition, tree.children)))
             case "negation":
                 *signs, part = tree.children
-                node = self._condition(part)
+                node = self.condition(part)
                 return self._at(tree, ~node if len(signs) % 2 else node)
             case "comparisons":
                 return self._comparisons(tree)

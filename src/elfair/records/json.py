@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from inspect import cleandoc
 from math import isfinite
@@ -195,6 +196,8 @@ def to_plain(value: Any) -> Any:
         return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple | list):
         return [to_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {name: to_plain(item) for name, item in value.items()}
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not isfinite(value):

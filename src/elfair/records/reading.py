@@ -236,6 +236,10 @@ class Reader:
             return self._typed(value, inner, at)
         if origin is Annotated:
             before, read = len(self.mistakes), self._typed(value, arguments[0], at)
+            if value is None and NoneType in get_args(
+                arguments[0]
+            ):  # a program wrote down that it is not given
+                return read
             if len(self.mistakes) == before and not arguments[1].fits(value):
                 self._note("wrong", at, "", value)
             return read

@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +21,9 @@ from elfair.errors import DataError, InputError
 from elfair.records.files import decoded
 from elfair.records.text import plural
 
-#: The names of the columns, and what reads some of them.
-Opened: TypeAlias = tuple[list[str], Callable[[Sequence[str]], Any]]
+#: The names of the columns, and what reads some of them: those that are wanted, and those among
+#: them of which the texts of a text file are wanted as they were written.
+Opened: TypeAlias = tuple[list[str], Callable[[Sequence[str], Collection[str]], Any]]
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def _open_parquet(path: Path, name: str) -> Opened:
     from pyarrow import parquet
 
     file = parquet.ParquetFile(path, pre_buffer=False)
-    return file.schema_arrow.names, lambda columns: file.read(columns=list(columns))
+    return file.schema_arrow.names, lambda columns, _: file.read(columns=list(columns))
 
 
 def _open_arrow(path: Path, name: str) -> Opened:
@@ -106,7 +107,7 @@ def _open_arrow(path: Path, name: str) -> Opened:
         is_file = file.read(6) == b"ARROW1"  # the other format is a stream
 
     reader = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(pa.OSFile(str(path)))
-    return reader.schema.names, lambda columns: reader.read_all().select(list(columns))
+    return reader.schema.names, lambda columns, _: reader.read_all().select(list(columns))
 
 
 def _write_delimited(delimiter: str) -> Callable[[Any, Any], None]:
@@ -145,11 +146,6 @@ ENDINGS = ", ".join(FORMATS)
 # -- CSV and TSV --------------------------------------------------------------------------------
 
 DELIMITERS = (",", ";", "\t")
-#: What to do about numbers with a decimal comma.
-POINTS = (
-    "write decimal numbers with a point: 1.5, not 1,5; or let DuckDB read the file: source = "
-    "\"duckdb://\", query = \"from read_csv('loans.csv', decimal_separator = ',')\"."
-)
 MISSING = ("", "NA", "NaN", "nan", "null", "NULL")
 #: Lines that tell the delimiter.
 SNIFFED = 20
@@ -199,8 +195,8 @@ class DelimitedText:
         if "\ufffd" in "".join(self.names):
             self._text()
 
-    def read(self, columns: Sequence[str]) -> Any:
-        """Some columns, as a pyarrow table."""
+    def read(self, columns: Sequence[str], as_written: Collection[str] = ()) -> Any:
+        """Some columns, as a pyarrow table; of some, the texts as they were written."""
         import pyarrow as pa
         from pyarrow import csv as arrow
 
@@ -222,7 +218,14 @@ class DelimitedText:
             ) from None
         if self._content.count(b'"') % 2:
             self._check_lines()  # a quote that nothing closes swallows all lines after it
-        return pa.table({name: typed(table[name]) for name in columns})
+        return pa.table(
+            {name: table[name] if name in as_written else typed(table[name]) for name in columns}
+        )
+
+    def line(self, row: int) -> int:
+        """The line where a row begins, counted from 1: the names of the columns have line 1."""
+        records = enumerate(_records(self._text(), self._delimiter))
+        return next(line for count, (line, _) in records if count == row + 1)
 
     def _text(self) -> str:
         hint = "save it again as 'CSV UTF-8'; older programs write Latin-1 or Windows-1252."
@@ -257,6 +260,27 @@ def has_decimal_comma(value: object) -> bool:
     (True, False, False)
     """
     return isinstance(value, str) and re.fullmatch(_COMMA, value) is not None
+
+
+def comma_hint(name: str, values: Iterable[Any]) -> str:
+    """The text of a hint: how a study file declares what commas in numbers mean.
+
+    Parameters
+    ----------
+    name : str
+        The column, as TOML writes it.
+    values : iterable
+        Its values with a comma.
+
+    Examples
+    --------
+    >>> comma_hint('"sum"', ["1,5"])
+    'write decimal = "," in [clean."sum"].'
+    """
+    if all(re.fullmatch(r"\s*-?\d{1,3}(,\d{3})+\s*", value) for value in values):
+        both = 'thousands = "," if 1,234 is above one thousand, or decimal = "," if it is not'
+        return f"in [clean.{name}], write {both}."
+    return f'write decimal = "," in [clean.{name}].'
 
 
 def typed(column: Any) -> Any:

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_origin
 
+import numpy as np
+
 from elfair.errors import InputError, did_you_mean
 from elfair.records.reading import Key, Mistake, Reader, keys_inside
 
@@ -186,6 +188,24 @@ def toml(value: Any) -> str:
         value = int(value)
     # JSON's escapes are TOML's, but for one character that TOML wants escaped as well.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def class_text(value: object) -> str:
+    """A value of a table as a TOML key names it.
+
+    Parameters
+    ----------
+    value : object
+        The value.
+
+    Examples
+    --------
+    >>> class_text(True), class_text(1), class_text(1.0), class_text("yes")
+    ('true', '1', '1', 'yes')
+    """
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).lower() if isinstance(value, bool | np.bool_) else str(value)
 
 
 def _steps(inside: Sequence[str | int]) -> str:

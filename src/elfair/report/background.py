@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from elfair.certificate import NOT_STATED, Certificate, SearchRecord
-from elfair.certificate.people import UnitsRecord, UnseenRecord
+from elfair.certificate.people import LeftOut, UnitsRecord, UnseenRecord
 from elfair.certificate.statement import HOW_TO_VERIFY
 from elfair.records.text import count, exact, number, plural, rate
 from elfair.report import blocks, charts
@@ -28,12 +28,22 @@ def data(certificate: Certificate) -> Iterator[Block]:
             ("held-out rows, for the test", count(certificate.n_held_out)),
         ),
     )
+    if of.outside:
+        yield Paragraph("Statements are about rows that meet the conditions of the study alone.")
+        yield _left_out("Rows outside the study, about whom no statement speaks", of.outside)
     if of.left_out:
-        yield _left_out(certificate)
-    else:
+        yield _left_out("People left out, and why", of.left_out)
+    elif not of.outside:
         yield Paragraph("Nobody was left out.")
     if certificate.people.groups:
         yield _people(certificate)
+    if of.changes:
+        yield Table(
+            "How the table was read",
+            ("what was changed",),
+            tuple((each,) for each in of.changes),
+            words=1,
+        )
     yield Table.of_facts(
         "Which column is what",
         [
@@ -96,12 +106,12 @@ def _propensities(certificate: Certificate) -> str:
     return "given" if certificate.roles.propensities else "none"
 
 
-def _left_out(certificate: Certificate) -> Table:
+def _left_out(title: str, left_out: tuple[LeftOut, ...]) -> Table:
     rows: list[tuple[str, str, str]] = []
-    for each in certificate.provenance.left_out:
+    for each in left_out:
         rows.append((each.reason, "all of them", count(each.n)))
         rows += [(each.reason, by.group, count(by.n)) for by in each.groups]
-    return Table("People left out, and why", ("reason", "group", "how many"), tuple(rows), words=2)
+    return Table(title, ("reason", "group", "how many"), tuple(rows), words=2)
 
 
 def _people(certificate: Certificate) -> Table:

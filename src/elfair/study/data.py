@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elfair.certificate import GroupCount, LeftOut
+from elfair.certificate import LeftOut
 from elfair.data import ContinuousData, LoggedData
 from elfair.data.classes import read_classes
-from elfair.data.columns import Columns, is_missing, table_columns
+from elfair.data.columns import Columns, is_missing
 from elfair.data.lottery import BY
 from elfair.data.unseen import MISSING_IMPACT
 from elfair.errors import DataError, listed
 from elfair.estimators.base import OF_TABLE
-from elfair.records.tables import POINTS, has_decimal_comma
+from elfair.records.tables import comma_hint, has_decimal_comma
+from elfair.records.toml import class_text, toml
 from elfair.study.keys import OF_NUMBERS, ColumnKeys
-from elfair.study.sources import SourceTable
+from elfair.study.reading import ReadTable, all_of, counted_by
 from elfair.types import Array, Booleans
 
 if TYPE_CHECKING:
     from elfair.study.file import StudyFile
-
-#: What a row without a group is counted under.
-NO_GROUP = "(missing)"
 
 
 @dataclass(frozen=True)
@@ -41,7 +38,11 @@ class StudyData:
     n_read : int
         How many rows were read.
     left_out : tuple of LeftOut
-        An account of those that take no part.
+        An account of those whose impact is missing.
+    outside : tuple of LeftOut
+        An account of those that do not meet the conditions of ``keep``.
+    changes : tuple of str
+        What was changed as the table was read, and in how many rows.
     without_impact : LoggedData or None
         The same people, with all other columns.
     source : str
@@ -69,25 +70,27 @@ class StudyData:
     data: LoggedData
     n_read: int
     left_out: tuple[LeftOut, ...]
+    outside: tuple[LeftOut, ...]
+    changes: tuple[str, ...]
     without_impact: LoggedData | None
     source: str
     digest: str | None
 
 
-def study_data(table: SourceTable, study: StudyFile) -> StudyData:
+def study_data(table: ReadTable, study: StudyFile) -> StudyData:
     """The rows of a study, from its table.
 
     Parameters
     ----------
-    table : SourceTable
+    table : ReadTable
         All columns that are needed.
     study : StudyFile
         Which column is what.
     """
-    read, columns = table_columns(table.table, "the table") or {}, study.columns
-    _check_points(read, columns)
-    # Before rows are left out: messages count those of the table.
-    features = study.encoding.encode(table.table)
+    read, columns = table.rows(table.kept), study.columns
+    _check_points(table, columns)
+    # Before rows without impact are left out: messages count those of the table.
+    features = study.encoding.encode({name: read[name] for name in columns.features})
     keep, left_out = _with_impact(read, columns, study.rows.missing_impact)
     given = {name: value for name, value in study.parameters.items() if name in OF_TABLE}
     declared = {}
@@ -108,22 +111,36 @@ def study_data(table: SourceTable, study: StudyFile) -> StudyData:
     if left_out:
         # The few rows that are left out may not show all classes.
         without = part(~keep, {**given, "classes": _classes(read, columns, given)}, impact=None)
-    n_read = table.table.num_rows
-    return StudyData(part(keep, given), n_read, left_out, without, table.name, table.digest)
+    return StudyData(
+        part(keep, given),
+        n_read=len(table.kept),
+        left_out=left_out,
+        outside=table.outside,
+        changes=table.changes,
+        without_impact=without,
+        source=table.source.name,
+        digest=table.source.digest,
+    )
 
 
-def _check_points(read: Columns, columns: ColumnKeys) -> None:
+def _check_points(table: ReadTable, columns: ColumnKeys) -> None:
     """Raise if columns of numbers were written with a decimal comma."""
     numbers = (columns.propensity, columns.behavior_mean, *columns.behavior.values())
+    mistakes = []
     for name in (*columns.impact, *columns.early, columns.follow_up, *numbers):
-        values = read[name].tolist() if isinstance(name, str) else []
+        values = table.columns[name].tolist() if isinstance(name, str) else []
         commas = [k for k, value in enumerate(values) if has_decimal_comma(value)]
         if commas:
-            raise DataError(
-                f"column '{name}' looks like numbers with a decimal comma. Got "
-                f"{values[commas[0]]!r} in row {commas[0] + 1}, counted from 1.",
-                hint=POINTS,
+            mistakes.append(
+                DataError(
+                    f"column '{name}' looks like numbers with a decimal comma, in {len(commas):,} "
+                    f"of {len(values):,} rows. Got {values[commas[0]]!r} in "
+                    f"{table.source.place(commas[0])}.",
+                    hint=comma_hint(toml(name), [values[k] for k in commas]),
+                )
             )
+    if mistakes:
+        raise all_of(table.source.name, mistakes)
 
 
 def _logged(read: Columns, study: StudyFile) -> dict[str, Any]:
@@ -150,19 +167,6 @@ def _unseen(read: Columns, study: StudyFile) -> dict[str, Any]:
         "early": {name: read[name] for name in columns.early} or None,
         "follow_up": read[drawn] if isinstance(drawn, str) else drawn,
     }
-
-
-def class_text(value: object) -> str:
-    """A class as a TOML key names it.
-
-    Examples
-    --------
-    >>> class_text(True), class_text(1), class_text(1.0), class_text("yes")
-    ('true', '1', '1', 'yes')
-    """
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value).lower() if isinstance(value, bool | np.bool_) else str(value)
 
 
 def _named(column: Array) -> dict[str, Any]:
@@ -223,11 +227,7 @@ def _with_impact(
         missing = is_missing(read[name]) & keep
         if missing_impact in MISSING_IMPACT or not missing.any():
             continue
-        counted = tuple(
-            GroupCount(f"{column} = {group}", count)
-            for column in columns.sensitive
-            for group, count in _counted(read[column][missing])
-        )
+        counted = counted_by({each: read[each][missing] for each in columns.sensitive})
         if missing_impact == "refuse":
             shown = ", ".join(f"{each.n} with {each.group}" for each in counted)
             raise DataError(
@@ -246,10 +246,3 @@ def _with_impact(
             hint="check which column holds the impact.",
         )
     return keep, tuple(left_out)
-
-
-def _counted(groups: Array) -> list[tuple[str, int]]:
-    """How many there are of each group, the largest first."""
-    pairs = zip(groups.tolist(), is_missing(groups), strict=True)
-    counts = Counter(NO_GROUP if absent else class_text(value) for value, absent in pairs)
-    return counts.most_common()

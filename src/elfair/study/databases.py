@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
@@ -134,7 +134,7 @@ def _query_duckdb(query: str, folder: Path, attached: str | None, kind: str) -> 
     except duckdb.Error as error:
         raise _refused("DuckDB", error, attached) from None
 
-    def read(columns: Sequence[str]) -> Any:
+    def read(columns: Sequence[str], _: Collection[str] = ()) -> Any:
         wanted = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
         try:
             return relation.project(wanted).to_arrow_table()
@@ -187,7 +187,7 @@ def _query_sqlite(query: str, path: Path | None) -> Opened:
             raise _not_reading("a statement that does more than read") from None
         raise _refused("SQLite", error) from None
 
-    def read(columns: Sequence[str]) -> Any:
+    def read(columns: Sequence[str], _: Collection[str] = ()) -> Any:
         import pyarrow as pa
 
         places = [(name, names.index(name)) for name in columns]

@@ -19,9 +19,20 @@ from elfair.records.reading import REQUIRED, Key, keys_inside, keys_of
 from elfair.records.text import sentence
 from elfair.records.toml import example_of, toml, words_of
 from elfair.study.databases import is_address, with_variables
+from elfair.study.defects import cleaned, proposals, toml_of
 from elfair.study.file import TODO, lines_to_fill_in
 from elfair.study.guessing import Guess, guess_columns, likely_positive
-from elfair.study.keys import CONSTRAINT, MODEL, RECIPE_KEYS, TEST, ColumnKeys, RowKeys, StudyKeys
+from elfair.study.keys import (
+    CONSTRAINT,
+    MODEL,
+    RECIPE_KEYS,
+    TEST,
+    CleanKeys,
+    ColumnKeys,
+    LaterKeys,
+    RowKeys,
+    StudyKeys,
+)
 from elfair.study.profiles import Profile
 from elfair.study.sources import read_table
 
@@ -60,7 +71,9 @@ def draft_study(
     ...                   "range(9)")[:42])
     # An elfair study file, drafted from the ...
     """
-    table = read_table(source, query=query).table
+    read = read_table(source, query=query, as_written=True)
+    found = proposals(read)
+    table = cleaned(read, found)
     guess, where = guess_columns(table), _place(source, Path.cwd() if folder is None else folder)
     given = {
         "": {"title": f"title = {toml('A study' if query else Path(where).stem)}"},
@@ -71,10 +84,16 @@ def draft_study(
     }
     known = keys_of(StudyKeys)
     tables = {name: keys for name, each in known.items() if (keys := keys_inside(each)) is not None}
-    lines = _settings({name: known[name] for name in known if name not in tables}, given[""])
-    for name, keys in tables.items():
-        if name in _GUESSED:
+    apart = [name for name in known if name not in ("clean", *tables, *_GUESSED)]
+    lines = _settings({name: known[name] for name in apart}, given[""])
+    for name in known:
+        keys = tables.get(name, {})
+        if name == "clean":
+            lines += _clean(guess, found)
+        elif name in _GUESSED:
             lines += _GUESSED[name](guess)
+        elif name in apart:
+            continue
         else:
             lines += ["", f"[{name}]", *_settings(keys, given.get(name, {}))]
     return "\n".join([*_head(lines), *lines, ""])
@@ -222,8 +241,45 @@ def _no_worse(groups: Profile) -> list[str]:
     return lines
 
 
-#: The tables that are guessed from the columns.
+def _later(guess: Guess) -> list[str]:
+    """A place for a table that came later."""
+    known = keys_of(LaterKeys)
+    examples = [f"#   {example_of(name, each)}" for name, each in known.items()]
+    return ["", *_told(keys_of(StudyKeys)["later"], "# [later]"), *examples]
+
+
+def _clean(guess: Guess, found: Mapping[str, CleanKeys]) -> list[str]:
+    """How columns seem to be written, and a place to say so of others."""
+    lines = ["", *_told(keys_of(StudyKeys)["clean"], '# [clean."a column"]')]
+    keys = keys_of(CleanKeys).items()
+    lines += [f"#   {example_of(*each)}  # {each[1].about}" for each in keys]
+    named = guess.row_id, guess.propensity, guess.decision, guess.label, guess.impact
+    used = {*named, *guess.behavior.values()}
+    used |= {each.name for each in (*guess.features, *guess.sensitive)}
+    for name, each in found.items():
+        declared = list(toml_of({name: each}))
+        if name in used:
+            lines += [f"{declared[0]}  # guess", *declared[1:]]
+        else:
+            lines += ["# If you use this column:", *(f"# {line}" for line in declared)]
+    return lines
+
+
+def _derived(guess: Guess) -> list[str]:
+    """A place for columns that are made of others."""
+    examples = (
+        'age_band = { of = "age", bins = [30, 60] }',
+        'arm = { join = ["aspirin", "heparin"] }',
+        'alive = "code in [3, 4]"',
+    )
+    lines = ["", *_told(keys_of(StudyKeys)["derived"], "# [derived]")]
+    return lines + [f"#   {each}" for each in examples]
+
+
+#: The tables that are guessed from the columns, or left as comments.
 _GUESSED: dict[str, Callable[[Guess], list[str]]] = {
+    "later": _later,
+    "derived": _derived,
     "columns": _columns,
     "constraints": _constraints,
 }

@@ -13,8 +13,8 @@ from elfair.data.columns import as_floats, is_missing, table_columns, text_or_nu
 from elfair.errors import DataError, InputError, did_you_mean, listed
 from elfair.records.allowed import Allowed
 from elfair.records.json import from_plain, to_plain
-from elfair.records.tables import POINTS, has_decimal_comma
-from elfair.records.toml import repeated
+from elfair.records.tables import comma_hint, has_decimal_comma
+from elfair.records.toml import repeated, toml
 from elfair.study.sources import check_columns
 from elfair.types import Array
 
@@ -99,8 +99,8 @@ class Feature:
         if column.dtype.kind != "O":
             return "turn it into numbers first, such as years or days."
         values = [value for value in dict.fromkeys(column.tolist()) if isinstance(value, str)]
-        if any(map(has_decimal_comma, values)):
-            return POINTS
+        if commas := [value for value in values if has_decimal_comma(value)]:
+            return comma_hint(toml(self.column), commas)
         if 2 <= len(values) <= MOST_LEVELS:
             written = ", ".join(f'"{value}"' for value in sorted(values))
             return f"declare its levels in [columns.categories]: '{self.column}' = [{written}]"

@@ -22,10 +22,14 @@ from elfair.records.toml import parsed, shaped, together
 from elfair.search.goals import OBJECTIVES
 from elfair.study.data import StudyData, study_data
 from elfair.study.databases import is_address, without_secrets
+from elfair.study.defects import proposals, toml_of
+from elfair.study.derived import read_derived
 from elfair.study.encoding import Feature, TableEncoding
-from elfair.study.keys import StudyKeys
+from elfair.study.joining import read_joined
+from elfair.study.keys import CleanKeys, StudyKeys
 from elfair.study.mistakes import constraint_of, mistakes_of
-from elfair.study.sources import check_query, nearest_file, read_table
+from elfair.study.reading import TableReading
+from elfair.study.sources import check_query, nearest_file, open_tables, read_opened
 
 #: A value that `elfair init` leaves to the user.
 TODO = "TODO"
@@ -176,9 +180,19 @@ class StudyFile(StudyKeys):
             tuple(Feature(name, tuple(levels.get(name, ()))) for name in self.columns.features)
         )
 
+    @cached_property
+    def reading(self) -> TableReading:
+        """How its columns are made of those of the table, and which rows take part."""
+        return TableReading(
+            missing=self.data.missing,
+            clean=self.clean,
+            derived=tuple(read_derived(*each) for each in self.derived.items()),
+            keep=self.rows.keep,
+        )
+
     @property
     def needed_columns(self) -> list[str]:
-        """The columns of the table that take part."""
+        """The columns that take part, of the table or derived."""
         columns = self.columns
         return list(dict.fromkeys([*columns.features, *columns.sensitive, *columns.roles.values()]))
 
@@ -204,8 +218,32 @@ class StudyFile(StudyKeys):
         else:
             check_query(source, query, of_study=self.data.query)
             source = source if is_address(source) else Path(source).resolve()
-        columns, folder = self.needed_columns, self.folder
-        return study_data(read_table(source, query=query, columns=columns, folder=folder), self)
+        wanted = self.needed_columns
+        table = read_joined(
+            open_tables(source, query=query, folder=self.folder),
+            self.reading.raw(wanted),
+            self.later,
+            self.folder,
+        )
+        return study_data(self.reading.read(table, wanted, self.columns.sensitive), self)
+
+    def proposed(self) -> list[str]:
+        """Lines for this file that may cure how its columns are written, if any look odd."""
+        wanted = self.reading.raw(self.needed_columns)
+        opened = open_tables(self.data.source, query=self.data.query, folder=self.folder)
+        names = [name for name in wanted if all(name in each.names for each in opened)]
+        found = proposals(read_opened(opened, names, True)) if names else {}
+        known = {str(each) for each in self.data.missing}
+        return list(
+            toml_of(
+                {
+                    name: keys
+                    for name, keys in found.items()
+                    if name not in self.clean
+                    and keys != CleanKeys(missing=tuple(v for v in keys.missing if str(v) in known))
+                }
+            )
+        )
 
     def estimator(self) -> ELFClassifier | ELFRegressor:
         """An estimator with the parameters of the file, and defaults for the others."""

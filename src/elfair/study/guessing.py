@@ -17,7 +17,7 @@ import numpy as np
 from elfair.data.behavior import TOLERANCE
 from elfair.data.columns import as_floats, table_columns
 from elfair.errors import listed
-from elfair.study.data import class_text
+from elfair.records.toml import class_text
 from elfair.study.encoding import MOST_LEVELS
 from elfair.study.later import behind, times
 from elfair.study.profiles import Profile, words_of
@@ -336,8 +336,6 @@ def _obstacle(role: str, profile: Profile, decision: Profile | None) -> str | No
 def _improbable(profile: Profile) -> str | None:
     values = np.array(list(profile.counts.elements()))
     wrong = int(((values <= 0) | (values > 1)).sum())
-    if wrong > len(values) / 2 and values.min() >= 0 and values.max() <= 100:
-        return "it is in per cent: it must be above 0 and at most 1"
     if wrong:
         return f"in {wrong} of {profile.n} rows it is not above 0 and at most 1"
     return "it is 1 in every row" if values.min() == 1 else None
@@ -349,7 +347,7 @@ def _useless(profile: Profile) -> str | None:
     if profile.kind == "other":
         return "neither numbers nor text"
     if profile.has_decimal_commas:
-        return "looks like numbers with a decimal comma: write 1.5, not 1,5"
+        return "numbers with a comma: declare decimal or thousands in [clean], as it is meant"
     if profile.different == 1 and not profile.missing:
         # Except in an experiment, where all decisions have the same chance.
         chance = matches("propensity", [profile]) and not _obstacle("propensity", profile, None)

@@ -34,6 +34,13 @@ def _are_levels(value: Any) -> bool:
     return any(all(type(each) is kind for each in value) for kind in (str, int))
 
 
+def _are_values(value: Any) -> bool:
+    """A list of texts and numbers."""
+    return isinstance(value, list | tuple) and all(
+        isinstance(each, str | int | float) for each in value
+    )
+
+
 def _is_off(value: Any) -> bool:
     """Whether a number cannot be a chance; of tables, `elfair.study.mistakes` has more to say."""
     return is_number(value) and not 0 < value < 1
@@ -41,7 +48,22 @@ def _is_off(value: Any) -> bool:
 
 _TEXT = Allowed("text", lambda value: isinstance(value, str))
 _QUERY = Allowed("text", _is_name)
-_SOURCE = Allowed(f"a file ({ENDINGS}) or the address of a database", _is_name)
+_SOURCE = Allowed(
+    f"a file ({ENDINGS}), a list or a pattern of such files, or the address of a database",
+    _are_names,
+)
+_MEANING = Allowed(
+    "text, a number, true or false", lambda value: isinstance(value, str | bool | int | float)
+)
+_MISSING = Allowed("a list of texts or numbers", _are_values)
+_UNITS = Allowed("text, or a list of texts", lambda value: value == "" or _are_names(value))
+_DERIVED = Allowed(
+    "a table of new columns: a condition, or a table with 'of' and 'bins', 'of' and 'values', or "
+    "'join'",
+    lambda value: True,
+)
+_CONDITION = Allowed("a condition", _is_name)
+_KEEP = Allowed("a list of conditions", lambda value: True)
 _COLUMN = Allowed("a column", _is_name)
 _COLUMNS = Allowed("a list of columns", lambda value: True)
 _BY = Allowed("a column, or a list of them", _are_names)
@@ -90,11 +112,79 @@ class DataKeys:
     True
     """
 
-    source: str = key(_SOURCE, "loans.csv", "the table")
+    source: Any = key(_SOURCE, "loans.csv", "the table; several files are read one below the other")
     query: str | None = key(
         _QUERY, "select * from loans", default=None,
         about="the query, if the source is the address of a database, such as duckdb://",
     )  # fmt: skip
+    missing: tuple[Any, ...] = key(
+        _MISSING, ["n/a", -999], default=(),
+        about="values that mean missing, in every column; an empty field, NA, NaN and null are "
+        "missing anyway",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class LaterKeys:
+    """``[later]``: a table of what was measured later, to be joined by identifier.
+
+    Examples
+    --------
+    >>> LaterKeys(source="savings-2026.csv", on="customer").on
+    'customer'
+    """
+
+    source: Any = key(_SOURCE, "savings-2026.csv", "the table of what was measured later")
+    query: str | None = key(
+        _QUERY, "select * from savings", "the query, if the source is a database", default=None
+    )
+    on: Any = key(_BY, "customer", "the column, or columns, that identify a row in both tables")
+
+
+@dataclass(frozen=True)
+class CleanKeys:
+    """``[clean.COLUMN]``: how the values of a column are written.
+
+    Examples
+    --------
+    >>> CleanKeys(decimal=",", unit="EUR").is_number, CleanKeys(values={"a": "A"}).is_number
+    (True, False)
+    """
+
+    missing: tuple[Any, ...] = key(_MISSING, [-9], "values that mean missing", default=())
+    values: Mapping[str, Annotated[Any, _MEANING]] = key(
+        Allowed("a table that says, for some values, what they mean", lambda value: True),
+        {"A ": "A", "a": "A"}, default=dict,
+        about="what some values mean; others stay as they are",
+    )  # fmt: skip
+    decimal: str | None = key(one_of(",", "."), ",", "the sign before decimals", default=None)
+    thousands: str | None = key(
+        one_of(",", ".", " ", "'"), ".", "the sign between thousands", default=None
+    )
+    unit: Any = key(_UNITS, ["EUR", "$"], "what stands before or behind a number", default="")
+    percent: bool = key(
+        Allowed("true or false", lambda value: isinstance(value, bool)), True,
+        "whether 12 (or 12 %) means 0.12", default=False,
+    )  # fmt: skip
+    scale: float | None = key(
+        Allowed("a number other than 0", lambda value: is_number(value) and value != 0), 1000,
+        "what numbers are multiplied by", default=None,
+    )  # fmt: skip
+    date: str | None = key(
+        _QUERY, "%d.%m.%Y", "how dates are written, as Python's strptime reads them", default=None
+    )
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """What may stand before or behind a number."""
+        several = [self.unit] if isinstance(self.unit, str) else self.unit
+        return tuple(each for each in several if each)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the column was declared to hold numbers."""
+        some = self.decimal, self.thousands, self.scale
+        return self.percent or bool(self.units) or any(each is not None for each in some)
 
 
 @dataclass(frozen=True)
@@ -208,6 +298,11 @@ class RowKeys:
     'refuse'
     """
 
+    keep: tuple[Annotated[str, _CONDITION], ...] = key(
+        _KEEP, ["age >= 18"], default=(),
+        about="conditions that all rows must meet to take part, on what was known before the "
+        "decision; the certificate is about these people alone",
+    )  # fmt: skip
     missing_impact: str = key(
         one_of("refuse", "drop", *MISSING_IMPACT, about={
             "drop": "they are left out, and counted by group",
@@ -270,6 +365,12 @@ class StudyKeys:
         For people.
     data : DataKeys
         Where the table is.
+    later : LaterKeys or None
+        A table of what was measured later.
+    clean : mapping of str to CleanKeys
+        How the values of columns are written.
+    derived : mapping of str to object
+        Columns that are made of others; see `elfair.study.derived`.
     columns : ColumnKeys
         Which column is what.
     rows : RowKeys
@@ -282,6 +383,16 @@ class StudyKeys:
 
     title: str = key(_TEXT, "Loans of 2024", "appears above the report")
     data: DataKeys = key(about="where the table is")
+    later: LaterKeys | None = key(
+        about="what was measured later, if it has a table of its own", default=None
+    )
+    clean: Mapping[str, CleanKeys] = key(
+        about="how the values of a column are written: one table for each column", default=dict
+    )
+    derived: Mapping[str, Any] = key(
+        _DERIVED, {"age_band": {"of": "age", "bins": [30, 60]}},
+        "columns that are made of others", default=dict,
+    )  # fmt: skip
     columns: ColumnKeys = key(about="which column is what")
     rows: RowKeys = key(about="which rows take part", default=RowKeys)
     model: Mapping[str, Any] = key(

@@ -23,6 +23,7 @@ from elfair.search.regression import task_of
 from elfair.statistics.claims import read_constraints
 from elfair.study.databases import is_address
 from elfair.study.keys import OF_NUMBERS, RECIPE_KEYS
+from elfair.study.misread import mistakes_of_reading
 from elfair.study.sources import check_query
 
 
@@ -71,9 +72,14 @@ def mistakes_of(study: Any) -> Iterator[InputError]:
     study : StudyFile
         Its keys and values are right.
     """
-    yield from _raised(check_query, study.data.source, study.data.query)
-    if not is_address(study.data.source):
-        yield from _raised(format_of, study.data.source)
+    sources = [study.data] if study.later is None else [study.data, study.later]
+    for given in sources:
+        yield from _raised(check_query, given.source, given.query)
+        files = [given.source] if isinstance(given.source, str) else given.source
+        for each in files:
+            if not is_address(each):
+                yield from _raised(format_of, each)
+    yield from mistakes_of_reading(study)
     yield from _parameters(study)
     yield from _raised(check_parameters, study.kind, study.parameters)
     yield from _columns(study.columns)

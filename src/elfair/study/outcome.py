@@ -20,9 +20,12 @@ from elfair.data.looks import Look, counted_in
 from elfair.errors import InputError
 from elfair.estimators.classifier import ELFClassifier
 from elfair.estimators.regressor import ELFRegressor
+from elfair.language.conditions import columns_used
+from elfair.language.parsing import parse_condition
 from elfair.records.files import append_whole, appending, writing
-from elfair.records.json import from_json, to_json
+from elfair.records.json import from_json, to_json, to_plain
 from elfair.study.data import StudyData
+from elfair.study.derived import closure
 from elfair.study.file import StudyFile
 
 #: After "no solution found" the file has a name that nobody takes for a model to use.
@@ -115,6 +118,8 @@ def fit_study(
             source_digest=rows.digest or "",
             rows_read=rows.n_read,
             left_out=rows.left_out,
+            outside=rows.outside,
+            changes=rows.changes,
             study=study.text,
         ),
     )
@@ -125,9 +130,19 @@ def encoding_of(study: StudyFile) -> dict[str, Any]:
     """What a model must know to decide about new people: how a table becomes features, and the
     names of columns in a log, so the log fits the study that the model came from.
     """
-    columns = study.columns
+    columns, reading = study.columns, study.reading
+    # New people have no label: a condition on it cannot be asked of them.
+    keep = [
+        text
+        for text in reading.keep
+        if columns.label
+        not in closure(sorted(columns_used(parse_condition(text))), reading.by_name)[0]
+    ]
+    propensity = study.clean.get(columns.propensity) if columns.lottery is None else None
     return {
         **study.encoding.to_dict(),
+        "reading": reading.restricted(columns.features, keep).to_dict(),
+        "propensity_written": None if propensity is None else to_plain(propensity),
         "decision": columns.decision,
         # Declared chances were those of the old lottery: the new model logs a column.
         "propensity": columns.propensity if columns.lottery is None else None,

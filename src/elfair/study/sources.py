@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from elfair.data.digests import file_digest
 from elfair.errors import DataError, InputError, did_you_mean, listed
 from elfair.records.files import unreadable
-from elfair.records.tables import ENDINGS, Opened, format_of
+from elfair.records.tables import ENDINGS, FORMATS, DelimitedText, Opened, format_of, typed
 from elfair.records.toml import repeated
 from elfair.study.databases import filled_in, is_address, is_known, open_query, without_secrets
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rows of a table that came from one source.
+
+    Parameters
+    ----------
+    name : str
+        The source, without secrets.
+    n : int
+        How many rows there are.
+    path : Path or None
+        The file, if it is text and has lines.
+    """
+
+    name: str
+    n: int
+    path: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -27,7 +49,16 @@ class SourceTable:
     name : str
         The source, without secrets.
     digest : str or None
-        The sha256 of the file's bytes; a query has none.
+        The sha256 of the file's bytes (of several files, of their digests in order); a query has
+        none.
+    parts : tuple of Part
+        The rows by source, in order.
+    as_written : frozenset of str
+        The columns that hold the texts of a text file, as they were written.
+    changes : tuple of str
+        What was done to make one table of several.
+    names : frozenset of str
+        All columns that there are, also those that were not asked for.
 
     Examples
     --------
@@ -38,27 +69,80 @@ class SourceTable:
     table: Any
     name: str
     digest: str | None
+    parts: tuple[Part, ...] = ()
+    as_written: frozenset[str] = frozenset()
+    changes: tuple[str, ...] = ()
+    names: frozenset[str] = frozenset()
+
+    def place(self, row: int) -> str:
+        """Where a row is, as people find it: by the line of a file, or else counted from 1.
+
+        Parameters
+        ----------
+        row : int
+            The row, counted from 0.
+        """
+        for part in self.parts:
+            if row < part.n:
+                of = f" of {part.name}" if len(self.parts) > 1 else ""
+                if part.path is None:
+                    return f"row {row + 1:,}{of}"
+                line = DelimitedText(part.path.read_bytes(), part.name).line(row)
+                return f"line {line:,}{of}"
+            row -= part.n
+        return f"row {row + 1:,}"
+
+
+@dataclass(frozen=True)
+class OpenTable:
+    """A source that was opened, of which columns can be read.
+
+    Parameters
+    ----------
+    name : str
+        The source, without secrets.
+    names : list of str
+        The columns that have a name.
+    read : callable
+        Reads columns, see `elfair.records.tables.Opened`.
+    path : Path or None
+        The file; a query has none.
+    """
+
+    name: str
+    names: list[str]
+    read: Callable[[Sequence[str], Collection[str]], Any]
+    path: Path | None
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is a text file, of which values can be read as they were written."""
+        return self.path is not None and format_of(self.path) in (FORMATS[".csv"], FORMATS[".tsv"])
 
 
 def read_table(
-    source: str | Path,
+    source: str | Path | Sequence[str],
     *,
     query: str | None = None,
     columns: Sequence[str] | None = None,
     folder: Path | None = None,
+    as_written: bool | Collection[str] = (),
 ) -> SourceTable:
     """Read a table, whatever holds it.
 
     Parameters
     ----------
-    source : str or Path
-        A file in one of the formats of `elfair.records.tables`, or the address of a database.
+    source : str, Path or sequence of str
+        A file in one of the formats of `elfair.records.tables`, or the address of a database; or
+        several files of the same columns: a list, or a pattern such as ``loans-*.csv``.
     query : str, optional
         The query, if the source is a database.
     columns : sequence of str, optional
         The columns that are needed; all of them unless given.
     folder : Path, optional
         Where relative paths begin; the working directory unless given.
+    as_written : bool or collection of str, default ()
+        The columns of text files that are wanted as they were written; True for all of them.
 
     Returns
     -------
@@ -70,26 +154,165 @@ def read_table(
     >>> read.table.to_pydict()
     {'b': [2]}
     """
+    return read_opened(open_tables(source, query=query, folder=folder), columns, as_written)
+
+
+def open_tables(
+    source: str | Path | Sequence[str], *, query: str | None = None, folder: Path | None = None
+) -> list[OpenTable]:
+    """Open every file of a source, or the database.
+
+    Parameters
+    ----------
+    source, query, folder
+        See `read_table`.
+    """
     check_query(source, query)
     folder = (Path.cwd() if folder is None else folder).resolve()
-    name = without_secrets(str(source))
     if query is not None:
-        opened = open_query(filled_in(str(source)), query, folder)
-        table, digest = _read(opened, columns, name), None
+        names, read = open_query(filled_in(str(source)), query, folder)
+        return [_open(without_secrets(str(source)), lambda: (names, read), None)]
+    opened = []
+    for each in files_of(source, folder):
+        path, name = folder / each, str(each)
+        with _readable(path, name):
+            _check_file(path, name)
+        opened.append(_open(name, partial(format_of(path).open, path, name), path))
+    return opened
+
+
+def files_of(source: str | Path | Sequence[str], folder: Path) -> list[str]:
+    """The files that a source names: itself, each of a list, and those that fit a pattern.
+
+    Parameters
+    ----------
+    source : str, Path or sequence of str
+        See `read_table`.
+    folder : Path
+        Where relative paths begin.
+
+    Examples
+    --------
+    >>> files_of(["a.csv", "b.csv"], Path())
+    ['a.csv', 'b.csv']
+    """
+    listed_files = [str(source)] if isinstance(source, str | Path) else list(source)
+    found: list[str] = []
+    for each in listed_files:
+        if not set(each) & set("*?[") or (folder / each).exists():
+            found.append(each)
+            continue
+        base = Path(each).anchor or folder
+        fitting = sorted(Path(base).glob(str(Path(each).relative_to(Path(each).anchor))))
+        if not fitting:
+            raise InputError(
+                f"no file fits {each!r}.",
+                hint="a relative path begins at the folder of the study file.",
+            )
+        found += [str(one.relative_to(folder)) if base == folder else str(one) for one in fitting]
+    return found
+
+
+def read_opened(
+    opened: Sequence[OpenTable],
+    columns: Sequence[str] | None = None,
+    as_written: bool | Collection[str] = (),
+) -> SourceTable:
+    """Read columns of open tables, one below the other.
+
+    Parameters
+    ----------
+    opened : sequence of OpenTable
+        From `open_tables`.
+    columns, as_written
+        See `read_table`.
+    """
+    every = dict.fromkeys(name for each in opened for name in each.names)
+    wanted = list(every if columns is None else dict.fromkeys(columns))
+    name = ", ".join(each.name for each in opened)
+    if len(opened) == 1:
+        check_columns(wanted, every, name, "check the names in [columns].")
     else:
-        table, digest = _read_file(folder / source, columns, name)
+        _check_alike(opened, wanted)
+    is_text = all(each.is_text for each in opened)
+    raw = frozenset(wanted if as_written is True else as_written or ()) if is_text else frozenset()
+    # Of several text files, what a column holds is decided when all of it is known.
+    texts = wanted if is_text and len(opened) > 1 else raw
+    tables = [_plain(each.read(wanted, texts)) for each in opened]
+    table = _below(tables, opened)
     if not table.num_rows:
         raise DataError(f"{name} has no rows.", hint="every row is one logged decision.")
-    return SourceTable(table, name, digest)
+    for place, column in enumerate(wanted):
+        if column in texts and column not in raw:
+            table = table.set_column(place, column, typed(table.column(column)))
+    parts = tuple(
+        Part(each.name, one.num_rows, each.path if each.is_text else None)
+        for each, one in zip(opened, tables, strict=True)
+    )
+    digests = [file_digest(each.path) for each in opened if each.path is not None]
+    digest = digests[0] if len(digests) == 1 else digest_of(digests)
+    return SourceTable(table, name, digest, parts, raw & set(wanted), names=frozenset(every))
 
 
-def check_query(source: str | Path, query: str | None, of_study: str | None = None) -> None:
+def digest_of(digests: Sequence[str]) -> str | None:
+    """One digest for several files, from theirs; None for none.
+
+    Parameters
+    ----------
+    digests : sequence of str
+        In the order of the files.
+    """
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest() if digests else None
+
+
+def _check_alike(opened: Sequence[OpenTable], wanted: Sequence[str]) -> None:
+    """Raise if some files lack a column that others have, or that is needed."""
+    lacking = {
+        each.name: absent
+        for each in opened
+        if (absent := [name for name in wanted if name not in each.names])
+    }
+    if lacking:
+        said = "; ".join(f"{name} lacks {listed(absent)}" for name, absent in lacking.items())
+        first = next(iter(lacking.values()))[0]
+        raise DataError(
+            f"several files must have the same columns. {said}.",
+            hint=did_you_mean(
+                first,
+                dict.fromkeys(name for each in opened for name in each.names if name != first),
+                "rename the columns of these files, or take the files out of source in [data].",
+            ),
+        )
+
+
+def _below(tables: Sequence[Any], opened: Sequence[OpenTable]) -> Any:
+    import pyarrow as pa
+
+    if len(tables) == 1:
+        return tables[0]
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        for name in tables[0].column_names:
+            kinds = {str(table.schema.field(name).type) for table in tables}
+            if len(kinds) > 1:
+                raise DataError(
+                    f"column {name!r} holds {listed(sorted(kinds))} in different files: "
+                    f"{', '.join(each.name for each in opened)}.",
+                    hint="write it in the same way in all of them, or export all to CSV.",
+                ) from None
+        raise
+
+
+def check_query(
+    source: str | Path | Sequence[str], query: str | None, of_study: str | None = None
+) -> None:
     """Raise if a database comes without a query, or a file with one.
 
     Parameters
     ----------
-    source : str or Path
-        A file, or the address of a database.
+    source : str, Path or sequence of str
+        A file or several, or the address of a database.
     query : str or None
         The query.
     of_study : str, optional
@@ -99,6 +322,14 @@ def check_query(source: str | Path, query: str | None, of_study: str | None = No
     --------
     >>> check_query("loans.csv", None)
     """
+    if not isinstance(source, str | Path):
+        for each in source:
+            if is_address(each):
+                raise InputError(
+                    f"several sources must be files. Got {without_secrets(each)!r}.",
+                    hint="one query can read several tables: select ... union all select ...",
+                )
+        source = ", ".join(source)
     shown = without_secrets(str(source))
     if is_address(source) and not is_known(str(source)):
         raise InputError(
@@ -154,8 +385,7 @@ def _check_file(path: Path, name: str) -> None:
     if path.is_dir():
         raise InputError(
             f"{name!r} must be a file. It is a folder.",
-            hint='DuckDB reads many files at once: source = "duckdb://", query = '
-            f"\"select * from '{name}/*.parquet'\".",
+            hint=f"a pattern reads all of its files: source = '{name}/*.csv'",
         )
     if not path.exists():
         beside = path.parent.iterdir() if path.parent.is_dir() else ()
@@ -166,13 +396,30 @@ def _check_file(path: Path, name: str) -> None:
         raise DataError(f"{name} is empty.", hint="check that it was written completely.")
 
 
-def _read_file(path: Path, columns: Sequence[str] | None, name: str) -> tuple[Any, str]:
+def _open(name: str, opening: Callable[[], Opened], path: Path | None) -> OpenTable:
+    """A table that is open; what Arrow has against the file is said in other words."""
+    with _readable(path, name):
+        every, read = opening()
+    names = [each for each in every if each]  # a column without a name cannot be named
+    for mistake in repeated(f"the columns of {name}", names):
+        raise mistake
+
+    def reading(columns: Sequence[str], as_written: Collection[str]) -> Any:
+        with _readable(path, name):
+            return read(columns, as_written)
+
+    return OpenTable(name, names, reading, path)
+
+
+@contextmanager
+def _readable(path: Path | None, name: str) -> Iterator[None]:
     import pyarrow as pa
 
     try:
-        _check_file(path, name)
-        return _read(format_of(path).open(path, name), columns, name), file_digest(path)
+        yield
     except (pa.ArrowException, OSError) as error:
+        if path is None:
+            raise
         if getattr(error, "errno", None) is not None:
             raise unreadable(name, error) from None
         kind = path.suffix.lower().removeprefix(".")
@@ -181,16 +428,6 @@ def _read_file(path: Path, columns: Sequence[str] | None, name: str) -> tuple[An
             f"{name} is not a readable {kind} file: {first}",
             hint="check that it was written completely, and that its ending is right.",
         ) from None
-
-
-def _read(opened: Opened, columns: Sequence[str] | None, name: str) -> Any:
-    every, read = opened
-    names = [each for each in every if each]  # a column without a name cannot be named
-    for mistake in repeated(f"the columns of {name}", names):
-        raise mistake
-    wanted = list(names if columns is None else dict.fromkeys(columns))
-    check_columns(wanted, names, name, "check the names in [columns].")
-    return _plain(read(wanted))
 
 
 def check_columns(wanted: Iterable[str], names: Collection[str], table: str, advice: str) -> None:

@@ -11,9 +11,15 @@ from typing import Any
 from elfair.errors import DataError, InputError
 from elfair.estimators.base import ELFEstimator
 from elfair.records.files import append_whole, appending, write_whole, writing
+from elfair.records.json import from_plain
 from elfair.records.tables import file_content
-from elfair.study.data import class_text
+from elfair.records.text import plural
+from elfair.records.toml import class_text
+from elfair.study.cleaning import written
 from elfair.study.encoding import TableEncoding
+from elfair.study.keys import CleanKeys
+from elfair.study.reading import TableReading
+from elfair.study.sources import SourceTable, open_tables, read_opened
 
 #: The columns that `decide` adds.
 DECISION, PROPENSITY, TIME, MODEL = "decision", "propensity", "decided_at", "model"
@@ -50,8 +56,8 @@ def predictions(model: ELFEstimator, people: Any, *, random_state: int | None = 
     ----------
     model : ELFClassifier or ELFRegressor
         With a solution, made from a study (it knows how to read the table).
-    people : pyarrow.Table
-        One row for each person.
+    people : pyarrow.Table or SourceTable
+        One row for each person; from `read_people`, as it was written.
     random_state : int, optional
         Give it only to reproduce a draw.
 
@@ -62,6 +68,7 @@ def predictions(model: ELFEstimator, people: Any, *, random_state: int | None = 
         (of a regressor the mean and the spread of the decision).
     """
     X = encoded(model, people)
+    people = people.table if isinstance(people, SourceTable) else people
     decision = model.predict(X, random_state=random_state)
     columns: dict[str, Any] = {DECISION: decision.tolist()}
     if hasattr(model, "predict_proba"):
@@ -88,11 +95,12 @@ def decisions(model: ELFEstimator, people: Any, *, random_state: int | None = No
         model came from), the time and the model's digest.
     """
     X = encoded(model, people)
+    people = people.table if isinstance(people, SourceTable) else people
     drawn = model.decide(X, random_state=random_state)
     n, names = len(drawn.decision), model.encoding_
     columns: dict[str, Any] = {
         names.get("decision") or DECISION: drawn.decision.tolist(),
-        names.get("propensity") or PROPENSITY: drawn.propensity,
+        names.get("propensity") or PROPENSITY: _as_logged(drawn.propensity, names),
         TIME: [datetime.now(UTC).isoformat(timespec="seconds")] * n,
         MODEL: [model.certificate_.digests.model] * n,
     }
@@ -172,6 +180,34 @@ def _check_new(people: list[Any], place: int, logged: bytes, log: Path) -> None:
         known.add(person)
 
 
+def read_people(model: ELFEstimator, source: str, *, query: str | None = None) -> SourceTable:
+    """The table of people, with what the model's study cleans as it was written.
+
+    Parameters
+    ----------
+    model : ELFClassifier or ELFRegressor
+        Made from a study.
+    source : str
+        A file, or the address of a database.
+    query : str, optional
+        The query, if the source is a database.
+    """
+    opened = open_tables(source, query=query)
+    record = (getattr(model, "encoding_", None) or {}).get("reading")
+    names = opened[0].names
+    as_written = [] if record is None else TableReading.from_dict(record).as_written(names)
+    return read_opened(opened, None, as_written)
+
+
+def _as_logged(propensity: Any, names: dict[str, Any]) -> Any:
+    """Propensities as the study of the next round reads them: in per cent, if that does."""
+    record = names.get("propensity_written")
+    if record is None:
+        return propensity
+    keys = from_plain(record, CleanKeys)
+    return [written(each, keys) for each in propensity.tolist()]
+
+
 def encoded(model: ELFEstimator, people: Any) -> Any:
     """The features of people, as the model was fitted with them."""
     record = getattr(model, "encoding_", None)
@@ -180,7 +216,23 @@ def encoded(model: ELFEstimator, people: Any) -> Any:
             "this model does not say how a table becomes features: it was not made from a study.",
             hint="load it in Python, and pass the features to its decide().",
         )
-    return TableEncoding.from_dict(record).encode(people)
+    encoding = TableEncoding.from_dict(record)
+    if "reading" not in record:
+        return encoding.encode(people)
+    wanted = [feature.column for feature in encoding.features]
+    reading = TableReading.from_dict(record["reading"])
+    if not isinstance(people, SourceTable):
+        people = SourceTable(people, "the table", None)
+    read = reading.read(people, wanted)
+    if read.outside:
+        said = "; ".join(f"{each.reason}: {plural(each.n, 'row')}" for each in read.outside)
+        first = int((~read.kept).argmax())
+        raise DataError(
+            f"{(~read.kept).sum():,} of {len(read.kept):,} rows are of people whom the model was "
+            f"not certified for (the first is {people.place(first)}): {said}.",
+            hint="decide about them in another way, and take them out of the table.",
+        )
+    return encoding.encode({name: read.columns[name] for name in wanted})
 
 
 def _beside(people: Any, columns: dict[str, Any]) -> Any:

@@ -96,7 +96,8 @@ def verify_files(
     certificate : str or path-like
         The certificate.
     data : str or path-like, optional
-        The table: a file, or the address of a database.
+        The table: a file, or the address of a database; or a folder, in which the files are found
+        that the study names.
     query : str, optional
         What to ask that database. The query inside the certificate is never asked by itself.
     model : str or path-like, optional
@@ -125,7 +126,8 @@ def verify_files(
         ("table", source, "--data names the file of the rows."),
         ("model", model, "--model names the model's file."),
     ):
-        if path is not None and not Path(path).is_file():
+        is_folder = what == "table" and path is not None and Path(path).is_dir()
+        if path is not None and not Path(path).is_file() and not is_folder:
             raise InputError(f"there is no {what} '{path}'.", hint=hint)
 
     def given(context: Context) -> list[Check]:

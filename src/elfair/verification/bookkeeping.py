@@ -81,7 +81,8 @@ def check_sizes(context: Context) -> str:
     else:
         require(record.openings >= 1, f"{record.openings} looks at rows that were tested")
     require(record.terms.looks >= 1, f"{record.terms.looks} looks were declared")
-    read, left_out = record.provenance.rows_read, record.provenance.left_out
+    read = record.provenance.rows_read
+    left_out = (*record.provenance.left_out, *record.provenance.outside)
     if read:  # not every table was read by elfair
         missing = sum(each.n for each in left_out)
         require(read == n + missing, f"{read} rows read, {missing} left out, {n} used")

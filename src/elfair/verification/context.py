@@ -176,9 +176,15 @@ class Context:
             )
         with _reading():
             study = self.study
-        check_query(str(data), query, of_study=study.data.query)
+        is_folder = Path(data).is_dir()
+        if not is_folder:
+            check_query(str(data), query, of_study=study.data.query)
+        _check_files(study, is_folder=is_folder)
         with _reading():
-            table = study.read(str(data), query=query)
+            if is_folder:
+                table = replace(study, folder=Path(data).resolve()).read()
+            else:
+                table = study.read(str(data), query=query)
             self.data, self.table = table.data, table
 
     def read_model(self, model: PathLike) -> None:
@@ -211,6 +217,21 @@ def read_certificate(certificate: Certificate | str | bytes | PathLike) -> Certi
         f"a certificate is a record, its text or a file. Got {type(certificate).__name__}.",
         hint="pass the name of certificate.json.",
     )
+
+
+def _check_files(study: StudyFile, *, is_folder: bool) -> None:
+    """Raise if a study needs more files than one, or a query of its own would be asked."""
+    several = study.later is not None or not isinstance(study.data.source, str)
+    if several and not is_folder:
+        raise InputError(
+            "the study reads several files.", hint="--data names the folder that they are in."
+        )
+    queries = [study.data.query, None if study.later is None else study.later.query]
+    if is_folder and any(each is not None for each in queries):
+        raise InputError(
+            "the study asks a database, and a query inside a certificate is never asked by itself.",
+            hint="export what it returns to a file, and certify from that.",
+        )
 
 
 @contextmanager

@@ -58,8 +58,9 @@ def check_left_out(context: Context) -> str | None:
     if table is None:  # as without a study
         return None
     agree("the number of rows read", said.rows_read, table.n_read)
-    require_same(said.left_out, table.left_out, "left_out")
-    missing = sum(each.n for each in table.left_out)
+    for part in ("left_out", "outside", "changes"):
+        require_same(getattr(said, part), getattr(table, part), part)
+    missing = sum(each.n for each in (*table.left_out, *table.outside))
     return f"{plural(table.n_read, 'row')} read, {missing} left out"
 
 

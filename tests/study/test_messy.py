@@ -1,0 +1,393 @@
+"""Messy tables: a study file cures each defect, with the rows and the bounds of the clean table."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from elfair import load
+from elfair.errors import DataError, InputError
+from elfair.study import StudyFile, draft_study, fit_study
+from elfair.study.writing import append_decisions, decisions, read_people
+from elfair.verification import verify_files
+
+sys.path.insert(0, str(Path(__file__).parent))
+from messy import DEFECTS, clean_table, each, study_text, write
+
+CLEAN = clean_table()
+
+
+def read(folder, table, *cures, **how):
+    write(table, folder / "loans.csv")
+    return StudyFile.loads(study_text(*cures, **how), folder=folder).read()
+
+
+def bounds(folder, table, *cures):
+    write(table, folder / "loans.csv")
+    (folder / "study.toml").write_text(study_text(*cures), encoding="utf-8")
+    outcome = fit_study(StudyFile.load(folder / "study.toml"))
+    return outcome, [each.upper for each in outcome.certificate.constraints]
+
+
+@pytest.mark.parametrize("name", DEFECTS)
+def test_a_cured_table_has_the_rows_of_the_clean_one(name, tmp_path):
+    defect = DEFECTS[name]
+    rows = read(tmp_path, defect.spoil(CLEAN), defect)
+    assert rows.data.digest() == read(tmp_path, CLEAN).data.digest()
+    left = sum(part.n for part in (*rows.left_out, *rows.outside))
+    assert rows.n_read == len(CLEAN["age"]) + left
+
+
+@pytest.mark.parametrize("name", [name for name, each in DEFECTS.items() if each.error])
+def test_without_the_cure_it_is_an_error(name, tmp_path):
+    defect = DEFECTS[name]
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, defect.spoil(CLEAN)).data.digest()
+    assert defect.error in str(caught.value)
+
+
+def test_all_defects_of_different_columns_together_give_the_bounds_of_the_clean_table(tmp_path):
+    chosen = [
+        DEFECTS[name]
+        for name in (
+            "space behind a group", "label 0 and 1", "decision in other words",
+            "propensity with a per cent sign", "decimal comma", "everything about money",
+            "missing as -999, and filtered",
+        )
+    ]  # fmt: skip
+    table = CLEAN
+    for defect in reversed(chosen):  # rows are added first
+        table = defect.spoil(table)
+    outcome, messy = bounds(tmp_path, table, *chosen)
+    _, clean = bounds(tmp_path, CLEAN)
+    assert messy == clean
+    changes = outcome.certificate.provenance.changes
+    spaces, repaid = table["race"].count("A "), table["repaid"].count("1")
+    assert f"'A ' of 'race' is 'A': {spaces} rows" in changes
+    assert f"'1' of 'repaid' is 'approve': {repaid} rows" in changes
+    assert "'p' was read as numbers, in per cent" in changes
+    (group,) = [part for part in outcome.certificate.provenance.outside if "known" in part.reason]
+    assert group.n == 7
+
+
+def test_an_answer_that_is_not_as_declared_names_column_count_line_and_key(tmp_path):
+    table = each("income", lambda v: f"{v},5", 1)(CLEAN)
+    table = each("income", lambda v: "unknown", 100)(table)
+    table = each("p", lambda v: "often", 200)(table)
+    cures = '[clean.income]\ndecimal = ","\n[clean.p]\npercent = true'
+    with pytest.raises(DataError) as caught:
+        read(tmp_path, table, more=cures)
+    said = str(caught.value)
+    assert "2 mistakes" in said
+    assert "'income' must hold numbers, written 1,5" in said
+    assert "6 of 600 rows (the first is line 2): 'unknown'" in said
+    assert 'missing = ["unknown"] in [clean."income"]' in said
+    assert "3 of 600 rows" in said
+    assert "'often'" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "keys", "value"),
+    [
+        ("1.234,5", 'decimal = ","\nthousands = "."', 1234.5),
+        ("1.5", 'decimal = ","\nthousands = "."', None),
+        ("1,23,456", 'thousands = ","', None),
+        ("12", "percent = true", 0.12),
+        ("12,34 %", 'percent = true\ndecimal = ","', 0.1234),
+        ("-$5", 'unit = "$"', -5),
+        ("$-5", 'unit = "$"', -5),
+        ("5 kg", 'unit = "kg"\nscale = 0.001', 0.005),
+        ("3", "scale = 1000", 3000),
+        ("--5", 'unit = "$"', None),
+        (".5", 'decimal = "."', 0.5),
+        ("1e3", 'decimal = "."', 1000.0),
+        ("", 'decimal = "."', "missing"),
+    ],
+)
+def test_numbers_are_read_as_declared_or_not_at_all(text, keys, value, tmp_path):
+    table = {**CLEAN, "income": [text, *["1"] * (len(CLEAN["income"]) - 1)]}
+    if value in (None, "missing"):
+        with pytest.raises(DataError, match="income"):
+            read(tmp_path, table, more=f"[clean.income]\n{keys}")
+    else:
+        rows = read(tmp_path, table, more=f"[clean.income]\n{keys}")
+        assert rows.data.features[0, 1] == value
+
+
+def test_rows_that_do_not_meet_a_condition_are_counted_by_group_and_verified(tmp_path):
+    defect = DEFECTS["people who are not of the study"]
+    outcome, _ = bounds(tmp_path, defect.spoil(CLEAN), defect)
+    (left,) = outcome.certificate.provenance.outside
+    assert (left.reason, left.n) == ("age >= 18 does not hold", 7)
+    assert sum(part.n for part in left.groups) == 7
+    outcome.write(tmp_path / "results")
+    (model,) = (tmp_path / "results").glob("*.elfair")
+    verified = verify_files(
+        tmp_path / "results" / "certificate.json", data=tmp_path / "loans.csv", model=model
+    )
+    assert verified.passed, verified.text()
+    assert "left_out_alike" not in {part.code for part in outcome.certificate.assumptions}
+    report = outcome.estimator.report().markdown()
+    assert "does not hold" in report
+
+
+def test_a_forged_account_is_seen(tmp_path):
+    defect = DEFECTS["space behind a group"]
+    outcome, _ = bounds(tmp_path, defect.spoil(CLEAN), defect)
+    outcome.write(tmp_path / "results")
+    path = tmp_path / "results" / "certificate.json"
+    record = outcome.certificate
+    forged = replace(record, provenance=replace(record.provenance, changes=()))
+    forged.save(path)
+    checked = verify_files(path, data=tmp_path / "loans.csv")
+    assert "rows left out" in {part.name for part in checked.checks if part.status == "failed"}
+
+
+@pytest.mark.parametrize("of", ["decision", "p", "savings"])
+def test_people_are_not_chosen_by_what_was_done_to_them(of, tmp_path):
+    condition = "decision == 'deny'" if of == "decision" else f"{of} >= 0.3"
+    condition = condition.replace("decision", "`decision`")
+    text = study_text().replace("[rows]\n", f"[rows]\nkeep = [{json.dumps(condition)}]\n")
+    with pytest.raises(InputError, match="chosen by what was done to them"):
+        StudyFile.loads(text)
+    derived = study_text(more=f"[derived]\nhidden = {json.dumps(condition)}").replace(
+        '"income"', '"income", "hidden"'
+    )
+    with pytest.raises(InputError, match="among features"):
+        StudyFile.loads(derived)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("[clean.rase]\npercent = true", "did you mean 'race'"),
+        ("[clean.p]\nper_cent = true", "did you mean 'percent'"),
+        ('[clean.p]\ndecimal = ","\nthousands = ","', "they must differ"),
+        ('[clean.p]\nthousands = "."', "they must differ"),
+        ("[derived]\nband = { of = 'age', bins = [60, 30] }", "rising numbers"),
+        ("[derived]\nband = { of = 'age' }", "either 'bins' or 'values'"),
+        ("[derived]\nband = { of = 'age', bins = [30], labels = ['x'] }", "2 different texts"),
+        ("[derived]\nband = 'age >> 3'", "unexpected"),
+        ("[derived]\nband = { joins = ['age', 'race'] }", "did you mean 'join'"),
+        ("[derived]\na = { join = ['b', 'race'] }\nb = 'age > 3'", "not there yet"),
+    ],
+)
+def test_mistakes_in_these_keys_are_said(more, said):
+    with pytest.raises(InputError, match=said):
+        StudyFile.loads(study_text(more=more))
+
+
+def test_groups_by_bins_and_joins(tmp_path):
+    more = "[derived]\nband = { of = 'age', bins = [30, 60] }\nboth = { join = ['race', 'band'] }"
+    text = study_text(more=more).replace('["race"]', '["race", "band", "both"]')
+    write(CLEAN, tmp_path / "loans.csv")
+    data = StudyFile.loads(text, folder=tmp_path).read().data
+    band, age = data.column("band"), np.array(CLEAN["age"], dtype=int)
+    assert set(band) == {"below 30", "30 to below 60", "60 or above"}
+    assert (band[age < 30] == "below 30").all()
+    assert (band[age >= 60] == "60 or above").all()
+    assert data.column("both")[0] == f"{CLEAN['race'][0]}, {band[0]}"
+
+
+def test_a_derived_column_never_replaces_one_of_the_table(tmp_path):
+    text = study_text(more="[derived]\nx = 'age > 3'").replace('"income"]', '"income", "x"]')
+    write({**CLEAN, "x": CLEAN["age"]}, tmp_path / "loans.csv")
+    study = StudyFile.loads(text, folder=tmp_path)
+    with pytest.raises(DataError, match="would replace a column"):
+        study.read()
+
+
+# -- what `init` drafts and `check` proposes ------------------------------------------------------
+
+#: Defects that cannot be told from how a column is written.
+HIDDEN = {
+    "label yes and no", "decision in other words", "thousands with a comma",
+    "people who are not of the study", "group of two columns",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DEFECTS)
+def test_what_is_proposed_cures(name, tmp_path):
+    defect = DEFECTS[name]
+    write(defect.spoil(CLEAN), tmp_path / "loans.csv")
+    if name == "group of two columns":
+        return
+    lines = StudyFile.loads(study_text(), folder=tmp_path).proposed()
+    if name in HIDDEN:
+        assert lines == []
+        return
+    rows = f"[rows]\n{defect.rows}"
+    cured = study_text(more="\n".join(lines)).replace("[rows]\n", rows)
+    data = StudyFile.loads(cured, folder=tmp_path).read().data
+    assert data.digest() == read(tmp_path, CLEAN).data.digest()
+
+
+def test_nothing_is_proposed_for_a_clean_table(tmp_path):
+    write(CLEAN, tmp_path / "loans.csv")
+    assert StudyFile.loads(study_text(), folder=tmp_path).proposed() == []
+
+
+def test_a_number_that_commas_leave_open_is_asked_about(tmp_path):
+    defect = DEFECTS["thousands with a comma"]
+    with pytest.raises(DataError, match='thousands = "," if 1,234 is above one thousand'):
+        read(tmp_path, defect.spoil(CLEAN))
+
+
+def test_the_draft_of_a_messy_table_reads_as_the_clean_one(tmp_path):
+    table = CLEAN
+    for name in (
+        "space behind a group", "label 0 and 1", "propensity with a per cent sign",
+        "decimal comma", "everything about money",
+    ):  # fmt: skip
+        table = DEFECTS[name].spoil(table)
+    write(table, tmp_path / "loans.csv")
+    draft = StudyFile.loads(draft_study(tmp_path / "loans.csv", folder=tmp_path), folder=tmp_path)
+    write(CLEAN, tmp_path / "loans.csv")
+    text = draft_study(tmp_path / "loans.csv", folder=tmp_path)
+    clean = StudyFile.loads(text, folder=tmp_path).read().data
+    write(table, tmp_path / "loans.csv")
+    assert draft.read().data.digest() == clean.digest()
+    assert draft.columns == StudyFile.loads(text).columns
+
+
+# -- several files, and what came later -----------------------------------------------------------
+
+
+def parts(table, at):
+    return ({k: v[:at] for k, v in table.items()}, {k: v[at:] for k, v in table.items()})
+
+
+@pytest.mark.parametrize("source", ['["a-1.csv", "a-2.csv"]', '"a-*.csv"'])
+def test_several_files_are_one_table(source, tmp_path):
+    for k, part in enumerate(parts(CLEAN, 300), 1):
+        write(part, tmp_path / f"a-{k}.csv")
+    several = StudyFile.loads(study_text(source=source), folder=tmp_path).read()
+    assert several.data.digest() == read(tmp_path, CLEAN).data.digest()
+    assert several.source == "a-1.csv, a-2.csv"
+
+
+def test_a_file_that_lacks_columns_is_named(tmp_path):
+    first, second = parts(CLEAN, 300)
+    second["Savings"] = second.pop("savings")
+    write(first, tmp_path / "a-1.csv")
+    write(second, tmp_path / "a-2.csv")
+    with pytest.raises(DataError, match=r"a-2\.csv lacks 'savings'") as caught:
+        StudyFile.loads(study_text(source='"a-*.csv"'), folder=tmp_path).read()
+    assert "did you mean 'Savings'" in str(caught.value)
+
+
+LATER = '[later]\nsource = "later.csv"\non = "customer"'
+
+
+def split_off(table, column="savings"):
+    rest = {name: values for name, values in table.items() if name != column}
+    return rest, {"customer": list(table["customer"]), column: list(table[column])}
+
+
+def test_impacts_that_came_later_are_joined_by_identifier(tmp_path):
+    rest, later = split_off(CLEAN)
+    order = np.random.default_rng(0).permutation(len(later["customer"]))
+    shuffled = {name: [values[k] for k in order] for name, values in later.items()}
+    shuffled = {"customer": [*shuffled["customer"], "Z1"], "savings": [*shuffled["savings"], "1"]}
+    write(shuffled, tmp_path / "later.csv")
+    joined = read(tmp_path, rest, more=LATER)
+    assert joined.data.digest() == read(tmp_path, CLEAN).data.digest()
+    (said,) = joined.changes
+    assert "600 of 600 rows have them; 1 of its 601 rows belong to none" in said
+
+
+def test_a_study_of_several_files_is_verified_from_their_folder(tmp_path):
+    rest, later = split_off(CLEAN)
+    for k, part in enumerate(parts(rest, 300), 1):
+        write(part, tmp_path / f"a-{k}.csv")
+    write(later, tmp_path / "later.csv")
+    text = study_text(source='"a-*.csv"', more=LATER)
+    fit_study(StudyFile.loads(text, folder=tmp_path)).write(tmp_path / "results")
+    certificate = tmp_path / "results" / "certificate.json"
+    (model,) = (tmp_path / "results").glob("*.elfair")
+    verified = verify_files(certificate, data=tmp_path, model=model)
+    assert verified.passed, verified.text()
+    with pytest.raises(InputError, match="several files"):
+        verify_files(certificate, data=tmp_path / "a-1.csv")
+    later["savings"][0] = "9"
+    write(later, tmp_path / "later.csv")
+    checked = verify_files(certificate, data=tmp_path)
+    failed = {part.name for part in checked.checks if part.status == "failed"}
+    assert "source file" in failed
+
+
+def test_impacts_that_never_came_are_missing(tmp_path):
+    rest, later = split_off(CLEAN)
+    write({name: values[:-5] for name, values in later.items()}, tmp_path / "later.csv")
+    with pytest.raises(DataError, match="impact 'savings' is missing in 5 of 600 rows"):
+        read(tmp_path, rest, more=LATER)
+
+
+@pytest.mark.parametrize("where", ["data", "later"])
+def test_doubled_identifiers_are_refused_and_counted(where, tmp_path):
+    rest, later = split_off(CLEAN)
+    table = rest if where == "data" else later
+    table["customer"] = [table["customer"][1], *table["customer"][1:]]
+    write(later, tmp_path / "later.csv")
+    with pytest.raises(DataError, match=rf"\[{where}\]. It repeats 1 values, in 2 rows"):
+        read(tmp_path, rest, more=LATER)
+
+
+def test_identifiers_that_never_meet_are_said(tmp_path):
+    rest, later = split_off(CLEAN)
+    later["customer"] = [f"0{each}" for each in later["customer"]]
+    write(later, tmp_path / "later.csv")
+    with pytest.raises(DataError, match=r"no row of later\.csv belongs to one of loans\.csv"):
+        read(tmp_path, rest, more=LATER)
+
+
+# -- new people -----------------------------------------------------------------------------------
+
+
+def test_decisions_about_raw_rows_are_those_about_clean_ones_and_fit_the_next_round(tmp_path):
+    money, percent = DEFECTS["everything about money"], DEFECTS["propensity in per cent"]
+    cures = money, percent, DEFECTS["people who are not of the study"]
+    table = percent.spoil(money.spoil(CLEAN))
+    outcome, _ = bounds(tmp_path, table, *cures)
+    if not outcome.certificate.passed:
+        pytest.fail("the example must find a model")
+    outcome.write(tmp_path / "results")
+    model = load(tmp_path / "results" / "model.elfair")
+    features = {name: table[name][:50] for name in ("customer", "age", "income")}
+    write(features, tmp_path / "people.csv")
+    people = read_people(model, str(tmp_path / "people.csv"))
+    drawn = decisions(model, people, random_state=0)
+    clean = outcome.estimator.decide(
+        pa.table({n: [float(v) for v in CLEAN[n][:50]] for n in ("age", "income")}).to_pandas(),
+        random_state=0,
+    )
+    assert drawn["decision"].to_pylist() == clean.decision.tolist()
+    np.testing.assert_allclose(np.array(drawn["p"].to_pylist()) / 100, clean.propensity)
+    append_decisions(drawn, tmp_path / "log.csv", row_id="customer")
+    # Somebody who is not of the study is not decided about.
+    write({**features, "age": ["12", *features["age"][1:]]}, tmp_path / "people.csv")
+    with pytest.raises(DataError, match=r"1 of 50 rows .* not certified for .*line 2"):
+        decisions(model, read_people(model, str(tmp_path / "people.csv")))
+
+
+def test_lines_are_those_of_the_file_and_rows_of_other_formats_are_counted_from_1(tmp_path):
+    table = each("p", lambda v: "often", 200)(CLEAN)
+    more = "[clean.p]\npercent = true"
+    text = study_text(more=more)
+    (tmp_path / "loans.csv").write_text(
+        "\n".join([",".join(table), '"a\nb",1,1,A,deny,deny,0.5,1', "", *(
+            ",".join(row) for row in zip(*table.values(), strict=True)
+        )])
+    )  # fmt: skip
+    with pytest.raises(DataError, match="first is line 5"):
+        StudyFile.loads(text, folder=tmp_path).read()
+    pa.parquet.write_table(pa.table(table), tmp_path / "loans.parquet")
+    with pytest.raises(DataError, match="first is row 1"):
+        StudyFile.loads(text.replace("loans.csv", "loans.parquet"), folder=tmp_path).read()
