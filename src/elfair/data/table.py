@@ -30,8 +30,9 @@ from elfair.data.columns import (
 )
 from elfair.data.costs import COST, read_cost
 from elfair.data.digests import columns_digest, rows_digest
-from elfair.data.features import read_features
+from elfair.data.features import comparable, read_features, same_values
 from elfair.data.lottery import Lottery, is_lottery, read_lottery
+from elfair.data.preparation import Preparation
 from elfair.errors import DataError, did_you_mean, listed
 from elfair.types import Array, Floats, Index
 
@@ -42,7 +43,8 @@ class LoggedData:
     Parameters
     ----------
     X : array or data frame of shape (n, d)
-        Features: what the new model will see.
+        Features: what the new model will see. Numbers, true/false, text, categories and dates, also
+        with missing values: a preparation that is part of the model makes numbers of them.
     y : array of shape (n,), optional
         Labels: the best decisions.
     sensitive_features : array, series, data frame or mapping, optional
@@ -139,8 +141,15 @@ class LoggedData:
             impact=impact,
             row_id=row_id,
         )
-        self.features, self.feature_names = read_features(X)
-        self.n = self.features.shape[0]
+        given = read_features(X)
+        self.feature_names = given.names
+        #: The features as they came, if they are not plain finite numbers or were prepared since.
+        self.raw = given.raw
+        #: The numbers that a model sees; None until a preparation has made them.
+        self.matrix = given.matrix
+        #: What made them; None if they came as they are.
+        self.preparation: Preparation | None = None
+        self.n = given.n
         #: The position of each row in the whole table.
         self.position = np.arange(self.n)
         self.label = None if y is None else self._decisions(y, "y")
@@ -201,7 +210,33 @@ class LoggedData:
         """A sensitive feature, or a feature, by its name."""
         if name in self.sensitive:
             return self.sensitive[name]
+        return self.feature(name)
+
+    def feature(self, name: str) -> Array:
+        """A feature as it came, by its name."""
+        if self.raw is not None:
+            return self.raw[name]
         return self.features[:, self.feature_names.index(name)]
+
+    @property
+    def features(self) -> Floats:
+        """The numbers that a model sees, of shape (n, d); raise if there are none (yet)."""
+        if self.matrix is None:
+            raise DataError(
+                "features are not all finite numbers, and nothing was learnt that prepares them.",
+                hint="fit learns it from candidate rows; feature(name) is a column as it came.",
+            )
+        return self.matrix
+
+    @property
+    def prepared_names(self) -> list[str]:
+        """What each column of `features` means."""
+        return self.feature_names if self.preparation is None else self.preparation.names
+
+    def prepared(self, preparation: Preparation) -> Self:
+        """The same rows as a preparation shows them to a model."""
+        raw = {name: self.feature(name) for name in self.feature_names}
+        return self.changed(raw=raw, matrix=preparation.of(raw), preparation=preparation)
 
     def impact(self, name: str) -> Floats:
         """An impact by its name; a single one is also called ``impact``."""
@@ -270,8 +305,13 @@ class LoggedData:
         It ignores groups and row ids: the same people under another grouping are the same held-out
         rows.
         """
-        columns = [*self.features.T, *self.as_numbers, self.propensity, *self.impacts.values()]
+        columns = [*self.comparable, *self.as_numbers, self.propensity, *self.impacts.values()]
         return rows_digest(columns, self.n)
+
+    @property
+    def comparable(self) -> list[Floats]:
+        """The features as they came, each as floats that are equal where its values are."""
+        return [comparable(self.feature(name)) for name in self.feature_names]
 
     @property
     def as_numbers(self) -> tuple[Array | None, Array | None]:
@@ -285,10 +325,7 @@ class LoggedData:
         positive = None if self.positive is None else np.array([self.positive], dtype=object)
         return columns_digest(
             [
-                *(
-                    (f"feature {name}", column)
-                    for name, column in zip(self.feature_names, self.features.T, strict=True)
-                ),
+                *((f"feature {name}", self.feature(name)) for name in self.feature_names),
                 *((f"group {name}", column) for name, column in self.sensitive.items()),
                 *((f"impact {name}", column) for name, column in self.impacts.items()),
                 *((name, getattr(self, name)) for name in sorted(known)),
@@ -321,14 +358,11 @@ class LoggedData:
         columns = named_columns(values, "sensitive_features", default="sensitive")
         for name, column in columns.items():
             check_length(column, self.n, f"sensitive feature '{name}'")
-            if name in self.feature_names:
-                feature = self.features[:, self.feature_names.index(name)]
-                if column.dtype.kind not in "biufO" or (column != feature).any():
-                    raise DataError(
-                        f"'{name}' is both a feature and a sensitive feature, with different "
-                        "values.",
-                        hint="rename one of them; a condition could mean either.",
-                    )
+            if name in self.feature_names and not same_values(column, self.feature(name)):
+                raise DataError(
+                    f"'{name}' is both a feature and a sensitive feature, with different values.",
+                    hint="rename one of them; a condition could mean either.",
+                )
         return columns
 
     def _impacts(self, values: Any) -> dict[str, Floats]:
@@ -441,7 +475,7 @@ class LoggedData:
 
 #: The attributes of LoggedData that have one entry for each row.
 _BY_ROW = (
-    "features", "label", "label_index", "decision", "decision_index", "propensity", "behavior",
+    "matrix", "label", "label_index", "decision", "decision_index", "propensity", "behavior",
     "row_id", "scores", "behavior_mean", "behavior_spread", "position",
 )  # fmt: skip
 
@@ -449,8 +483,13 @@ _BY_ROW = (
 def _combined(parts: Sequence[LoggedData], combine: Callable[[list[Array]], Array]) -> LoggedData:
     """A table whose columns combine those of some parts."""
     every = [vars(part) for part in parts]
+    apart = any(part.preparation is not parts[0].preparation for part in parts)
     known = [name for name in _BY_ROW if every[0].get(name) is not None]
+    known = [name for name in known if name != "matrix" or not apart]
     made: dict[str, Any] = {name: combine([of[name] for of in every]) for name in known}
-    for name in ("sensitive", "impacts"):
-        made[name] = {key: combine([of[name][key] for of in every]) for key in every[0][name]}
+    for name in ("sensitive", "impacts", "raw"):
+        if every[0][name] is not None:
+            made[name] = {key: combine([of[name][key] for of in every]) for key in every[0][name]}
+    if apart:  # each fold has a preparation of its own
+        made |= {"matrix": None, "preparation": None}
     return parts[0].changed(**made, n=len(made["position"]))

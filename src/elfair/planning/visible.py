@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from elfair.certificate import GroupRecord
 from elfair.data import LoggedData
+from elfair.data.preparation import DefaultPreparation
 from elfair.errors import InputError
 from elfair.estimators.classifier import ELFClassifier
 from elfair.estimators.fit import Request
@@ -87,9 +88,14 @@ class VisibleRows:
         """Hide what ``fit`` will hold out. If nothing is tested, all rows are candidate rows; under
         cross-fitting, which tests every row, none is.
         """
-        seen, data = np.zeros(data.n, dtype=np.bool_), data.changed(thresholds=request.thresholds)
-        if not request.crossfit:
-            seen[request.split(data).candidate.position] = True
+        seen = np.zeros(data.n, dtype=np.bool_)
+        if request.crossfit:
+            if data.raw is not None:  # and nothing may be learnt that prepares features
+                data = data.prepared(DefaultPreparation.learn(data.take(np.arange(0)).raw or {}))
+        else:
+            split = request.split(data)
+            seen[split.candidate.position], data = True, split.everyone
+        data = data.changed(thresholds=request.thresholds)
         return cls(_hide(data, seen), data.take(np.flatnonzero(seen)))
 
     @property
