@@ -39,6 +39,10 @@ class Preparation(Protocol):
     def of(self, columns: Columns) -> Floats:
         """The matrix, of shape (n, names)."""
 
+    @property
+    def described(self) -> tuple[str, ...]:
+        """What it is and what it learnt, for people."""
+
 
 @dataclass(frozen=True)
 class ColumnPreparation:
@@ -112,7 +116,7 @@ class ColumnPreparation:
 
     def of(self, column: Array) -> Floats:
         """Its columns of numbers, of shape (n, names)."""
-        self._check_kind(column)
+        column = self._checked(column)
         missing = is_missing(column)
         if self.kind != "levels":
             number = np.full(len(column), self.value)
@@ -129,6 +133,15 @@ class ColumnPreparation:
         shown = self._shown(seen)
         return every[:, shown] if shown else np.zeros((len(column), 1))
 
+    def __str__(self) -> str:
+        if self.kind != "levels":
+            learnt = [f"{self.kind}, {self.value:.6g} if missing"]
+        else:
+            learnt = [f"levels {listed(self.levels, MOST_LEVELS) or 'none'}"]
+            learnt += [f"rare in {self.other} rows"] * bool(self.other)
+        learnt += [f"missing in {self.missing} rows"] * bool(self.missing)
+        return f"{self.column}: {'; '.join(learnt)}"
+
     def places(self, column: Array) -> Array:
         """The place of each row's level; then come "rare" and "missing"."""
         values = np.array(self.levels, dtype=object)
@@ -141,29 +154,31 @@ class ColumnPreparation:
         """Of two, one says it all."""
         return every[1:] if len(every) == 2 else every
 
-    def _check_kind(self, column: Array) -> None:
-        """Raise if a table holds something else under this name."""
-        known = ~is_missing(column)
-        if not known.any():
-            return
-        found = kind_of(column)
-        right, hint = found == self.kind, ""
-        if self.kind == "levels" and self.levels:
+    def _checked(self, column: Array) -> Array:
+        """The column; raise if a table holds something else under this name."""
+        missing = is_missing(column)
+        if missing.all() or (self.kind == "levels" and not self.levels):
+            return column  # all levels were rare, and all of them are
+        known = column[~missing]
+        wanted = {"number": "numbers", "date": "dates"}.get(self.kind, "levels")
+        hint = "convert the column first."
+        if self.kind == "levels":
+            wanted += f" such as {listed(self.levels[:1])}"
             text = isinstance(self.levels[0], str)
-            odd = np.array([isinstance(value, str) != text for value in column.tolist()]) & known
+            right = all(isinstance(value, str) == text for value in known.tolist())
             hint = "text and numbers differ, '0' is not 0: use the same kind for both."
-            right = not odd.any()
-        elif self.kind == "levels":
-            right = True  # all of them were rare, and all of them are
+        elif self.kind == "number" and kind_of(column) == "levels":  # a category of numbers
+            right = not any(isinstance(value, str) for value in known.tolist())
+            column = column.astype(np.float64) if right else column
+        else:
+            right = kind_of(column) == self.kind
         if not right:
-            wanted = {"number": "numbers", "date": "dates", "levels": f"levels such as "
-                      f"{listed(self.levels[:1])}"}[self.kind]  # fmt: skip
-            example = column[known][0]
             raise DataError(
                 f"feature '{self.column}' must hold {wanted}, as in the rows that the model was "
-                f"fitted to. Got {example!r}.",
-                hint=hint or "convert the column first.",
+                f"fitted to. Got {known[0]!r}.",
+                hint=hint,
             )
+        return column
 
 
 @dataclass(frozen=True)
@@ -211,6 +226,11 @@ class DefaultPreparation:
     def of(self, columns: Columns) -> Floats:
         """The matrix."""
         return np.hstack([each.of(columns[each.column]) for each in self.columns])
+
+    @property
+    def described(self) -> tuple[str, ...]:
+        """What it is and what it learnt, for people."""
+        return ("default preparation, learnt on candidate rows", *map(str, self.columns))
 
 
 @dataclass(frozen=True)
@@ -302,6 +322,11 @@ class FittedTransformer:
         hint = "let it fill in missing values, for instance with a SimpleImputer."
         refuse(wrong, f"preprocessor={self._called} makes missing or infinite numbers", hint)
         return np.ascontiguousarray(matrix)
+
+    @property
+    def described(self) -> tuple[str, ...]:
+        """What it is, for people."""
+        return (f"{self.transformer!r}, fitted to candidate rows",)
 
     @property
     def _called(self) -> str:

@@ -490,6 +490,6 @@ def _combined(parts: Sequence[LoggedData], combine: Callable[[list[Array]], Arra
     for name in ("sensitive", "impacts", "raw"):
         if every[0][name] is not None:
             made[name] = {key: combine([of[name][key] for of in every]) for key in every[0][name]}
-    if apart:  # each fold has a preparation of its own
-        made |= {"matrix": None, "preparation": None}
+    if apart:  # each fold has a preparation of its own; together, they are seen by the first
+        made["matrix"] = parts[0].preparation.of(made["raw"]) if parts[0].preparation else None
     return parts[0].changed(**made, n=len(made["position"]))

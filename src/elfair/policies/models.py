@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from elfair.certificate import Certificate
 from elfair.data import LoggedData
 from elfair.data.digests import content_digest
-from elfair.data.features import Features
+from elfair.data.features import Features, read_features
 from elfair.data.preparation import Preparation
 from elfair.errors import InputError
 from elfair.types import Array, Floats
@@ -185,16 +185,17 @@ class Fitted:
         """What its decisions depend on."""
         return digests(self.models), self.shares
 
-    def probabilities(self, people: Features, behavior: Floats | None) -> Floats:
+    def probabilities(self, people: Any, behavior: Floats | None) -> Floats:
         """The probability of every decision, of shape (n, classes).
 
         Parameters
         ----------
-        people : Features
-            The people to decide about.
+        people : Features, array or data frame
+            The features of the people to decide about.
         behavior : ndarray of shape (n, classes), optional
             The behaviour model's probabilities for them, if the policy is mixed with it.
         """
+        people = people if isinstance(people, Features) else read_features(people)
         every = [
             share * model.policy.probabilities(model.theta, model.numbers(people), behavior)
             for model, share in zip(self.models, self.shares, strict=True)

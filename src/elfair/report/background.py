@@ -207,6 +207,8 @@ def _settings(certificate: Certificate) -> list[tuple[Line, Line]]:
     ]
     if terms.propensity_floor is not None:
         settings.append(("propensity floor", exact(terms.propensity_floor)))
+    if terms.preparation:
+        settings.append(("preparation of features", "; ".join(terms.preparation)))
     if terms.outcome_model:
         settings.append(("outcome model", Code(terms.outcome_model)))
     if terms.thresholds:
