@@ -83,8 +83,8 @@ FORECASTS = (
 )
 
 
-def forecasts(population: Any, n: int, seed: int) -> tuple[float, float, bool]:
-    """The forecast of check, what the search itself predicts, and whether fit releases a model."""
+def forecasts(population: Any, n: int, seed: int) -> tuple[float, bool]:
+    """The forecast of check, and whether fit releases a model."""
     draw = population.sample(n, seed)
     data = LoggedData(draw.features, draw.label, **draw.logged)
     clf = ELFClassifier(list(population.constraints))
@@ -92,17 +92,17 @@ def forecasts(population: Any, n: int, seed: int) -> tuple[float, float, bool]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CertificateWarning)
         clf.fit(draw.features, draw.label, **draw.logged)
-    return chance or 0.0, clf.certificate_.search.forecast, clf.solution_found_
+    return chance or 0.0, clf.solution_found_
 
 
 def print_forecasts(seeds: int, processes: int) -> None:
     """One line for each population and number of rows."""
-    print("population, alpha, rows: the search's own, forecast, released")
+    print("population, alpha, rows: forecast, released")
     for population, n in FORECASTS:
         jobs = (delayed(forecasts)(population, n, seed) for seed in range(seeds))
-        chance, own, released = np.mean(Parallel(processes)(jobs), axis=0)
+        chance, released = np.mean(Parallel(processes)(jobs), axis=0)
         kind = type(population).__name__
-        print(f"{kind} {population.alpha:g} {n}: {own:.2f} {chance:.2f} {released:.2f}")
+        print(f"{kind} {population.alpha:g} {n}: {chance:.2f} {released:.2f}")
 
 
 def solved(alpha: float, rows: int, seed: int) -> bool:

@@ -98,6 +98,7 @@ def test_infinities_nan_and_none_survive(certificate):
         estimate=float("nan"),
         spread=float("-inf"),
         rows_needed=None,
+        break_even=None,
         groups=(GroupRecord("everyone", 2, None, None, None, None),),
         warnings=(WarningRecord("few_held_out_rows", "only 2 rows – «ﬁ»", "T == 1"),),
     )

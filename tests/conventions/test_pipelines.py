@@ -134,7 +134,8 @@ def test_cross_validation_carries_the_columns():
 
 def test_sample_weight_can_be_routed_to_score():
     with config_context(enable_metadata_routing=True):
-        clf = routed(ELFClassifier(CONSTRAINTS)).set_score_request(sample_weight=True)
+        clf = routed(ELFClassifier(CONSTRAINTS)).set_fit_request(sample_weight=False)
+        clf.set_score_request(sample_weight=True)
         weight = np.where(DRAW.label == 1, 1.0, 0.0)
         scores = cross_val_score(
             clf, X, DRAW.label, cv=2, params={**AS_PANDAS, "sample_weight": weight}

@@ -427,9 +427,12 @@ def test_people_of_whom_nothing_is_known_are_counted():
         sensitive_features={"race": ["A"] * 180 + [None] * 40 + ["B"] * 180},
     )
     certificate = certify(np.full(400, 0.9), data, "E[impact | race == 'A'] >= 0")
-    missing = [w.text for w in certificate.warnings if w.code == "value_missing"]
-    assert len(missing) == 1
-    assert "have no 'race': a condition on it leaves them out" in missing[0]
+    (said,) = [w.text for w in certificate.warnings if w.code == "people_not_named"]
+    assert said == (
+        "220 of 400 people are in no group that a statement names. Without a statement: race is "
+        "'B' (180), race is missing (40)"
+    )
+    assert f"{said}." in certificate.explain()
 
 
 def test_the_distribution_of_a_cost_is_refused_in_words():

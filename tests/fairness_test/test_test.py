@@ -212,4 +212,4 @@ def test_a_bound_is_seven_calls_away_from_fit(monkeypatch):
     monkeypatch.setattr(StudentT, "upper", watched)
     data = draw(400, 7)
     ELFClassifier(NO_WORSE, objective="E[impact]", bound="ttest", candidates=1).fit(data)
-    assert ways[-1] == ["fit", "_fit", "fit_model", "run", "run_in_turn", "bounded", "_tested"]
+    assert ["fit", "_fit", "fit_model", "run", "run_in_turn", "bounded", "_tested"] in ways

@@ -53,7 +53,9 @@ def trial(make, split, seed):
     n = 600
     frame, effect, group, label, rng = world(n, seed)
     decision = rng.integers(0, 2, n)
-    clf = ELFClassifier(CONSTRAINT, delta=DELTA, bound="ttest", power=0.1, split=split, folds=2)
+    clf = ELFClassifier(
+        CONSTRAINT, delta=DELTA, bound="ttest", power=0.1, candidates=1, split=split, folds=2
+    )
     clf.fit(
         pl.from_pandas(frame) if make == "polars" else frame,
         label,

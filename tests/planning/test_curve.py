@@ -15,16 +15,14 @@ PILOT, LUCK, WIDTH = 3_000, 2 / 3, 1.3
 TAKEN = WIDTH + GIVEN_UP
 
 
-def curve_of(slope, ceiling=2.1, luck=0.0, power=1.645, met=None):
+def curve_of(slope, ceiling=2.1, luck=0.0, power=1.645):
     """Scores of one statement as they grow, of a pilot that is as lucky as said."""
     sizes = []
     for rows in (190, 375, 750, 1_500, 3_000):
         lucky = luck * sqrt(LUCK / PILOT)
         score = min((slope + lucky) * sqrt(rows) - TAKEN, ceiling)
         one = np.ones(1)
-        reached = float(score >= ceiling) if met is None else met
-        varied = LUCK * reached * one
-        sizes.append(Scores(rows, 10, score * one, WIDTH * one, 0 * one, one, reached, varied))
+        sizes.append(Scores(rows, 10, score * one, WIDTH * one, 0 * one, one))
     return ChanceCurve(sizes, LUCK, 1.0, True, (power, 0.0), seed=0)
 
 
@@ -48,7 +46,7 @@ def test_chances_of_several_statements_multiply():
     one = curve_of(0.04)
     sizes = [
         each._replace(**{name: np.repeat(getattr(each, name), 3) for name in (
-            "score", "width", "margin", "share", "varied")})
+            "score", "width", "margin", "share")})
         for each in one.sizes
     ]  # fmt: skip
     three = ChanceCurve(sizes, LUCK, 1.0, True, (1.645, 0.0), seed=0)
@@ -79,7 +77,7 @@ def test_rows_named_beyond_the_pilot_allow_for_its_luck():
     slope, solved, inside, named = 0.053, [], 0, 0
     for seed in range(80):
         luck = np.random.default_rng(seed).standard_normal()
-        answer = find_rows(curve_of(slope, luck=luck, met=0.0), 0.9)
+        answer = find_rows(curve_of(slope, luck=luck), 0.9)
         if answer.rows is not None:
             named += 1
             solved.append(ndtr(min(slope * sqrt(answer.rows) - TAKEN, 2.1)))

@@ -11,7 +11,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from elfair import ELFClassifier, LoggedData, check, col
+from elfair import ELFClassifier, LoggedData, check, col, no_worse
 from elfair.planning.check_report import TEXTS, Severity
 from elfair.planning.findings import of_missing_impact
 from elfair.populations import FosterCare
@@ -252,12 +252,23 @@ def test_a_decision_that_is_never_the_label_is_a_warning(log):
     assert "values of decision and label together" in found["decision_never_label"].hint
 
 
-def test_missing_groups_and_unnamed_people_are_notes(log):
+def test_people_whom_no_statement_names_are_a_note(log):
     group = np.array(["a", "b", None, "c"] * 100, dtype=object)
     text = "E[impact | T == 'a'] >= E_logged[impact | T == 'a']"
     _, found = findings(log(sensitive_features={"T": group}), text)
-    assert "100 of 400" in found["group_unknown"].evidence
-    assert "300 of 400" in found["people_not_covered"].evidence
+    named = found["people_not_named"]
+    assert named.severity == "note"
+    assert named.evidence == "300 of 400 rows: T is 'b' (100), T is 'c' (100), T is missing (100)"
+    assert "group_mistaken" not in found
+
+
+def test_groups_that_look_like_a_mistake_are_a_warning(log):
+    group = np.array(["a", "b", "a ", "b"] * 100, dtype=object)
+    report, found = findings(log(sensitive_features={"T": group}), no_worse("T"))
+    odd = found["group_mistaken"]
+    assert (odd.severity, odd.evidence) == ("warning", "T is 'a ' (100, perhaps meant 'a')")
+    assert "people_not_named" not in found
+    assert "groups look like a mistake" in report.text()
 
 
 def test_impacts_missing_at_random_are_a_note(log, people):
@@ -270,6 +281,15 @@ def test_impacts_missing_at_random_are_a_note(log, people):
     assert report.n_left_out == gone.sum()
     inside = table["sensitive_features"]["T"] == 1
     assert report.groups[2].left_out == (gone & inside).sum()
+
+
+def test_missing_impacts_that_something_stands_for_are_counted_in_a_note(log):
+    table = log(600)
+    gone = np.random.default_rng(99).random(600) < 0.3
+    impact = np.where(gone, np.nan, table["impact"])
+    _, found = findings({**table, "impact": impact, "missing_impact": "at random"})
+    assert f"{gone.sum()} of 600 rows" in found["impact_unseen"].evidence
+    assert "T = 1 with decision 0: " in found["impact_unseen"].evidence
 
 
 @pytest.mark.parametrize("by", ["group", "decision"])

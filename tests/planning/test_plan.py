@@ -64,7 +64,7 @@ def test_today_the_curve_is_what_check_shows():
     """One forecast: the same number from the same computation, however many fits a plan has."""
     plan, report = usual(), check(classifier(), logged())
     (today,) = (point.probability for point in plan.curve if point.rows == plan.pilot)
-    assert today == report.chance
+    assert today == pytest.approx(report.chance, abs=0.005)  # its average over luck is a sum
     for share, fits in ((0.5, 3), (0.95, 5)):
         other = plan_rows(classifier(), logged(), share=share, fits=fits)
         assert today in [point.probability for point in other.curve]
@@ -143,7 +143,7 @@ def test_what_cannot_be_is_infeasible():
 
 
 def test_a_search_that_keeps_too_little_margin_never_gets_there():
-    plan = plan_rows(classifier(power=0.6, xi=0.0), logged(), fits=4)
+    plan = plan_rows(classifier(power=0.6, xi=0.0, candidates=1), logged(), fits=4)
     assert plan.verdict == "infeasible"
     assert "raise power" in plan.notes[0]
 

@@ -22,7 +22,14 @@ N = 25
 
 def make_loss(objective, label, n_classes, model=None):
     features = np.zeros((label.size, 1))
-    data = SimpleNamespace(label_index=label, classes=np.arange(n_classes), features=features)
+    data = SimpleNamespace(
+        label_index=label,
+        classes=np.arange(n_classes),
+        features=features,
+        n=label.size,
+        unit_index=None,
+        sample_weight=None,
+    )
     return PredictLabel(objective).loss(data, model)
 
 

@@ -32,6 +32,7 @@ def ranked(effects, losses, simple=0, seen=None, kept=None):
     """Models with one claim each; the last so many are simple."""
     effects = Effects.of([[judged(effect)] for effect in effects], LUCK)
     seen = np.zeros(len(losses)) if seen is None else np.array(seen, dtype=float)
+    seen = seen[:, None]
     kept = kept or Kept.all_of_it(1)
     return Ranking(effects, np.array(losses, dtype=float), seen, len(losses) - simple, kept)
 
@@ -97,8 +98,8 @@ def test_what_a_search_does_not_keep_is_not_believed():
 
 def test_simple_models_are_believed_as_far_as_they_stand_out_of_their_noise():
     few = ranked([0.5, -3.0], [0.3, 0.3], simple=2)
-    np.testing.assert_allclose(few.forecasts[0], ndtr(-WIDTH))  # less than its noise: nothing
-    assert ranked([6.0], [0.3], simple=1).forecasts[0] == pytest.approx(
+    np.testing.assert_allclose(few.chances[0, 0], ndtr(-WIDTH))  # less than its noise: nothing
+    assert ranked([6.0], [0.3], simple=1).chances[0, 0] == pytest.approx(
         ndtr(6 * (1 - LUCK / 36) - WIDTH)
     )
 
@@ -130,8 +131,8 @@ def test_who_promises_nothing_is_not_believed_more():
 def test_what_cannot_be_tested_does_not_pass():
     silent = Judged(-1.0, np.inf, 0.0, 0.0, 1.0)
     effects = Effects.of([[silent]], LUCK)
-    ranking = Ranking(effects, np.zeros(1), np.zeros(1), 1, Kept.all_of_it(1))
-    assert ranking.forecasts[0] < 1e-6
+    ranking = Ranking(effects, np.zeros(1), np.zeros((1, 1)), 1, Kept.all_of_it(1))
+    assert ranking.chances[0, 0] < 1e-6
     assert not effects.certain(0, 0.0)
 
 
@@ -177,7 +178,7 @@ def test_the_forecast_of_a_search_is_about_right(share):
     ]
     happens = ndtr(share * promise - WIDTH)
     naive = ndtr(promise - WIDTH)
-    found = np.mean([each.forecasts[0] for each in forecasts])
+    found = np.mean([each.chances[0, 0] for each in forecasts])
     assert found == pytest.approx(happens, abs=0.1)
     assert naive > happens + 0.001
 
@@ -194,7 +195,7 @@ def test_what_rows_left_out_say_is_right_on_average(effect, variance):
     """Whatever the true effect is, and however noisy these rows are."""
     rng, draws = np.random.default_rng(7), 4_000
     forecasts = [
-        replace(ranked([9.0], [0.3]), left_out=left_out(size, 0.0, variance)).forecasts[0]
+        replace(ranked([9.0], [0.3]), left_out=left_out(size, 0.0, variance)).chances[0, 0]
         for size in rng.normal(effect, variance**0.5, draws)
     ]
     error = np.std(forecasts) / np.sqrt(draws)
@@ -208,8 +209,8 @@ def test_the_best_of_many_models_that_do_nothing_is_not_forecast_to_pass():
     for sizes, other in zip(seen, judged_as, strict=True):
         ranking = ranked(sizes, [0.3] * 12, simple=12)
         first = ranking.in_turn(1)[0]
-        naive.append(ranking.forecasts[first])
-        careful.append(replace(ranking, left_out=left_out(0.0, other)).forecasts[first])
+        naive.append(ranking.chances[first, 0])
+        careful.append(replace(ranking, left_out=left_out(0.0, other)).chances[first, 0])
     assert np.mean(naive) > 0.2
     assert np.mean(careful) == pytest.approx(0.1, abs=0.05)
 
@@ -217,8 +218,20 @@ def test_the_best_of_many_models_that_do_nothing_is_not_forecast_to_pass():
 def test_rows_left_out_never_raise_a_forecast():
     ranking = ranked([2.0, 2.0], [0.3, 0.3], simple=1, kept=kept_of(2, 1))
     for judged_as in (-1.0, 1.0, 9.0):
-        lower = replace(ranking, left_out=left_out(judged_as, judged_as)).forecasts
-        assert (lower <= ranking.forecasts).all()
+        lower = replace(ranking, left_out=left_out(judged_as, judged_as)).chances
+        assert (lower <= ranking.chances).all()
+
+
+def test_of_several_claims_the_more_cautious_view_counts_as_a_whole():
+    effects = Effects.of([[judged(3.0), judged(3.0)]], LUCK)
+    seen, kept = np.zeros((1, 2)), Kept.all_of_it(2)
+    size = np.array([[9.0, 1.0]] * 2)
+    left = Effects(size, np.full_like(size, WIDTH), np.full_like(size, 0.5))
+    ranking = Ranking(effects, np.zeros(1), seen, 1, kept, left)
+    expected = ndtr((np.array([3.0, 1.0]) - WIDTH) / np.sqrt(0.5))  # no larger than promised
+    np.testing.assert_allclose(ranking.chances[0], expected)
+    told = replace(ranking, seen=np.log([[0.2, 0.3]]), left_out=None)
+    np.testing.assert_allclose(told.chances[0], [0.2, 0.3])
 
 
 def test_the_search_is_repeated_only_where_it_may_have_been_lucky(candidate_rows, make_plan):
@@ -266,8 +279,10 @@ def test_models_are_less_and_less_cautious(candidate_rows, make_plan, n):
 def test_a_ladder_of_one_is_the_best_candidate(candidate_rows, make_plan):
     data = candidate_rows(600, 4)
     found = DEFAULT.run(data, make_plan(data), 400)
-    assert found.ladder == [found.best]
-    assert found.forecast == np.exp(found.best.log_pass)
+    (only,) = found.ladder
+    assert only is found.best
+    # Rows left out have a say, too: what the search sees in its own rows is the most to expect.
+    assert 0 < found.forecast <= np.exp(only.log_pass)
 
 
 def fitted(seed, **parameters):

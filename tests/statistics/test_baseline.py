@@ -115,7 +115,10 @@ def test_rows_that_a_level_was_fitted_to_are_predicted_from_the_others():
     data = make()
     baselines = Baselines(Estimation(), data)
     level = baselines.level(Impact("impact"), None)
-    own, other = (Term(Impact("impact"), None, -1.0, 1.0, own) for own in (True, False))
+    own, other = (
+        Term(Impact("impact"), None, -1.0, 1.0, data.impacts["impact"], own)
+        for own in (True, False)
+    )
     paired = ESTIMATORS["paired"]
     np.testing.assert_array_equal(paired.subtracted(own, data, baselines)[0], level.left_out)
     np.testing.assert_array_equal(paired.subtracted(other, data, baselines)[0], level.of(data))
@@ -126,7 +129,7 @@ def test_rows_that_a_level_was_fitted_to_are_predicted_from_the_others():
 def test_what_each_estimator_subtracts():
     data, other = make(), make(1)
     baselines = Baselines(Estimation("dr"), data)
-    term = Term(Impact("impact"), None, -1.0, 1.0)
+    term = Term(Impact("impact"), None, -1.0, 1.0, data.impacts["impact"])
     k, table = ESTIMATORS["paired"].subtracted(term, other, baselines)
     np.testing.assert_array_equal(k, baselines.level(term.impact, None).of(other))
     assert table is None

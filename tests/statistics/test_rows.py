@@ -136,6 +136,12 @@ def test_the_least_variance_of_rows_is_theirs_if_decisions_do_nothing():
         law, free = decisions_of(data).law(), new[:, 1:].T
         taken = rows[:, 0]
         of = Rows(
-            np.arange(n), taken, np.zeros((1, n)), -np.inf, np.inf, (), Weighted(residual, law, 1.0)
+            np.arange(n),
+            taken,
+            np.zeros((1, n)),
+            -np.inf,
+            np.inf,
+            (),
+            Weighted(residual, law, 1.0, 1.0),
         )
         assert Hidden.under(of, free).least_variance == pytest.approx(truth, rel=0.01)

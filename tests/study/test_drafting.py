@@ -132,7 +132,7 @@ def test_the_range_of_the_impact_is_asked_for_and_what_was_seen_is_only_a_commen
 
 def test_every_setting_is_shown_and_can_be_switched_on(tmp_path):
     text = drafted(PEOPLE, tmp_path)
-    loose = re.sub(r"(?m)^# (?=[a-z_]+ = )", "", text)
+    loose = re.sub(r"(?m)^# (?=[A-Za-z_]+ = )", "", text)
     raw = tomllib.loads(loose)
     known = {"": keys_of(StudyKeys)}
     known |= {name: keys for name, each in known[""].items() if (keys := keys_inside(each))}
@@ -141,7 +141,7 @@ def test_every_setting_is_shown_and_can_be_switched_on(tmp_path):
         assert set(raw[table] if table else raw) == set(known[table]), table
     shown = set(re.findall(r"(?m)^(?:# )?([a-z_]+) = ", text))
     assert set(keys_of(ColumnKeys)) - {"categories"} <= shown
-    for line in re.findall(r"(?m)^# ([a-z_]+ = .*)$", text.split("[model]")[1]):
+    for line in re.findall(r"(?m)^# ([A-Za-z_]+ = .*)$", text.split("[model]")[1]):
         key = line.split(" = ")[0]
         if key in ("spread", "reach", "text"):
             continue  # a regressor's

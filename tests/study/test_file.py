@@ -230,7 +230,7 @@ def test_missing_impacts_are_refused_or_left_out_and_counted(folder):
         "impact 'savings 2y' is missing in 3 of 8 rows (2 with race = A, 1 with race = (missing))"
         in said
     )
-    assert 'missing_impact = "drop"' in said
+    assert "missing_impact in [rows]" in said
     text = replaced(('missing_impact = "refuse"', 'missing_impact = "drop"'))
     rows = StudyFile.loads(text, folder=folder).read()
     assert rows.n_read == 8
@@ -489,7 +489,7 @@ def test_a_regressor_is_fitted(tmp_path):
         ([("seed = 3", "seed = 3.0")], ["seed of test must be a whole number"]),
         ([("seed = 3", "sead = 3")], ["a key of test must be one of", "did you mean 'seed'?"]),
         ([("[rows]", "[row]")], ["a key of a study file must be one of", "did you mean 'rows'?"]),
-        ([('"refuse"', '"ignore"')], ["missing_impact of rows must be 'refuse' or 'drop'"]),
+        ([('"refuse"', '"ignore"')], ["missing_impact of rows must be 'refuse'"]),
         ([('["Age (years)", "housing"]', "[]"), ("[columns.categories]\nhousing", "[x]\nh")],
          ["features of columns must be a list of columns, with at least one. Got []"]),
         ([('["Age (years)", "housing"]', '["Age (years)", 5]')],

@@ -56,6 +56,20 @@ def classifier(constraints: Any = NO_WORSE, *, n: int = 900, **parameters: Any) 
     return fitted(ELFClassifier(constraints, **{"candidates": 4, **parameters}), columns(n))
 
 
+def unseen(how: str, *, share: float | None = None, **parameters: Any) -> Case:
+    """Three in ten impacts are missing."""
+    given = columns()
+    rng = np.random.default_rng(5)
+    gone = rng.random(len(given["impact"])) < 0.3
+    given["impact"] = np.where(gone, np.nan, given["impact"])
+    given["missing_impact"] = how
+    if share is not None:
+        given["follow_up"] = share
+    elif how == "at random":
+        given["early"] = {"early": rng.normal(size=gone.size)}
+    return fitted(ELFClassifier(NO_WORSE, candidates=4, **parameters), given)
+
+
 def paper() -> Case:
     return fitted(ELFClassifier.paper(NO_WORSE), columns())
 
@@ -213,6 +227,9 @@ CASES = {
         _built_in_python(), delta=[0.05, 0.1], random_state=7
     ),
     "paper": paper,
+    "missing at random": lambda: unseen("at random"),
+    "missing, followed up": lambda: unseen("at random", share=0.7),
+    "missing, worst case": lambda: unseen("worst case", impact_range=(-50, 50)),
     "crossfit": lambda: classifier(split="crossfit", folds=3, random_state=2),
     "stratified": lambda: classifier(split="stratified"),
     **{name: partial(classifier, estimator=name) for name in ESTIMATORS},

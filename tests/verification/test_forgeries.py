@@ -249,6 +249,9 @@ FORGERIES = {
         "default", lambda c: replace(c, constraints=c.constraints[::-1]), "2, 3",
     ),
     "rows needed": ("no solution", lambda c: result(c, 1, rows_needed=1), "3"),
+    "break-even value": ("default", lambda c: result(c, 0, break_even=1.37), "2, 3"),
+    "larger break-even value": ("default", lambda c: result(c, 0, break_even=5.0), "3"),
+    "Lambda": ("default", lambda c: terms(c, Lambda=1.05), "2, 3"),
     "kind of bound": ("default", lambda c: result(c, 1, kind="finite-sample"), "2, 3"),
     "name of the bound": ("hoeffding", lambda c: replace(c, bound="bernstein"), "2, 3"),
     "estimator": ("dr", lambda c: replace(c, estimator="paired"), "3"),
@@ -322,6 +325,11 @@ FORGERIES = {
     "positive decision left out": ("words", lambda c: terms(c, positive=None), "2, 3"),
     "positive decision that does not exist": ("static", lambda c: terms(c, positive="2"), "2, 3"),
     "classes": ("default", lambda c: replace(c, classes=("yes", "no")), "2, 3"),
+    "people whom no statement names": (
+        "default",
+        lambda c: replace(c, people=replace(c.people, unnamed=3)),
+        "3",
+    ),
     "roles of columns": ("default", lambda c: replace(c, roles=replace(c.roles, label=False)), "3"),
 }  # fmt: skip
 LEVELS = {"1": "digests", "2": "arithmetic", "3": "recomputation"}

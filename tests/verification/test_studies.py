@@ -85,6 +85,7 @@ STUDIES = {
     "split": ("seed = 3", "seed = 3\nsplit = 'crossfit'"),
     "share": ("seed = 3", "seed = 3\ncandidate_fraction = 0.3"),
     "range": ("seed = 3", "seed = 3\nimpact_range = [-9, 9]"),
+    "Lambda": ("seed = 3", "seed = 3\nLambda = 1.2"),
     "floor": ("seed = 3", "seed = 3\npropensity_floor = 0.01"),
     "search": ("seed = 3", "seed = 3\nsearch = 'cmaes'"),
     "objective": ("[test]", "[model]\nobjective = 'log_loss'\n[test]"),

@@ -5,13 +5,12 @@ from elfair.certificate.parts import (
     NOT_STATED,
     ClaimRecord,
     ConstraintResult,
-    GroupCount,
     GroupRecord,
     Kind,
-    LeftOut,
     PartRecord,
     Provenance,
     TailRecord,
     Version,
 )
+from elfair.certificate.people import GroupCount, LeftOut
 from elfair.certificate.record import Certificate, SearchRecord, SplitKind

@@ -27,6 +27,8 @@ AssumptionCode = Literal[
     "propensities_fit",
     "support",
     "unconfounded",
+    "missing_at_random",
+    "followed_up",
     "same_effect",
     "no_interference",
     "behavior_spread",
@@ -114,6 +116,21 @@ ASSUMPTIONS: dict[AssumptionCode, Words] = {
         "independently of the label and of what would have happened.",
         "Nothing outside the data influenced both the decision and its impact. If decisions used "
         "the group, the propensity must account for it.",
+    ),
+    "missing_at_random": Words(
+        "impacts missing at random",
+        "Given features, groups, the decision and the early outcomes, whether an impact was seen "
+        "has nothing to do with what it is. The probability of being seen is estimated: it, or the "
+        "impact to expect, is estimated well.",
+        "Among people who are alike in all that is known of everyone, those whose impact is "
+        "missing fared like those whose impact was seen.",
+    ),
+    "followed_up": Words(
+        "follow-up drawn at random",
+        "Whom to follow up was drawn with the declared probabilities, whatever the impact, and the "
+        "impact of everyone who was drawn was seen.",
+        "A lottery chose whom to follow up, with the declared chances, and nobody who was chosen "
+        "dropped out.",
     ),
     "same_effect": Words(
         "same effect",
@@ -242,7 +259,7 @@ WarningCode = Literal[
     "few_effective_rows",
     "few_held_out_rows",
     "few_candidate_rows",
-    "value_missing",
+    "people_not_named",
     "behavior_model",
     "assumption_violated",
 ]

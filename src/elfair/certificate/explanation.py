@@ -15,7 +15,7 @@ from elfair.certificate.advice import advise, object_to
 from elfair.certificate.codes import Assumption
 from elfair.certificate.parts import ConstraintResult, GroupRecord, TailRecord
 from elfair.language.conditions import EVERYONE
-from elfair.records.text import confidence, number, plural, visible
+from elfair.records.text import confidence, number, plural, sentence, visible
 
 if TYPE_CHECKING:
     from elfair.certificate.record import Certificate
@@ -53,7 +53,7 @@ def _in_short(certificate: Certificate, after_table: bool) -> list[list[str]]:
         said += _forecast(certificate)
     elif certificate.constraints and not after_table:
         said.append(_brief(certificate.constraints[0], certificate))
-    said += _violated(certificate)
+    said += [*_violated(certificate), *_people(certificate)]
     warned = f" ({plural(len(certificate.warnings), 'warning')})" if certificate.warnings else ""
     more = (
         f"Details{warned}: explain(details=True) in Python, --details on the command line, or the "
@@ -68,6 +68,9 @@ def _in_detail(certificate: Certificate, after_table: bool) -> list[list[str]]:
     said = [_describe(result, certificate) for result in shown[:MOST_DESCRIBED]]
     if certificate.terms.positive is not None:
         said.insert(0, [positive_is(certificate.terms.positive)])
+    if certificate.terms.units is not None:
+        units = certificate.terms.units
+        said.insert(0, [f"Statements are about {units.about}; their rows count {units.n:,} units."])
     if more := shown[MOST_DESCRIBED:]:
         # The worst come first, so these are nearer to passing (or passed by more).
         title = f"{plural(len(more), 'more statement')} {'FAILED' if failed else 'passed'}:"
@@ -78,13 +81,14 @@ def _in_detail(certificate: Certificate, after_table: bool) -> list[list[str]]:
     said += _forecast(certificate) if failed else []
     label = "Promise: " if certificate.constraints else ""
     said += [[f"{label}{certificate.joint_statement}"], *_violated(certificate)]
+    said += _people(certificate)
     if assumed := [each.name for each in certificate.assumptions if each.status == "assumed"]:
         said.append([f"Assumed, not checked: {'; '.join(assumed)}."])
     told = {warning for result in shown[:MOST_DESCRIBED] for warning in result.warnings}
     if others := [
         each
         for each in certificate.warnings
-        if each not in told and each.code != "assumption_violated"
+        if each not in told and each.code not in ("assumption_violated", "people_not_named")
     ]:
         said.append(["Other warnings:", *(f"  - {each}." for each in others)])
     return said
@@ -122,6 +126,11 @@ def _violated(certificate: Certificate) -> list[list[str]]:
     return said
 
 
+def _people(certificate: Certificate) -> list[list[str]]:
+    """Whom no statement speaks of."""
+    return [[sentence(text)] for text in certificate.people.said(certificate.n)]
+
+
 def _objection(assumption: Assumption) -> list[str]:
     advice = object_to(assumption)
     return [f"  - {assumption.name}: {assumption.evidence}.", f"    what to do: {advice.steps}"]
@@ -129,7 +138,8 @@ def _objection(assumption: Assumption) -> list[str]:
 
 def _brief(result: ConstraintResult, certificate: Certificate) -> list[str]:
     head = "FAILED" if not result.passed else "Closest to failing"
-    return [f"{head}: {result.statement}", f"  {seen(result)}", *_remedy(result, certificate)]
+    said = [f"{head}: {result.statement}", f"  {seen(result)}", *_robustness(result)]
+    return [*said, *_remedy(result, certificate)]
 
 
 def _describe(result: ConstraintResult, certificate: Certificate) -> list[str]:
@@ -142,8 +152,31 @@ def _describe(result: ConstraintResult, certificate: Certificate) -> list[str]:
             f"  weights: effective sample size {result.ess:.0f}, mean {result.mean_weight:.3f}, "
             f"largest {result.max_weight:.2f}"
         )
+    lines += _robustness(result)
     warnings = [f"  warning: {each}" for each in result.warnings]
     return [*lines, *_remedy(result, certificate), *warnings]
+
+
+def _robustness(result: ConstraintResult) -> list[str]:
+    return [] if result.break_even is None else [f"  {would_hold(result.break_even)}"]
+
+
+def would_hold(break_even: float) -> str:
+    """How wrong the logged probabilities may be, in a sentence without its full stop.
+
+    Examples
+    --------
+    >>> would_hold(1.4)
+    'would still pass if, for people alike in the columns given, the odds of a decision were up to \
+1.4 times those logged, or as little as 1/1.4 of them (break-even Lambda)'
+    """
+    alike = "for people alike in the columns given, the odds of a decision were"
+    if break_even == 1:
+        return f"would not pass if, {alike} a little off those logged (break-even Lambda 1)"
+    return (
+        f"would still pass if, {alike} up to {break_even:g} times those logged, or as little as "
+        f"1/{break_even:g} of them (break-even Lambda)"
+    )
 
 
 def _remedy(result: ConstraintResult, certificate: Certificate) -> list[str]:

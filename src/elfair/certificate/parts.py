@@ -10,6 +10,11 @@ from math import sqrt
 
 from elfair.bounds import Kind
 from elfair.certificate.codes import AssumptionCode, WarningRecord
+from elfair.certificate.people import (
+    LeftOut,
+    UnitsRecord,
+    UnseenRecord,
+)
 
 #: How features became numbers, if they came as numbers.
 NOT_PREPARED = "features came as numbers; what was fitted to any rows before is not covered"
@@ -107,6 +112,14 @@ class TermsRecord:
         The assumptions that may be violated: the model was wanted all the same.
     positive : str or None
         The decision that PR, TPR and so on count; None if no statement and no objective uses it.
+    units : UnitsRecord or None
+        Units and sample weights; None if each row is about somebody else and stands for nobody
+        more.
+    unseen : tuple of UnseenRecord
+        The impacts that were not seen for everyone.
+    Lambda : float
+        Up to which odds ratio confounding, or wrong propensities, may distort the logged
+        probabilities; 1 if they are taken as they are.
     """
 
     claims: tuple[ClaimRecord, ...]
@@ -121,6 +134,9 @@ class TermsRecord:
     looks: int
     accept_violated: tuple[AssumptionCode, ...]
     positive: str | None
+    units: UnitsRecord | None
+    unseen: tuple[UnseenRecord, ...]
+    Lambda: float
 
 
 @dataclass(frozen=True)
@@ -147,46 +163,6 @@ class Digests:
     split: str
     model: str
     ladder: str
-
-
-@dataclass(frozen=True)
-class GroupCount:
-    """The number of people in a group.
-
-    Parameters
-    ----------
-    group : str
-        The group.
-    n : int
-        The number.
-    """
-
-    group: str
-    n: int
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """Rows of the table that were not used.
-
-    Parameters
-    ----------
-    reason : str
-        Why they were left out.
-    n : int
-        How many were left out.
-    groups : tuple of GroupCount
-        How many of each group.
-
-    Examples
-    --------
-    >>> LeftOut("impact 'savings' is missing", 2, (GroupCount("race = A", 2),)).n
-    2
-    """
-
-    reason: str
-    n: int
-    groups: tuple[GroupCount, ...]
 
 
 @dataclass(frozen=True)
@@ -391,6 +367,9 @@ class ConstraintResult:
     rows_needed : int or None
         About how many rows in all (including candidate rows) this statement needs to pass with
         probability 0.95 if estimate and spread stay as they are; None if no number is enough.
+    break_even : float or None
+        The odds ratio of unmeasured confounding, or of wrong propensities, up to which the
+        statement still passes, of a fixed grid; None if it does not pass, or uses no weights.
     warnings : tuple of WarningRecord
         What a reader must not overlook.
     """
@@ -407,6 +386,7 @@ class ConstraintResult:
     n: int
     groups: tuple[GroupRecord, ...]
     rows_needed: int | None
+    break_even: float | None
     warnings: tuple[WarningRecord, ...]
 
     @property

@@ -22,6 +22,7 @@ from elfair.certificate.parts import (
     TermsRecord,
     Version,
 )
+from elfair.certificate.people import PeopleRecord
 from elfair.certificate.pictures import GroupPicture, TradeOff
 from elfair.certificate.statement import from_statement, to_statement
 from elfair.errors import InputError, did_you_mean
@@ -110,6 +111,8 @@ class Certificate:
         What was asked for.
     roles : RolesRecord
         What each column was used as.
+    people : PeopleRecord
+        Whom no statement speaks of.
     digests : Digests
         Digests of rows, split and models.
     search : SearchRecord or None
@@ -151,6 +154,7 @@ class Certificate:
     openings: int
     terms: TermsRecord
     roles: RolesRecord
+    people: PeopleRecord
     digests: Digests
     search: SearchRecord | None
     groups: tuple[GroupPicture, ...]

@@ -181,9 +181,11 @@ def fit(
         table = verdict_table(certificate, details=details)
         Console(markup=False, highlight=False).print(table, soft_wrap=True)
         click.echo()
-    click.echo("\n\n".join(paragraphs(certificate, details=details, after_table=tested)))
-    for warning in said:
-        click.echo(visible(f"\nWarning: {warning.message}"), err=True)
+    told = "\n\n".join(paragraphs(certificate, details=details, after_table=tested))
+    click.echo(told)
+    for warning in (visible(str(each.message)) for each in said):
+        if warning[1:] not in told:  # a sentence there may start with a capital
+            click.echo(f"\nWarning: {warning}", err=True)
     click.echo("\nWritten: " + ", ".join(visible(str(path)) for path in written))
     if not certificate.passed:
         click.get_current_context().exit(VIOLATED if certificate.objections else NO_SOLUTION)

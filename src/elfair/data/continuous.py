@@ -35,7 +35,7 @@ class ContinuousData(LoggedData):
         Features: what the new model will see.
     y : array of shape (n,), optional
         Labels: the best decisions, as numbers.
-    sensitive_features, impact, row_id
+    sensitive_features, impact, row_id, unit, sample_weight
         See `LoggedData`.
     decision : array of shape (n,), optional
         The logged decisions.

@@ -257,8 +257,7 @@ def _check_text(name: str, known: Array) -> None:
             f"{len(numbers)} of {len(different)} different values.",
             hint=POINTS
             if commas
-            else "turn it into numbers; or, if the numbers are codes, into a category (in a study "
-            "file, name the column in categories of [columns]).",
+            else "turn it into numbers; or, if the numbers are codes, into a category.",
         )
 
 

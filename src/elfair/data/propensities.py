@@ -142,12 +142,19 @@ def misfit(data: LoggedData) -> Misfit | None:
     names, directions = _directions(data)
     taken = np.arange(data.classes.size) == data.decision_index[:, None]
     surprise = np.abs(directions.T @ (taken - data.behavior))
-    variance = (directions**2).T @ (data.behavior * (1 - data.behavior))
+    spread = np.sqrt(data.behavior * (1 - data.behavior))
+    variance, farthest = (directions**2).T @ spread**2, FARTHEST
+    if data.unit_index is not None:
+        # Decisions about one unit may have been drawn together, at worst all by one draw.
+        largest, sizes = np.abs(directions), np.bincount(data.unit_index)
+        by_unit = np.zeros((sizes.size, largest.shape[1], spread.shape[1]))
+        np.add.at(by_unit, data.unit_index, largest[:, :, None] * spread[:, None, :])
+        variance, farthest = np.sum(by_unit**2, axis=0), FARTHEST * float(sizes.max())
     known = variance > 0
     error = np.sqrt(variance[known])
     # Bernstein's inequality holds for rare decisions, unlike a normal limit.
     level = log(2 * max(1, error.size) / FALSE_ALARM)
-    off, limits = surprise[known] / error, sqrt(2 * level) + FARTHEST * level / (3 * error)
+    off, limits = surprise[known] / error, sqrt(2 * level) + farthest * level / (3 * error)
     if not off.size:
         return Misfit(0.0, sqrt(2 * level), "nothing")
     worst = int(np.argmax(off / limits))

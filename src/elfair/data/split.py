@@ -12,6 +12,7 @@ from elfair.data.digests import Keys, mix, text_keys
 from elfair.data.features import kind_of
 from elfair.data.preparation import DefaultPreparation, FittedTransformer, Preparation
 from elfair.data.table import LoggedData
+from elfair.data.units import numbered
 from elfair.errors import DataError
 from elfair.types import Array, Booleans, Index
 
@@ -184,7 +185,8 @@ def split_rows(
 
     Each row gets a pseudo-random key that depends on the seed and on its index (or declared row id)
     alone, and the rows with the smallest keys become candidates: a simple random split of fixed
-    size that does not move when constraints, features or the order of columns change.
+    size that does not move when constraints, features or the order of columns change. If rows have
+    units, units get keys and become candidates, with all their rows.
 
     Parameters
     ----------
@@ -195,8 +197,9 @@ def split_rows(
     seed : int
         What the keys depend on.
     stratified : bool
-        Split within each combination of label and sensitive values, as the paper does. This ties
-        the halves together, and the bounds lose their proof; see the documentation.
+        Split within each combination of label and sensitive values, as the paper does (a unit
+        counts by its first row). This ties the halves together, and the bounds lose their proof;
+        see the documentation.
 
     Returns
     -------
@@ -210,44 +213,65 @@ def split_rows(
     >>> sorted([*chosen, *held_out]) == list(range(10)), chosen.size
     (True, 6)
     """
-    keys = row_keys(data, seed)
-    order = np.argsort(keys)
+    units, order = _Units.of(data, seed)
     if stratified:
-        chosen = _chosen_by_stratum(keys, _strata(data), share)
+        chosen = _chosen_by_stratum(units.keys, _strata(data)[units.first], share)
     else:
-        chosen = np.zeros(data.n, dtype=np.bool_)
-        chosen[order[: round(share * data.n)]] = True
+        chosen = np.zeros(units.first.size, dtype=np.bool_)
+        chosen[np.argsort(units.keys)[: round(share * chosen.size)]] = True
     # In the order of the keys: a seeded permutation, which the betting bound relies on.
-    held_out = order[~chosen[order]]
+    held_out = order[~chosen[units.place[order]]]
     if not 0 < held_out.size < data.n:
+        what = "rows" if data.unit_index is None else "units"
         raise DataError(
-            f"{data.n} rows cannot be split into two halves at candidate_fraction={share!r}.",
-            hint="more rows are needed.",
+            f"{chosen.size} {what} cannot be split into two halves at "
+            f"candidate_fraction={share!r}.",
+            hint=f"more {what} are needed.",
         )
-    return np.flatnonzero(chosen), held_out
+    return np.flatnonzero(chosen[units.place]), held_out
+
+
+class _Units(NamedTuple):
+    """The units of some rows (or the rows, if they have none), and their keys."""
+
+    place: Index
+    first: Index
+    keys: Keys
+
+    @classmethod
+    def of(cls, data: LoggedData, seed: int) -> tuple[_Units, Index]:
+        """The units, and the rows in the order of their units' keys."""
+        keys, (place, first) = row_keys(data, seed), numbered(data)
+        return cls(place, first, keys[first]), np.argsort(keys, kind="stable")
 
 
 def _fold_rows(data: LoggedData, folds: int, seed: int) -> list[tuple[Index, Index]]:
     """For each fold, the rows of all other folds, and its own rows in the order of their keys."""
-    if not 2 <= folds <= data.n // 2:
+    units, order = _Units.of(data, seed)
+    if not 2 <= folds <= units.first.size // 2:
+        what = "rows" if data.unit_index is None else "units"
         raise DataError(
-            f"folds must be from 2 to half the number of rows ({data.n // 2}). Got {folds!r} "
-            "instead.",
-            hint="use fewer folds, or more rows.",
+            f"folds must be from 2 to half the number of {what} ({units.first.size // 2}). Got "
+            f"{folds!r} instead.",
+            hint=f"use fewer folds, or more {what}.",
         )
-    order = np.argsort(row_keys(data, seed))
-    own = [order[k::folds] for k in range(folds)]
-    return [(np.setdiff1d(order, rows), rows) for rows in own]
+    fold = np.empty(units.first.size, dtype=np.intp)
+    fold[np.argsort(units.keys)] = np.arange(fold.size) % folds
+    of_rows = fold[units.place]
+    return [(np.flatnonzero(of_rows != k), order[of_rows[order] == k]) for k in range(folds)]
 
 
 def _rows_aside(data: LoggedData, share: float, seed: int) -> tuple[Index, Index]:
     """A share of rows to learn constants from, and the others, in the order of their keys."""
-    order = np.argsort(row_keys(data, seed), kind="stable")
-    return order[: round(share * data.n)], order[round(share * data.n) :]
+    units, order = _Units.of(data, seed)
+    aside = np.zeros(units.first.size, dtype=np.bool_)
+    aside[np.argsort(units.keys, kind="stable")[: round(share * aside.size)]] = True
+    among = aside[units.place[order]]
+    return order[among], order[~among]
 
 
 def row_keys(data: LoggedData, seed: int) -> Keys:
-    """A 64-bit key for each row, from the seed and the row's index or declared id alone.
+    """A 64-bit key for each row, from the seed and the row's unit, declared id or index alone.
 
     Parameters
     ----------
@@ -263,12 +287,13 @@ def row_keys(data: LoggedData, seed: int) -> Keys:
     >>> bool((row_keys(LoggedData(rows, row_id=["c", "a", "b"]), seed=0) == keys[[2, 0, 1]]).all())
     True
     """
-    if data.row_id is None:
+    known = data.row_id if data.unit is None else data.unit
+    if known is None:
         identity = np.arange(data.n, dtype=np.uint64)
-    elif data.row_id.dtype.kind in "iu":
-        identity = data.row_id.astype(np.uint64)
+    elif known.dtype.kind in "iu":
+        identity = known.astype(np.uint64)
     else:
-        identity = text_keys(data.row_id)
+        identity = text_keys(known)
     start = np.random.SeedSequence(int(seed)).generate_state(2, np.uint64)
     return mix(mix(identity ^ start[0]) + start[1])
 

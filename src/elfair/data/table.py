@@ -33,6 +33,8 @@ from elfair.data.digests import columns_digest, rows_digest
 from elfair.data.features import comparable, read_features, same_values
 from elfair.data.lottery import Lottery, is_lottery, read_lottery
 from elfair.data.preparation import Preparation
+from elfair.data.units import Average, read_sample_weight, unit_numbers
+from elfair.data.unseen import Unseen, read_unseen
 from elfair.errors import DataError, did_you_mean, listed
 from elfair.types import Array, Floats, Index
 
@@ -68,9 +70,24 @@ class LoggedData:
     impact : array, series, data frame or mapping, optional
         One or more columns of what was observed later. You can always call a single column
         ``impact``.
+    missing_impact : {"at random", "worst case"}, optional
+        What to take a missing impact for. Without it, one is an error. "at random" declares that,
+        given features, groups, decision and ``early``, those without an impact are like those with
+        one. "worst case" takes whichever end of ``impact_range`` is bad for the statement.
+    early : array, series, data frame or mapping, optional
+        Early outcomes: numbers known of everyone after the decision, which tell something of the
+        impact. No model sees them.
+    follow_up : float or array of shape (n,), optional
+        The probability with which each person was drawn at random to be followed up, if that is why
+        the impact of the others is missing.
     row_id : array of shape (n,), optional
         One unique identifier for each row (each person). The split into halves then depends on the
         identifiers, not on the order of rows.
+    unit : array of shape (n,), optional
+        Whom a row is about, if several rows may be about one person; or its cluster, such as a
+        school. Rows of one unit stay together in every split, and bounds count units, not rows.
+    sample_weight : array of shape (n,), optional
+        How many people a row stands for, where that differs from row to row.
     classes : sequence, optional
         All possible decisions, if ``y`` and ``decision`` together do not show them all.
     positive : object, optional
@@ -115,6 +132,8 @@ class LoggedData:
     behavior_mean: Floats | None = None
     behavior_spread: Floats | None = None
     thresholds: tuple[float, ...] = ()
+    #: What averages are about; see `elfair.data.units`.
+    average: Average = "unit"
 
     def __init__(
         self,
@@ -126,7 +145,12 @@ class LoggedData:
         propensity: Any = None,
         behavior: Any = None,
         impact: Any = None,
+        missing_impact: Any = None,
+        early: Any = None,
+        follow_up: Any = None,
         row_id: Any = None,
+        unit: Any = None,
+        sample_weight: Any = None,
         classes: Sequence[Any] | Array | None = None,
         positive: Any = None,
         cost: Any = None,
@@ -139,7 +163,11 @@ class LoggedData:
             propensity=propensity,
             behavior=behavior,
             impact=impact,
+            early=early,
+            follow_up=follow_up,
             row_id=row_id,
+            unit=unit,
+            sample_weight=sample_weight,
         )
         given = read_features(X)
         self.feature_names = given.names
@@ -155,8 +183,18 @@ class LoggedData:
         self.label = None if y is None else self._decisions(y, "y")
         self.decision = None if decision is None else self._decisions(decision, "decision")
         self.row_id = None if row_id is None else self._row_ids(row_id)
+        self.unit = None if unit is None else self._complete(unit, "unit")
+        #: The number of each row's unit; None if no two rows are of one unit.
+        self.unit_index = None if self.unit is None else unit_numbers(self.unit)
+        self.sample_weight = (
+            None if sample_weight is None else read_sample_weight(sample_weight, self.n)
+        )
         self.sensitive = self._sensitive(sensitive_features)
         self.impacts = self._impacts(impact)
+        #: What is declared about impacts that were not seen for everyone; None if all were seen.
+        self.unseen: Unseen | None = read_unseen(
+            self, self.impacts, missing_impact, early, follow_up
+        )
         self.classes = self._classes(classes)
         #: The class that counts as positive; None if nobody said, and no convention tells. Then
         #: what uses it asks.
@@ -322,6 +360,7 @@ class LoggedData:
         """SHA-256 of everything known about these rows, in their order."""
         known = {"label", "decision", "propensity", "row_id"}
         known |= {"behavior", "behavior_mean", "behavior_spread"}
+        known |= {name for name in ("unit", "sample_weight") if getattr(self, name) is not None}
         positive = None if self.positive is None else np.array([self.positive], dtype=object)
         return columns_digest(
             [
@@ -332,6 +371,7 @@ class LoggedData:
                 ("classes", self.classes),
                 ("positive", positive),
                 ("cost", self.cost),
+                *(() if self.unseen is None else self.unseen.columns),
             ]
         )
 
@@ -378,13 +418,6 @@ class LoggedData:
                     "not a feature.",
                 )
             impacts[name] = as_floats(column, f"impact '{name}'")
-            refuse(
-                np.isnan(impacts[name]),
-                f"impact '{name}' is missing",
-                "wait until it is observed, or drop those rows if, in each group, the reasons have "
-                "nothing to do with decision and impact.",
-                because="it was not observed (yet)",
-            )
             hint = "an impact must be finite; clip it to a meaningful range."
             refuse(np.isinf(impacts[name]), f"impact '{name}' is infinite", hint)
         return impacts
@@ -398,7 +431,8 @@ class LoggedData:
             raise DataError(
                 f"row_id must be unique. Got {listed(again[:1])} more than once ({again.size} "
                 "repeated rows in all).",
-                hint="the bounds need independent rows: keep one row for each person.",
+                hint="the bounds need independent rows: keep one row for each person, or pass the "
+                "identifier as unit= instead, and bounds will count people.",
             )
         return column
 
@@ -476,7 +510,8 @@ class LoggedData:
 #: The attributes of LoggedData that have one entry for each row.
 _BY_ROW = (
     "matrix", "label", "label_index", "decision", "decision_index", "propensity", "behavior",
-    "row_id", "scores", "behavior_mean", "behavior_spread", "position",
+    "row_id", "unit", "unit_index", "sample_weight", "scores", "behavior_mean", "behavior_spread",
+    "position",
 )  # fmt: skip
 
 
@@ -492,4 +527,6 @@ def _combined(parts: Sequence[LoggedData], combine: Callable[[list[Array]], Arra
             made[name] = {key: combine([of[name][key] for of in every]) for key in every[0][name]}
     if apart:  # each fold has a preparation of its own; together, they are seen by the first
         made["matrix"] = parts[0].preparation.of(made["raw"]) if parts[0].preparation else None
+    unseen = [part.unseen for part in parts if part.unseen is not None]
+    made["unseen"] = Unseen.combined(unseen, combine) if unseen else None
     return parts[0].changed(**made, n=len(made["position"]))

@@ -41,7 +41,9 @@ def certify(
     estimator: str = "paired",
     impact_range: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
     propensity_floor: float | None = None,
+    Lambda: float = 1.0,
     outcome_model: Any = None,
+    average: str = "unit",
     classes: Sequence[Any] | None = None,
     nuisance_fraction: float = 0.2,
     looks: int = 1,
@@ -62,7 +64,7 @@ def certify(
         What is to be certified.
     delta : float or sequence of float, default 0.1
         One for all, or one for each constraint.
-    bound, estimator, impact_range, propensity_floor, outcome_model
+    bound, estimator, impact_range, propensity_floor, Lambda, outcome_model, average
         As for `ELFClassifier`.
     classes : sequence, optional
         The order of the columns of ``probabilities``, if it is not the sorted one.
@@ -97,6 +99,7 @@ def certify(
     parameters = locals()
     check_parameters("certify", parameters)
     model = GivenModel.read(probabilities, data, classes)
+    data = data.changed(average=average)
     claims = read_constraints(constraints, delta, data, looks=looks)
     if not claims:
         raise InputError(

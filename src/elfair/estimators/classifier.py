@@ -97,6 +97,14 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         assumption about their tails.
     propensity_floor : float, optional
         The smallest probability with which the behaviour model took any decision. You declare it.
+    average : {"unit", "row"}, default "unit"
+        What statements are about if several rows belong to one unit (see `LoggedData`): the average
+        unit, such as a person, or the average row. Of rows, bounds are asymptotic.
+    Lambda : float, default 1.0
+        The odds ratio up to which logged probabilities may be off, because something unmeasured
+        swayed the decision and its impact, or because they are wrong. Search and test then use the
+        worst case. Every certificate says, for each statement about impact, up to which odds ratio
+        it would still pass.
     outcome_model : scikit-learn regressor, optional
         What ``estimator="dr"`` fits to candidate rows. The default is ridge regression.
     classes : sequence, optional
@@ -172,6 +180,8 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         folds: int = 5,
         impact_range: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
         propensity_floor: float | None = None,
+        average: str = "unit",
+        Lambda: float = 1.0,
         outcome_model: Any = None,
         classes: Sequence[Any] | None = None,
         positive: Any = None,
@@ -224,7 +234,12 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         propensity: Any = None,
         behavior: Any = None,
         impact: Any = None,
+        missing_impact: str | None = None,
+        early: Any = None,
+        follow_up: Any = None,
         row_id: Any = None,
+        unit: Any = None,
+        sample_weight: Any = None,
     ) -> Self:
         """Search for a model on the candidate half and test it on the sealed half.
 
@@ -235,7 +250,8 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         y : array of shape (n,), optional
             Labels. Not needed if neither the objective nor a constraint mentions them; the
             classes are then those of ``decision``.
-        sensitive_features, decision, propensity, behavior, impact, row_id
+        sensitive_features, decision, propensity, behavior, impact, missing_impact, early, \
+follow_up, row_id, unit, sample_weight
             See `LoggedData`; needed only if a constraint uses them. A behaviour model is
             shown ``X`` as it arrives here: inside a Pipeline, as the steps before have changed it.
 

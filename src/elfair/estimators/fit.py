@@ -12,6 +12,7 @@ from elfair.bounds import bound_in_folds, get_bound
 from elfair.certificate import Certificate, SearchRecord
 from elfair.data import LoggedData
 from elfair.data.split import Split
+from elfair.data.units import count_units
 from elfair.errors import BoundError, InputError
 from elfair.fairness_test.evidence import SHARED_ROWS
 from elfair.fairness_test.ladder import Ladder
@@ -105,8 +106,10 @@ def _check_sizes(claims: tuple[Claim, ...], split: Split) -> None:
     data = split.everyone
     for fold in split.folds:
         for given in conditions_of(claims):
-            left = int(holds(given, data).sum() - holds(given, fold.candidate).sum())
-            require_rows(given, left, fold.sealed.n, data)
+            found_on = fold.candidate
+            left = count_units(data, holds(given, data))
+            left -= count_units(found_on, holds(given, found_on))
+            require_rows(given, left, count_units(data) - count_units(found_on), data)
 
 
 def _search_record(selection: Selection, searches: Sequence[Found]) -> SearchRecord:
@@ -206,9 +209,13 @@ class Request:
                 hint="use split='random'.",
             )
 
+    def seen(self, data: LoggedData) -> LoggedData:
+        """The rows, with all that statistics must know about them."""
+        return data.changed(thresholds=self.thresholds, average=self.parameters["average"])
+
     def split(self, data: LoggedData) -> Split:
         """The rows, divided."""
-        parameters, data = self.parameters, data.changed(thresholds=self.thresholds)
+        parameters, data = self.parameters, self.seen(data)
         given = {"seed": self.seed, "preprocessor": parameters["preprocessor"]}
         if not self.claims:  # there is nothing to hold rows out for
             return Split.of(data, "none", **given)

@@ -18,6 +18,7 @@ import numpy as np
 
 from elfair.bounds import AUTO, BOUNDS
 from elfair.certificate.codes import REFUTABLE
+from elfair.data.units import AVERAGES
 from elfair.errors import InputError, did_you_mean
 from elfair.language.expressions import Expression, Statement
 from elfair.language.recipes import Recipe
@@ -407,6 +408,13 @@ PARAMETERS: tuple[Parameter, ...] = (
               optional=True, table="test", example=0.05,
               about="the smallest probability with which the behaviour model could take any "
               "decision"),
+    Parameter("average", one_of(*AVERAGES), _same("unit", _EVERYWHERE), table="test",
+              about="what statements are about if several rows belong to one unit: the average "
+              "unit (person), or the average row"),
+    Parameter("Lambda", number("[1, inf)"), _same(1.0, ("classifier", "certify")), table="test",
+              example=1.5,
+              about="the odds ratio up to which something unmeasured, or wrong propensities, may "
+              "distort the logged probabilities, and the result still holds"),
     Parameter("search", one_of(*ASKED, about=_NOTES), _same(DEFAULT),
               "how candidates are looked for", table="test", tunable=True),
     Parameter("power", _SHARE, _same(0.95), optional=True, table="test",

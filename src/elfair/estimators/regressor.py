@@ -71,6 +71,8 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         learnt from candidate rows.
     preprocessor, power, inflation, xi, candidates, candidate_fraction, split, folds, impact_range
         As for `ELFClassifier`.
+    average
+        As for `ELFClassifier`.
     candidate_tuning, looks, accept_violated, random_state
         As for `ELFClassifier`.
 
@@ -126,6 +128,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         split: str = "random",
         folds: int = 5,
         impact_range: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
+        average: str = "unit",
         candidate_tuning: Mapping[str, Sequence[Any]] | None = None,
         looks: int = 1,
         accept_violated: Sequence[AssumptionCode] = (),
@@ -144,7 +147,12 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         behavior_mean: Any = None,
         behavior_spread: Any = None,
         impact: Any = None,
+        missing_impact: str | None = None,
+        early: Any = None,
+        follow_up: Any = None,
         row_id: Any = None,
+        unit: Any = None,
+        sample_weight: Any = None,
     ) -> Self:
         """Search for a model on the candidate half and test it on the sealed half.
 
@@ -155,7 +163,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         y : array of shape (n,), optional
             Labels: what the best decision would have been. Not needed if neither the objective nor
             a constraint mentions them.
-        sensitive_features, impact, row_id
+        sensitive_features, impact, missing_impact, early, follow_up, row_id, unit, sample_weight
             See `LoggedData`; needed only if a constraint uses them.
         decision : array of shape (n,), optional
             The decision that was taken.

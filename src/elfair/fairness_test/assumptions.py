@@ -12,6 +12,7 @@ from math import sqrt
 
 from elfair.certificate import Assumption, GroupRecord, Kind, SplitKind, Status
 from elfair.certificate.codes import AssumptionCode, opened_once
+from elfair.certificate.people import UnitsRecord, UnseenRecord
 from elfair.data import LoggedData
 from elfair.fairness_test.evidence import SHARED_ROWS
 from elfair.language.conditions import uses_label
@@ -55,12 +56,18 @@ class Facts:
         Whether a statement is about the label, or about the declared costs of decisions.
     row_id : bool
         Whether rows have identifiers, which are unique.
+    units : UnitsRecord or None
+        The units that rows belong to.
     ranges : mapping of str to (float, float)
         The declared range of each impact that has one.
     floor : float or None
         The declared smallest propensity.
+    Lambda : float
+        Up to which odds ratio of confounding statements were tested.
     shown : mapping of str to str
         The evidence that only rows and models can show, by the code of the assumption.
+    unseen : str or None
+        What is assumed of impacts that were not seen for everyone, by its code; None if nothing.
     """
 
     kind: Kind | None
@@ -74,9 +81,12 @@ class Facts:
     label: bool
     costs: bool
     row_id: bool
+    units: UnitsRecord | None
     ranges: Mapping[str, tuple[float, float]]
     floor: float | None
+    Lambda: float
     shown: Mapping[AssumptionCode, str]
+    unseen: AssumptionCode | None = None
 
     @property
     def weighted(self) -> bool:
@@ -105,16 +115,18 @@ def _listed(facts: Facts) -> Iterator[Assumption]:
                 "propensities_fit", "checked", facts.shown.get("propensities_fit", "")
             )
         yield _support(facts.behavior_known)
-        yield Assumption.of("unconfounded", "assumed")
+        yield _unconfounded(facts.Lambda)
         yield Assumption.of("same_effect", "assumed")
         yield Assumption.of("no_interference", "assumed")
+        if facts.unseen:
+            yield Assumption.of(facts.unseen, "assumed", facts.shown.get(facts.unseen, ""))
         if "behavior_spread" in facts.shown:
             yield Assumption.of("behavior_spread", "assumed", facts.shown["behavior_spread"])
     if facts.label or facts.costs:  # a cost depends on the label
         yield Assumption.of("label_known", "assumed")
     if facts.costs:
         yield Assumption.of("cost_matrix", "assumed", facts.shown.get("cost_matrix", ""))
-    yield Assumption.of("rows_independent", "assumed", "row ids are unique" if facts.row_id else "")
+    yield Assumption.of("rows_independent", "assumed", _independence(facts))
     yield Assumption.of("same_population", "assumed")
     yield Assumption.of("nothing_else", "assumed")
     yield Assumption.of("decisions_sampled", "assumed")
@@ -128,6 +140,32 @@ def _listed(facts: Facts) -> Iterator[Assumption]:
         yield _normal_average(facts)
     if "scorer_not_fitted" in facts.shown:
         yield Assumption.of("scorer_not_fitted", "assumed", facts.shown["scorer_not_fitted"])
+
+
+def _independence(facts: Facts) -> str:
+    """What makes it likely that no two observations are of one person."""
+    if facts.units is None:
+        return "row ids are unique" if facts.row_id else ""
+    units = facts.units
+    return (
+        f"of the {units.n} units (not of the rows): no split divides a unit, bounds count units, "
+        f"and statements are about {units.about}"
+    )
+
+
+def assumed_of_unseen(unseen: Sequence[UnseenRecord]) -> AssumptionCode | None:
+    """What is assumed of impacts that were not seen for everyone; nothing, in the worst case.
+
+    Examples
+    --------
+    >>> assumed_of_unseen([UnseenRecord("income", "at random", (), "estimated", 9, 2, ())])
+    'missing_at_random'
+    """
+    drawn: dict[str, AssumptionCode] = {
+        "estimated": "missing_at_random",
+        "declared": "followed_up",
+    }
+    return drawn.get(unseen[0].follow_up) if unseen else None
 
 
 def _halves(split: SplitKind) -> Assumption:
@@ -204,6 +242,14 @@ def _support(known: bool) -> Assumption:
     return Assumption.of("support", "checked", evidence)
 
 
+def _unconfounded(Lambda: float) -> Assumption:
+    """That nothing outside the data swayed decisions, or not by more than was asked for."""
+    allowed = (
+        f"allowed for: odds of a decision up to {Lambda:g} times those logged, or 1/{Lambda:g}"
+    )
+    return Assumption.of("unconfounded", "assumed", allowed if Lambda > 1 else "")
+
+
 def _normal_average(facts: Facts) -> Assumption:
     """That averages are close to normal.
 
@@ -238,7 +284,9 @@ def facts_of_test(
     split: SplitKind,
     openings: int,
     looks: int,
+    units: UnitsRecord | None,
     of_models: Sequence[Assumption] = (),
+    unseen: Sequence[UnseenRecord] = (),
 ) -> Facts:
     """The facts of a test that was just made, or is about to be.
 
@@ -250,10 +298,12 @@ def facts_of_test(
         The held-out rows that each statement is about.
     data : LoggedData
         The rows.
-    kind, guarded, split, openings, looks
+    kind, guarded, split, openings, looks, units
         See `Facts`.
     of_models : sequence of Assumption
         What the models rest on, beside what every test rests on.
+    unseen : sequence of UnseenRecord
+        The impacts that were not seen for everyone.
     """
     means = [mean for claim in plan.claims for mean in claim.means]
     costs = any(asks_for_cost(mean, data) for mean in means)
@@ -266,6 +316,10 @@ def facts_of_test(
         shown["behavior_spread"] = f"the smallest spread is {least:g}; the new model spreads less"
     if costs:
         shown["cost_matrix"] = _costs(data)
+    if code := assumed_of_unseen(unseen):
+        given = f"; early outcomes: {', '.join(unseen[0].early)}" if unseen[0].early else ""
+        rows = [f"'{of.impact}' is missing in {of.missing} of {of.n} rows" for of in unseen]
+        shown[code] = "; ".join(rows) + given
     return Facts(
         kind=kind,
         guarded=guarded,
@@ -278,9 +332,12 @@ def facts_of_test(
         label=any(map(uses_label, means)),
         costs=costs,
         row_id=data.row_id is not None,
+        units=units,
         ranges=estimation.ranges,
         floor=estimation.propensity_floor,
+        Lambda=estimation.Lambda,
         shown=shown,
+        unseen=assumed_of_unseen(unseen),
     )
 
 

@@ -19,6 +19,7 @@ from elfair.data import LoggedData
 from elfair.statistics import Impact, Part
 from elfair.statistics.hidden import rare_share
 from elfair.statistics.plan import CompiledClaim
+from elfair.statistics.unseen import seen_of
 
 #: Below this many rows of a condition there is no t bound, unless the upper end of a row is known:
 #: with skewed losses it passed .14 of the time at the edge with 8 rows, .11 with 16.
@@ -230,4 +231,6 @@ def _rows_beyond(impact: Impact, part: Part, data: LoggedData) -> float:
     """How many rows decide the average of a function of an impact."""
     if impact.derived is None:
         return inf
-    return impact.derived.deciding(data.impacts[impact.name][part.rows.index])
+    index = part.rows.index
+    seen = seen_of(impact, data)[index]
+    return impact.derived.deciding(data.impacts[impact.name][index][seen])

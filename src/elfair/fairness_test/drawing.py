@@ -15,10 +15,11 @@ from elfair.data import LoggedData
 from elfair.language.conditions import Column, Condition, who
 from elfair.language.evaluation import holds
 from elfair.language.expressions import Mean
-from elfair.statistics import Rows, mean_part
+from elfair.statistics import Impact, Rows, mean_part
 from elfair.statistics.claims import conditions_of
 from elfair.statistics.decisions import decisions_of
 from elfair.statistics.plan import Plan
+from elfair.statistics.units import Units
 from elfair.types import Array, Floats
 
 #: What each interval alone holds with, if averages are normal.
@@ -67,15 +68,15 @@ def impact_series(plan: Plan, data: LoggedData) -> tuple[list[pictures.SeriesPic
         if rows.size < 2:
             continue
         for name in data.impacts:
-            logged = float(data.impacts[name][rows].mean())
+            logged = float(_observed(plan.baselines.values(Impact(name), data), rows, data).mean())
             series.append(pictures.SeriesPicture(name, who(given), logged))
             estimates.append(_rows(name, given, plan, data))
     return series, estimates
 
 
 def _rows(name: str, given: Condition | None, plan: Plan, data: LoggedData) -> Rows:
-    """The rows whose mean estimates an impact of a group under a policy."""
-    return mean_part(Mean(Column(name), given), data, plan.baselines).rows
+    """The rows whose mean estimates an impact of a group under a policy, without confounding."""
+    return mean_part(Mean(Column(name), given), data, plan.baselines.at(1.0)).rows
 
 
 def _picture(given: Condition | None, plan: Plan, data: LoggedData, free: Floats) -> GroupPicture:
@@ -92,7 +93,7 @@ def _picture(given: Condition | None, plan: Plan, data: LoggedData, free: Floats
         impacts = tuple(
             pictures.ImpactPicture(
                 name,
-                _interval(data.impacts[name][rows]),
+                _interval(_observed(plan.baselines.values(Impact(name), data), rows, data)),
                 _interval(_rows(name, given, plan, data).values(free)),
             )
             for name in data.impacts
@@ -116,6 +117,12 @@ def _decisions(rows: Array, data: LoggedData, free: Floats) -> tuple[DecisionPic
 
 def _inside(given: Condition | None, data: LoggedData) -> NDArray[np.intp]:
     return np.flatnonzero(holds(given, data))
+
+
+def _observed(impact: Floats, rows: NDArray[np.intp], data: LoggedData) -> Floats:
+    """The impacts of some rows, or of their units."""
+    units = Units.of(data, rows)
+    return impact[rows] if units is None else units.gather(units.share * impact[rows])
 
 
 def _interval(values: Floats) -> pictures.Interval:

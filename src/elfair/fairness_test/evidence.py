@@ -108,7 +108,9 @@ class Bounded:
         """Whether the claim passes."""
         return self.upper <= 0
 
-    def result(self, candidate_sizes: Sequence[int], n_all: int) -> ConstraintResult:
+    def result(
+        self, candidate_sizes: Sequence[int], n_all: int, break_even: float | None
+    ) -> ConstraintResult:
         """The record of the claim's test.
 
         Parameters
@@ -117,6 +119,8 @@ class Bounded:
             How many candidate rows meet the condition of each part.
         n_all : int
             How many rows there are, those that are not tested included.
+        break_even : float or None
+            Up to which odds ratio of confounding it passes.
         """
         compiled, claim = self.compiled, self.compiled.claim
         records = tuple(tail.record for tail in self.tails)
@@ -131,9 +135,10 @@ class Bounded:
             spread=spread,
             kind=compiled.kind,
             tails=records,
-            n=np.unique(np.concatenate([part.rows.index for part in compiled.parts])).size,
+            n=np.unique(np.concatenate([part.rows.places for part in compiled.parts])).size,
             groups=tuple(self.groups),
             rows_needed=self._rows_needed(estimate, n_all),
+            break_even=break_even,
             warnings=statement_warnings(compiled, records, self.groups, candidate_sizes, self.data),
         )
 
@@ -315,7 +320,7 @@ def _part_record(part: Part, sample: Sample) -> PartRecord:
         low=sample.low,
         high=sample.high,
         least_variance=sample.least_variance,
-        worst=None if weighted is None else float(weighted.residual.max()),
+        worst=None if weighted is None else weighted.worst,
     )
 
 
@@ -326,13 +331,15 @@ def is_silent(tail: Tail) -> bool:
 
 def _groups(parts: Sequence[Part], data: LoggedData, free: Floats) -> list[GroupRecord]:
     """One record for each condition; the weights count if they enter anywhere."""
-    index = {part.condition: part.rows.index for part in parts}
+    index = {part.condition: (part.rows.index, part.rows.size) for part in parts}
     weighted = {part.condition for part in parts if part.weighted}
     return [
         GroupRecord(
-            name, rows.size, *(weights_of(rows, data, free) if name in weighted else NO_WEIGHTS)
+            name,
+            size,
+            *(weights_of(rows, data, free) if name in weighted else NO_WEIGHTS),
         )
-        for name, rows in index.items()
+        for name, (rows, size) in index.items()
     ]
 
 
@@ -349,13 +356,13 @@ def weights_of(
         See `bounded`.
     """
     of_rows = decisions_of(data).weights(free, index)
-    weights, rarest = of_rows.values, of_rows.rarest
+    weights, rarest = of_rows.of_units, of_rows.rarest
     squares = float(weights @ weights)
     return (
         float(weights.sum() ** 2 / squares) if squares else 0.0,
         float(weights.mean()),
-        sqrt(of_rows.variance / index.size),
-        float(weights.max()),
+        sqrt(of_rows.variance / weights.size),
+        float(of_rows.values.max()),
         *((None, None) if rarest is None else (rarest.new, rarest.logged)),
         of_rows.moved,
     )

@@ -17,20 +17,22 @@ from elfair.bounds import get_bound, weakest
 from elfair.certificate import parts as records
 from elfair.certificate.codes import WarningRecord, hardly_new, violation
 from elfair.certificate.parts import NOT_STATED, ConstraintResult, Kind, Version
+from elfair.certificate.people import MissingRecord, UnitsRecord, UnseenRecord
 from elfair.certificate.record import Certificate, SearchRecord, SplitKind
 from elfair.data import LoggedData
-from elfair.data.columns import is_missing
 from elfair.data.digests import columns_digest, content_digest
+from elfair.data.split import Split
+from elfair.data.units import count_units, numbered
+from elfair.data.unseen import missing_counts
 from elfair.errors import CertificateWarning
 from elfair.fairness_test.assumptions import facts_of_test, list_assumptions
 from elfair.fairness_test.drawing import group_pictures
 from elfair.fairness_test.evidence import Outcome
-from elfair.language.conditions import columns_used
 from elfair.language.expressions import Expression
 from elfair.policies.models import mixture_digest
 from elfair.search.goals import counts_positive
 from elfair.statistics.claims import Claim
-from elfair.statistics.plan import Plan
+from elfair.statistics.people import people_of
 
 if TYPE_CHECKING:
     from elfair.fairness_test.test import FairnessTest
@@ -66,7 +68,9 @@ def issue_certificate(test: FairnessTest, outcome: Outcome, openings: int) -> Ce
         split=split.kind,
         openings=openings,
         looks=test.looks,
+        units=units_of(split),
         of_models=test.declared,
+        unseen=unseen_records(everyone),
     )
     assumptions = list_assumptions(facts)
     violated = [each for each in assumptions if each.status == "violated"]
@@ -75,7 +79,8 @@ def issue_certificate(test: FairnessTest, outcome: Outcome, openings: int) -> Ce
     chosen = [ladder.digests[outcome.place - 1] for ladder in test.ladders]
     joint = joint_delta([result.delta for result in results], split.kind, test.looks)
     notes = [warning for result in results for warning in result.warnings]
-    notes += _left_out(plan, data)
+    people = people_of(test.plans[0].claims, everyone)
+    notes += [WarningRecord("people_not_named", text) for text in people.said(everyone.n)]
     if released and (warning := practically_the_old(results)):
         notes.append(warning)
     notes += map(violation, violated)
@@ -104,6 +109,7 @@ def issue_certificate(test: FairnessTest, outcome: Outcome, openings: int) -> Ce
             propensities=everyone.propensity is not None,
             row_id=everyone.row_id is not None,
         ),
+        people=people,
         digests=records.Digests(
             data=everyone.fingerprint(),
             candidate=split.candidate.fingerprint(),
@@ -161,6 +167,49 @@ def _terms(test: FairnessTest) -> records.TermsRecord:
         positive=positive_decision(
             asked.claims, None if test.search is None else test.search.objective, split.everyone
         ),
+        Lambda=estimation.Lambda,
+        units=units_of(split),
+        unseen=unseen_records(split.everyone),
+    )
+
+
+def units_of(split: Split) -> UnitsRecord | None:
+    """The units of all rows; None if rows have neither units nor weights."""
+    data = split.everyone
+    if data.unit_index is None and data.sample_weight is None:
+        return None
+    n, sizes = count_units(data), np.bincount(numbered(data)[0])
+    seen = 0 if split.kind == "crossfit" or not split.folds else count_units(split.candidate)
+    tested = n - seen if split.folds else 0
+    return UnitsRecord(
+        data.average, n, tested, int(sizes.max(initial=0)), data.sample_weight is not None
+    )
+
+
+def unseen_records(data: LoggedData) -> tuple[UnseenRecord, ...]:
+    """The impacts that were not seen for everyone, and of whom they are missing.
+
+    Examples
+    --------
+    >>> data = LoggedData([[0.0], [1.0]], impact=[1.0, None], missing_impact="worst case")
+    >>> [(each.impact, each.missing) for each in unseen_records(data)]
+    [('impact', 1)]
+    """
+    of = data.unseen
+    if of is None:
+        return ()
+    drawn = "" if of.how == "worst case" else "estimated" if of.follow_up is None else "declared"
+    return tuple(
+        UnseenRecord(
+            name,
+            of.how,
+            tuple(of.early),
+            drawn,
+            data.n,
+            of.count(name),
+            tuple(MissingRecord(*each) for each in missing_counts(data, name)),
+        )
+        for name in of.seen
     )
 
 
@@ -221,24 +270,6 @@ def this_version() -> tuple[Version, ...]:
     return (Version("elfair", __version__), Version("python", python_version()), *packages)
 
 
-def _left_out(plan: Plan, data: LoggedData) -> list[WarningRecord]:
-    """Whom no condition speaks of, since nothing is known of them."""
-    means = [mean for claim in plan.claims for mean in claim.means]
-    used = set().union(*(columns_used(mean) for mean in means)) if means else set()
-    missing = {
-        name: int(is_missing(data.column(name)).sum()) for name in sorted(used & set(data.names))
-    }
-    return [
-        WarningRecord(
-            "value_missing",
-            f"{count} of {data.n} held-out rows have no '{name}': a condition on it leaves them "
-            "out",
-        )
-        for name, count in missing.items()
-        if count
-    ]
-
-
 def practically_the_old(results: Sequence[ConstraintResult]) -> WarningRecord | None:
     """The warning about a model that changes next to nothing in any group, if it is one."""
     moved = [g.moved for result in results for g in result.groups if g.moved is not None]
@@ -246,9 +277,12 @@ def practically_the_old(results: Sequence[ConstraintResult]) -> WarningRecord | 
 
 
 def warn_reader(certificate: Certificate, *, level: int = 2) -> None:
-    """Warn that no model is released because of violated assumptions, at the caller this many calls
-    above.
+    """Warn of groups that look like a mistake, and that no model is released because of violated
+    assumptions, at the caller this many calls above.
     """
+    if certificate.people.mistaken:
+        for text in certificate.people.said(certificate.n):
+            warnings.warn(f"{text}.", CertificateWarning, stacklevel=level + 1)
     against = certificate.objections
     if not against:
         return

@@ -9,7 +9,7 @@ ladder passes its test, and that test errs with probability delta.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -64,7 +64,7 @@ def learn_from(plan: Plan, data: LoggedData, free: Floats) -> Learnt | None:
     return Learnt(
         data.n,
         [[_learnt(part.rows, free) for part in claim.parts] for claim in claims],
-        [[p.rows.index.size for p in claim.parts] for claim in claims],
+        [[p.rows.size for p in claim.parts] for claim in claims],
     )
 
 
@@ -94,6 +94,14 @@ class Rung:
     sealed: SealedHalf
     policy: Callable[[LoggedData], Floats]
     learnt: Learnt | None = None
+
+    def at(self, Lambda: float, claims: Sequence[int]) -> Rung:
+        """The same for the claims at these places, at another odds ratio of confounding."""
+        plan = self.plan.at(Lambda, tuple(self.plan.claims[k] for k in claims))
+        others, learnt = plan.baselines.candidate, None
+        if self.learnt is not None:
+            learnt = learn_from(plan, others, self.policy(others))
+        return replace(self, plan=plan, learnt=learnt)
 
 
 @dataclass(frozen=True)

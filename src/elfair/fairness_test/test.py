@@ -17,14 +17,16 @@ from elfair.certificate.pictures import TradeOff
 from elfair.data import LoggedData
 from elfair.data.looks import Look, enter, rows_of
 from elfair.data.split import SealedHalf, Split
-from elfair.fairness_test.evidence import SHARED_ROWS, Outcome, badness, bounded
+from elfair.fairness_test.evidence import SHARED_ROWS, Bounded, Outcome, badness, bounded
 from elfair.fairness_test.issue import identity_of_test, issue_certificate
 from elfair.fairness_test.ladder import Ladder, Learnt, Rung, fate_of
 from elfair.search.threads import one_thread
 from elfair.statistics import Rows
+from elfair.statistics.confounding import GRID
 from elfair.statistics.decisions import decisions_of
 from elfair.statistics.plan import CompiledClaim, Plan, Tail
 from elfair.statistics.rows import Weighted
+from elfair.statistics.units import Units
 from elfair.types import Floats, Index
 
 
@@ -131,17 +133,46 @@ def run_in_turn(rungs: Iterable[Sequence[Rung]]) -> Outcome:
         ]
         passed, tested = all(bound.passed for bound in bounds), tested + 1
         if passed or kept is None:
-            kept = free, of_folds[0].plan, tested, bounds, learnt
+            kept = free, of_folds, tested, bounds, learnt
         if not passed:
             break
     assert opened is not None
     assert kept is not None
-    free, plan, place, bounds, learnt = kept
+    free, of_folds, place, bounds, learnt = kept
     n_all = learnt.n + opened.data.n
-    pairs = zip(bounds, learnt.sizes, strict=True)
-    results = [bound.result(sizes, n_all) for bound, sizes in pairs]
+    each = zip(bounds, learnt.sizes, _break_even(opened, of_folds, bounds), strict=True)
+    results = [bound.result(sizes, n_all, even) for bound, sizes, even in each]
     results.sort(key=lambda result: -badness(result))  # the worst statement first
-    return Outcome(tuple(results), opened.data, free, plan, place, tested)
+    return Outcome(tuple(results), opened.data, free, of_folds[0].plan, place, tested)
+
+
+def _break_even(
+    opened: _Opened, rungs: Sequence[Rung], bounds: Sequence[Bounded]
+) -> list[float | None]:
+    """The odds ratio of confounding up to which each claim of a model passes; None if it does not
+    pass at all, or if nothing that confounding could distort enters it.
+
+    From the odds ratio of the test on, those of a fixed grid are tried in turn, up to the first
+    failure. If a claim is violated at some of them, it is violated at all larger ones: too large a
+    value is found only if the *first* of these passes, which has probability at most delta,
+    however long the grid is.
+    """
+    even: list[float | None] = [None] * len(bounds)
+    start = rungs[0].plan.baselines.estimation.Lambda
+    passing = []
+    if opened.data.decision_kind == "classes":
+        passing = [k for k, each in enumerate(bounds) if each.passed and each.compiled.weighted]
+    for Lambda in (start, *(each for each in GRID if each > start)):
+        if Lambda > start and passing:
+            claims, free, learnt = opened.claims([rung.at(Lambda, passing) for rung in rungs])
+            passing = [
+                k
+                for k, claim, of_rows in zip(passing, claims, learnt.rows, strict=True)
+                if bounded(claim, opened.data, free, of_rows, bounds[k].stretch).passed
+            ]
+        for k in passing:
+            even[k] = Lambda
+    return even
 
 
 def opened_before(split: Split) -> LoggedData:
@@ -192,7 +223,7 @@ def _joined(claims: Sequence[CompiledClaim], starts: Index, data: LoggedData) ->
 def _joined_tail(tails: Sequence[Tail], starts: Index, data: LoggedData) -> Tail:
     parts = []
     for of_folds in zip(*(tail.parts for tail in tails), strict=True):
-        rows = [part.rows for part in of_folds]
+        rows, units = _same_scale([part.rows for part in of_folds])
         index = np.concatenate([r.index + start for r, start in zip(rows, starts, strict=False)])
         joined = Rows(
             index,
@@ -201,6 +232,7 @@ def _joined_tail(tails: Sequence[Tail], starts: Index, data: LoggedData) -> Tail
             min(r.low for r in rows),
             max(r.high for r in rows),
             weighted=_joined_weights([r.weighted for r in rows], data, index),
+            units=units,
         )
         parts.append(replace(of_folds[0], rows=joined))
     return replace(tails[0], parts=tuple(parts))
@@ -213,4 +245,21 @@ def _joined_weights(
     if not known:
         return None
     residual = np.concatenate([each.residual for each in known])
-    return Weighted(residual, decisions_of(data).law(index), max(each.largest for each in known))
+    worst, largest = (max(getattr(each, name) for each in known) for name in ("worst", "largest"))
+    return Weighted(residual, decisions_of(data).law(index), worst, largest)
+
+
+def _same_scale(rows: Sequence[Rows]) -> tuple[list[Rows], Units | None]:
+    """The rows of several folds, with shares as if they were one, and their units."""
+    parts = [each.units for each in rows if each.units is not None]
+    if not parts:
+        return list(rows), None
+    units, scaled, start = Units.joined(parts), [], 0
+    for each, part in zip(rows, parts, strict=True):
+        factor, weighted = float(units.share[start] / part.share[0]), each.weighted
+        if weighted is not None:
+            weighted = replace(weighted, residual=factor * weighted.residual)
+        offset, slope = factor * each.offset, factor * each.slope
+        scaled.append(replace(each, offset=offset, slope=slope, weighted=weighted))
+        start += part.place.size
+    return scaled, units

@@ -15,7 +15,7 @@ from elfair.estimators.base import ELFEstimator
 from elfair.estimators.fit import Request
 from elfair.fairness_test.assumptions import BY_SETTINGS, facts_of_test, list_assumptions
 from elfair.fairness_test.evidence import NO_WEIGHTS
-from elfair.fairness_test.issue import positive_decision
+from elfair.fairness_test.issue import positive_decision, units_of, unseen_records
 from elfair.planning import findings
 from elfair.planning.check_report import SCHEMA, SEVERITIES, CheckReport, Finding
 from elfair.planning.forecast import Forecaster, StatementCheck
@@ -111,12 +111,12 @@ class _Check:
             for each in assumptions
         ):
             chance = 0.0  # whatever the rows are
-        about = [each for claim in claims for each in claim.impact_conditions(visible.everyone)]
         found += [
             *findings.of_propensities(visible.everyone, groups),
             *findings.of_missing_impact(visible.everyone, self.left_out, conditions),
+            *findings.of_unseen(unseen_records(visible.everyone)),
             *findings.of_columns(visible.everyone, visible.candidate),
-            *findings.of_people(visible.everyone, about),
+            *findings.of_people(visible.everyone, claims),
             *findings.of_statements(statements),
             *findings.of_assumptions(assumptions, accepted),
             *findings.of_ranges(forecaster),
@@ -166,12 +166,10 @@ class _Check:
         if forecaster is None:
             return statements, None
         try:
-            trials = forecaster.today()
+            alone = forecaster.alone()
         except DataError:  # a group is too small to be divided once more
-            return statements, None
-        n = self.visible.everyone.n
-        curve = forecaster.curve(n, trials)
-        return forecaster.statements(statements, trials, curve.by_statement(n)), curve.chance(n)
+            alone = []
+        return forecaster.statements(statements, alone), forecaster.chance
 
     def _rows(self, claim: Claim) -> int | None:
         sizes = [self.visible.held_out(given) for given in claim.conditions]
@@ -199,7 +197,9 @@ class _Check:
                 guarded=plan.bound != "ttest",
                 split=self.request.parameters["split"],
                 openings=1,
+                units=units_of(self.request.split(self.visible.everyone)),
                 looks=self.request.parameters["looks"],
                 of_models=self.request.selection().task.assumptions(),
+                unseen=unseen_records(self.visible.everyone),
             )
         )

@@ -78,6 +78,10 @@ TEXTS: dict[Severity, dict[str, tuple[str, str]]] = {
             "if the label is known only for people with another decision, then accuracy and "
             "everything else that uses labels is about those people alone.",
         ),
+        "group_mistaken": (
+            "groups look like a mistake",
+            "correct the values in the table, or name these groups if they are what they seem.",
+        ),
         "repeated_rows": (
             "rows are repeated",
             "bounds need one row for each person: pass row_id, which finds repeated people.",
@@ -120,6 +124,12 @@ TEXTS: dict[Severity, dict[str, tuple[str, str]]] = {
             "this is harmless only if, in each group, they are missing for reasons unrelated to "
             "the decision and its impact.",
         ),
+        "impact_unseen": (
+            "an impact is missing for some people ({about})",
+            "'at random' holds only if, among people alike in features, groups, decision and early "
+            "outcomes, those without an impact fared like the others; 'worst case' assumes nothing "
+            "of them.",
+        ),
         "constant_feature": ("feature '{about}' is the same in all rows", "leave it out."),
         "sensitive_feature_seen": (
             "the new model sees the sensitive feature '{about}'",
@@ -129,13 +139,9 @@ TEXTS: dict[Severity, dict[str, tuple[str, str]]] = {
             "some people cannot be told apart",
             "bounds need one row for each person: pass row_id, which finds repeated people.",
         ),
-        "group_unknown": (
-            "'{about}' is missing for some people",
-            "give them a group of their own if they are to be protected.",
-        ),
-        "people_not_covered": (
-            "no statement about an impact covers some of the people",
-            "a group that is not named is not protected.",
+        "people_not_named": (
+            "no statement names the group of some of the people",
+            "a group that is not named is not protected: name it, or merge it with another.",
         ),
         "range_not_declared": (
             "the range of impact '{about}' is not declared",
@@ -222,8 +228,8 @@ class CheckReport:
     statements : tuple of StatementCheck
         One for each one-sided statement.
     chance : float or None
-        The forecast: the chance that a fit of these rows releases a model. It is the point at
-        ``n`` rows of the curve that `plan_rows` draws.
+        The forecast: the chance that a fit of these rows releases a model. It is the one that the
+        certificate of that fit records, and the point at ``n`` rows of the curve of `plan_rows`.
     positive : str or None
         The decision that PR, TPR and so on count; None if no statement and no objective uses it.
     findings : tuple of Finding

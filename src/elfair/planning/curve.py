@@ -6,12 +6,10 @@ mean scores at today's number of rows and at smaller ones.
 
 Beyond today's rows, the estimate of g stays where it is while its standard error falls. So scores
 grow with the square root of the rows, up to a ceiling: the search keeps no more margin than its
-target asks for.
+most demanding target asks for.
 
 Candidate rows have luck of their own, which no number of fits shows: their average effect errs by
-the spread of a row over the square root of their number. It stands for every model on these rows
-unless the search met its target, because then it has spent what the luck seemed to leave. In that
-case the luck of the rows that come takes its place. The chance is an average over this luck.
+the spread of a row over the square root of their number. The chance is an average over this luck.
 """
 
 from __future__ import annotations
@@ -50,10 +48,6 @@ class Scores(NamedTuple):
         The score that xi asks for.
     share : ndarray
         The variance of the estimate, as a share of what the rows alone would give it.
-    met : float
-        The share of fits whose search met its target.
-    varied : ndarray
-        The variance of scores between searches.
     """
 
     rows: int
@@ -62,8 +56,6 @@ class Scores(NamedTuple):
     width: Floats
     margin: Floats
     share: Floats
-    met: float
-    varied: Floats
 
 
 @dataclass(frozen=True)
@@ -135,17 +127,13 @@ class ChanceCurve:
     def _passing(self, rows: Floats, draws: Floats) -> Floats:
         """The chance of each statement, of shape (draws, statements, sizes)."""
         now, ratio = self.now, rows / self.now.rows
-        met = self._between(np.array([[size.met for size in self.sizes]]), rows)[0]
         # A score falls with fewer rows; where trials say otherwise, it is their noise.
         falling = np.minimum.accumulate([size.score for size in self.sizes[::-1]], axis=0)[::-1]
         scores = self._between(falling.T, rows)
         effects, taken = self.effects[:, None], (now.width + GIVEN_UP)[:, None]
         scores = np.where(ratio > 1, effects * np.sqrt(ratio) - taken, scores)
-        luck = self.luck * now.share[:, None]
-        shared = np.sqrt(luck * (1 - met) * ratio)
-        varied = self._between(np.transpose([size.varied for size in self.sizes]), rows)
-        rest = np.sqrt(self.noise + varied)
-        standard = (scores + shared * draws[:, :, None]) / rest
+        luck = np.sqrt(self.luck * now.share[:, None] * ratio)
+        standard = (scores + luck * draws[:, :, None]) / np.sqrt(self.noise)
         ceiling = np.where(ratio > 1, self._ceiling(rows), np.inf)
         return np.asarray(ndtr(np.minimum(standard, ceiling)))
 

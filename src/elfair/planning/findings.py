@@ -11,6 +11,7 @@ from scipy.special import chdtrc
 
 from elfair.bounds import AUTO
 from elfair.certificate import Assumption
+from elfair.certificate.people import UnseenRecord
 from elfair.data import LoggedData
 from elfair.data.columns import is_missing
 from elfair.data.digests import is_module
@@ -24,7 +25,9 @@ from elfair.language.evaluation import holds
 from elfair.planning.check_report import Finding
 from elfair.planning.forecast import Forecaster, StatementCheck
 from elfair.planning.visible import TINY, GroupCheck, VisibleRows, not_forecast
+from elfair.statistics.claims import Claim
 from elfair.statistics.compiled import shown_values
+from elfair.statistics.people import people_of
 from elfair.types import Array, Booleans, Floats
 
 #: A feature gives away a class that it predicts in this share of rows, and a number that it
@@ -78,9 +81,11 @@ def _leaks(column: Floats, data: LoggedData) -> Iterator[str]:
     """What a feature predicts almost perfectly, and how well."""
     if not column.size or column.min() == column.max():
         return
-    for what, values in data.measured.items():
-        if values.min() < values.max():
-            scaled = [each / np.abs(each).max() for each in (column, values)]
+    for what, measured in data.measured.items():
+        seen = ~np.isnan(measured)
+        values, beside = measured[seen], column[seen]
+        if values.size and values.min() < values.max() and beside.min() < beside.max():
+            scaled = [each / np.abs(each).max() for each in (beside, values)]
             correlation = abs(float(np.corrcoef(*scaled)[0, 1]))
             if correlation > CORRELATED:
                 yield f"its correlation with {what} is {correlation:.3f}"
@@ -109,14 +114,16 @@ def _by_threshold(column: Floats, is_a: Booleans) -> float:
 
 
 def _of_impacts(candidate: LoggedData) -> Iterator[Finding]:
-    for name, values in candidate.impacts.items():
-        if candidate.n > 1 and values.min() == values.max():
-            evidence = f"it is {values[0]:g} in all {candidate.n} candidate rows"
+    for name, measured in candidate.impacts.items():
+        seen = ~np.isnan(measured)
+        values = measured[seen]
+        if values.size > 1 and values.min() == values.max():
+            evidence = f"it is {values[0]:g} in all {values.size} candidate rows"
             yield Finding.of("constant_impact", evidence, about=name)
             continue
         for group, column in candidate.sensitive.items():
             for value in dict.fromkeys(column.tolist()):
-                inside = values[column == value]
+                inside = values[column[seen] == value]
                 if inside.size >= FEW_ROWS and inside.min() == inside.max():
                     evidence = f"'{name}' is {inside[0]:g} in {inside.size} candidate rows"
                     about = f"{group} == {value!r}"
@@ -262,6 +269,20 @@ def of_missing_impact(
             yield Finding.of("impact_missing_unevenly", evidence, about=about)
 
 
+def of_unseen(unseen: Sequence[UnseenRecord]) -> Iterator[Finding]:
+    """Of whom impacts are missing that something stands for."""
+    for each in unseen:
+        rates = [
+            f"{' with decision '.join(filter(None, (by.group, by.decision)))}: "
+            f"{by.missing} of {by.n}"
+            for by in each.by
+        ]
+        evidence = f"{each.missing} of {each.n} rows ({each.missing / each.n:.1%})"
+        yield Finding.of(
+            "impact_unseen", f"{evidence}; {'; '.join(rates)}", about=f"{each.impact}, {each.how}"
+        )
+
+
 def _independent(table: NDArray[np.float64]) -> float:
     """The p-value of independent rows and columns (Pearson's chi-squared)."""
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
@@ -270,19 +291,14 @@ def _independent(table: NDArray[np.float64]) -> float:
     return float(chdtrc(len(table) - 1, ((table - expected) ** 2 / expected).sum()))
 
 
-def of_people(data: LoggedData, impact_conditions: Sequence[Condition | None]) -> Iterator[Finding]:
-    """People that no statement about an impact covers."""
-    for name, column in data.sensitive.items():
-        missing = int(is_missing(column).sum())
-        if missing:
-            evidence = f"missing in {missing} of {data.n} rows, which meet no condition on it"
-            yield Finding.of("group_unknown", evidence, about=name)
-    named = [given for given in impact_conditions if given is not None]
-    if not named or len(named) < len(impact_conditions) or any(map(uses_label, named)):
-        return
-    covered = np.any([holds(given, data) for given in named], axis=0)
-    if not covered.all():
-        yield Finding.of("people_not_covered", f"{(~covered).sum()} of {data.n} rows")
+def of_people(data: LoggedData, claims: Sequence[Claim]) -> Iterator[Finding]:
+    """People in no group that a statement names, and groups that look like a mistake."""
+    people = people_of(claims, data)
+    if people.unnamed:
+        who = ", ".join(str(each) for each in people.groups if not each.named)
+        yield Finding.of("people_not_named", f"{people.unnamed:,} of {data.n:,} rows: {who}")
+    if odd := [str(each) for each in people.groups if each.perhaps]:
+        yield Finding.of("group_mistaken", ", ".join(odd))
 
 
 def of_statements(statements: Sequence[StatementCheck]) -> Iterator[Finding]:
@@ -321,7 +337,7 @@ def of_ranges(forecaster: Forecaster | None) -> Iterator[Finding]:
     parts = [part for claim in plan.compile(candidate) for part in claim.parts]
     for name in dict.fromkeys(impact.name for part in parts for impact in part.impacts):
         if name not in plan.baselines.estimation.ranges:
-            low, high = float(candidate.impacts[name].min()), float(candidate.impacts[name].max())
+            low, high = (float(end(candidate.impacts[name])) for end in (np.nanmin, np.nanmax))
             growth = forecaster.with_range(name, (low, high))
             if growth is not None:
                 yield Finding.of(

@@ -1,41 +1,13 @@
-"""The one forecast of check and plan: the chance to pass, from candidate rows alone.
+"""The one forecast, from candidate rows alone: that of the search itself.
 
-The best of many models looks better, on the rows it was found on, than it is. So models are found
-on two thirds of the candidate rows, as ``fit`` would, and judged on the others, each third in turn.
-The judge, like the search, lets a regression of the impact help as far as its residuals bear it
-out; it is fitted to the judging rows. `ChanceCurve` turns their scores into a chance. With fewer
-rows than today, the search gets a part of the candidate rows, and all others judge.
+`check` and `plan_rows` search on candidate rows exactly as ``fit`` would. So they show the chance
+to pass that ``fit`` will find and that the certificate records (`elfair.search.ranking` says how it
+is made). With fewer rows than today, the search gets a part of the candidate rows. `ChanceCurve`
+goes beyond today's rows.
 
-What remains is the luck of the candidate rows. Average chances over 7 to 10 draws, three statements
-each; *released* is how often the model of all candidate rows passes on 20 fresh test halves:
-
-===================  =====  ====================  ========  ========
-population           rows   the search's own [1]  forecast  released
-===================  =====  ====================  ========  ========
-foster care, 0         500  .06                   .01       .00
-foster care, 0        2000  .18                   .04       .01
-foster care, 0.2       500  .11                   .07       .09
-foster care, 0.2      2000  .66                   .58       .51
-foster care, 0.2      5000  .93                   .89       .89
-foster care, 0.5       500  .67                   .63       .78
-foster care, 0.5      1000  .94                   .91       .96
-foster care, 0.9       500  .93                   .91       .96
-foster care, 0.9      2000  .96                   .97       .99
-squares [2], 0        2000  .23                   .12       .01
-squares [2], 0.5      1000  .22                   .11       .03
-squares [2], 0.5      4000  .42                   .22       .14
-squares [2], 1         500  .17                   .06       .05
-squares [2], 1        1500  .52                   .34       .29
-squares [2], 2         500  .32                   .15       .29
-===================  =====  ====================  ========  ========
-
-[1] What the search predicts on the rows that it searched on. [2] A population that had no part in
-the choice of this method; its effect is not linear (`benchmarks/planning.py`).
-
-The forecast of a single draw is off by .11 on foster care and by .18 on squares (root mean square).
-The search's own is off by .13 and .26; folds without a regression, as check had them, by .15 and
-.19; tests on parts of the candidate rows with a fitted curve, as plan had them, by .16 on foster
-care. Five folds instead of three are no better.
+What each statement could achieve *alone* needs models of its own. The best of many models looks
+better, on the rows it was found on, than it is. So these are found on two thirds of the candidate
+rows and judged on the others, each third in turn.
 
 Out of reach at this number of rows: a chance below delta, at which a model that changes nothing
 passes. Out of reach at any number of rows: g is above 0 beyond doubt for every model.
@@ -50,16 +22,18 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
+from elfair.data import LoggedData
+from elfair.data.units import permuted, whole_units
 from elfair.errors import DataError
 from elfair.estimators.fit import Request
 from elfair.fairness_test.evidence import SHARED_ROWS, is_silent
 from elfair.planning.alone import MEAN, Bench
 from elfair.planning.curve import ChanceCurve, Scores
 from elfair.planning.visible import VisibleRows
-from elfair.search import SearchProgress, Target
-from elfair.search.judging import FOLDS, FURTHEST, Judge, Judged, in_folds
+from elfair.search import Found, SearchProgress, Selection, Target
+from elfair.search.judging import FURTHEST, Judge, Judged, in_folds
 from elfair.search.requirements import requirements_of
 from elfair.statistics import Baselines
 from elfair.statistics.plan import CompiledClaim, Plan
@@ -129,29 +103,44 @@ ERRORS = 1.645
 MOST_GROWTH = 16.0
 
 
-class JudgedSearch(NamedTuple):
-    """One search and its judgement: of all statements together, and of each alone.
+class Foreseen(NamedTuple):
+    """What a search on some candidate rows foresees of the model that would be tested first; one
+    value for each statement.
 
     Parameters
     ----------
-    together : list of Judged
-        For each statement, under the model that the search would test first.
-    met : bool
-        Whether the search met its target.
-    lowest, likeliest : list of Judged
-        For each statement, under the model with the lowest bound on it, and under the one most
-        likely to pass it; empty unless asked for.
+    chances : ndarray
+        The chance to pass.
+    judged : list of Judged
+        What the rows that were searched say.
     """
 
-    together: list[Judged]
-    met: bool
+    chances: Floats
+    judged: list[Judged]
+
+    @classmethod
+    def of(cls, found: Found, luck: float) -> Foreseen:
+        """From what was found; ``luck`` is the number of test rows for each row searched."""
+        return cls(found.chances, found.promised(luck))
+
+
+class Alone(NamedTuple):
+    """What rows that had no part in them say about the best models for each statement alone.
+
+    Parameters
+    ----------
+    lowest, likeliest : list of Judged
+        For each statement, under the model with the lowest bound on it, and under the one most
+        likely to pass it.
+    """
+
     lowest: list[Judged]
     likeliest: list[Judged]
 
 
 @dataclass(frozen=True)
 class Forecaster:
-    """Searches for models on candidate rows, and judges them on others.
+    """Searches for models on candidate rows, as ``fit`` would, and says what to expect of them.
 
     Parameters
     ----------
@@ -162,6 +151,8 @@ class Forecaster:
     plan : Plan
         The test, with points and constants chosen on all candidate rows, so every trial is about
         the same statements.
+    now : Foreseen
+        What the search on all candidate rows foresees.
     ends : list of ndarray
         The first and the last model of the ladder, on candidate rows; empty if importance weights
         enter no statement.
@@ -172,6 +163,7 @@ class Forecaster:
     visible: VisibleRows
     request: Request
     plan: Plan
+    now: Foreseen
     ends: list[Floats]
     silent: tuple[bool, ...]
 
@@ -179,8 +171,9 @@ class Forecaster:
     def of(cls, visible: VisibleRows, request: Request) -> Forecaster:
         """Search on all candidate rows, as ``fit`` would, to forecast the test that follows."""
         selection, plan = visible.prepare(visible.candidate, request)
-        rows, n_test = selection.task.rows(visible.candidate), visible.n_held_out
-        found = selection.run(rows, plan, n_test, models=request.parameters["candidates"])
+        rows, n_test = selection.task.rows(visible.candidate), _tested(visible, request)
+        with SearchProgress("making a forecast") as progress:
+            found = _search(selection, plan, rows, visible, request, 1.0, progress)
         logged = found.policy.logged(rows)
         ends = [found.ladder[0], *found.ladder[1:][-1:]]
         free = [found.policy.free(end.theta, logged) for end in ends]
@@ -188,60 +181,54 @@ class Forecaster:
         compiled = plan.compile(visible.candidate)
         silent = tuple(any(map(is_silent, claim.tails)) for claim in compiled)
         weighted = any(part.weighted for claim in compiled for part in claim.parts)
+        now = Foreseen.of(found, n_test / rows.n)
         # A copy of the plan: what it has compiled does not travel between processes.
-        return cls(visible, request, replace(plan), free if weighted else [], silent)
+        return cls(visible, request, replace(plan), now, free if weighted else [], silent)
 
     @property
-    def n_test(self) -> float:
+    def chance(self) -> float:
+        """The chance that a fit of these rows releases a model."""
+        return float(np.where(self.silent, 0.0, self.now.chances).prod())
+
+    @property
+    def n_test(self) -> int:
         """On how many rows a bound is computed; a stretched bound is one on fewer rows."""
-        if self.request.crossfit:
-            return float(self.visible.everyone.n / SHARED_ROWS**2)
-        return float(self.visible.n_held_out)
+        return _tested(self.visible, self.request)
 
-    def today(self, *, alone: bool = True) -> list[JudgedSearch]:
-        """Trials for today's number of rows; raise where a group is too small to be divided."""
-        halves = in_folds(self.visible.candidate, self.request.seed)
-        with SearchProgress("making a forecast") as progress:
-            return [self._trial(*half, 1.0, progress, alone) for half in halves]
-
-    def smaller(self, ratio: float, seed: int) -> JudgedSearch | None:
-        """A trial for a part of today's rows; None where a group is too small in it."""
-        n = self.visible.candidate.n
-        order = np.random.default_rng(seed).permutation(n)
-        count = round(n * ratio * (1 - 1 / FOLDS))
+    def smaller(self, ratio: float, seed: int) -> Foreseen | None:
+        """What is foreseen for a part of today's rows; None where a group is too small in it."""
+        rows = self.visible.candidate
+        order = permuted(rows, seed)
+        rows = rows.take(np.sort(order[: whole_units(rows, order, round(ratio * rows.n))]))
         try:
-            return self._trial(np.sort(order[:count]), np.sort(order[count:]), ratio)
+            selection, plan = self.visible.prepare(rows, self.request)
+            plan = replace(plan, claims=self.plan.claims)
+            rows = selection.task.rows(rows)
+            found = _search(selection, plan, rows, self.visible, self.request, ratio)
+            return Foreseen.of(found, ratio * self.n_test / rows.n)
         except DataError:
             return None
 
-    def _trial(
-        self,
-        found_on: Index,
-        judged_on: Index,
-        ratio: float,
-        progress: Callable[[], None] = lambda: None,
-        alone: bool = False,
-    ) -> JudgedSearch:
+    def alone(self) -> list[Alone]:
+        """What each statement could achieve; raise where a group is too small to be divided."""
+        halves = in_folds(self.visible.candidate, self.request.seed)
+        with SearchProgress("making a forecast") as progress:
+            return [self._alone(*half, progress) for half in halves]
+
+    def _alone(self, found_on: Index, judged_on: Index, progress: Callable[[], None]) -> Alone:
         seen, unseen = (self.visible.candidate.take(rows) for rows in (found_on, judged_on))
         selection, plan = self.visible.prepare(seen, self.request)
         plan = replace(plan, claims=self.plan.claims)
-        n_test = max(2, round(ratio * self.n_test))
-        n_error = round(ratio * self.visible.everyone.n) if self.request.crossfit else None
-        seen = selection.task.rows(seen)
-        found = selection.run(seen, plan, n_test, n_error=n_error, progress=progress)
-        judge, met = Judge(plan, unseen, n_test), found.best.meets_target
-        [together] = judge.of(found.policy, [found.best.theta])
-        if not alone:
-            return JudgedSearch(together, met, [], [])
-        bench = Bench(selection, plan, seen, n_test)
+        judge = Judge(plan, unseen, self.n_test)
+        bench = Bench(selection, plan, selection.task.rows(seen), self.n_test)
         lowest, likeliest = [], []
-        for j in range(len(together)):
+        for j in range(len(plan.claims)):
             low = bench.lowest(j, bench.starts)
             likely = bench.likeliest(j, [low, *bench.starts])
             lowest.append(judge.of(bench.policy, [low])[0][j])
             likeliest.append(judge.of(bench.policy, [likely])[0][j])
             progress()
-        return JudgedSearch(together, met, lowest, likeliest)
+        return Alone(lowest, likeliest)
 
     def with_range(self, name: str, ends: tuple[float, float]) -> float | None:
         """By how much the number of test rows has to grow, for bounds of the same width, if the
@@ -276,25 +263,22 @@ class Forecaster:
             return 1 / MOST_GROWTH
         return float(2 ** brentq(lambda power: width(then, 2**power) - aim, least, most, xtol=0.01))
 
-    def _scores(self, rows: int, trials: Sequence[JudgedSearch | None]) -> Scores:
+    def _scores(self, rows: int, trials: Sequence[Foreseen | None]) -> Scores:
         """What some trials come to on average; a group that is too small counts as failed."""
         done, none = [trial for trial in trials if trial is not None], np.zeros(len(self.silent))
         if not done:
-            return Scores(rows, len(trials), none - FURTHEST, none, none, none + 1, 0.0, none)
-        factors = self.request.selection().target.factors
+            return Scores(rows, len(trials), none - FURTHEST, none, none, none + 1)
+        factors = self._target.factors
 
         def mean(of: Callable[[Judged], float]) -> Floats:
-            every = [[of(judged) for judged in trial.together] for trial in done]
+            every = [[of(judged) for judged in trial.judged] for trial in done]
             return np.asarray(np.mean(every, axis=0))
 
-        failed, share = 1 - len(done) / len(trials), mean(lambda judged: judged.share)
-        met = float(np.mean([trial.met for trial in done]))
-        score = (1 - failed) * mean(lambda judged: judged.score) - failed * FURTHEST
-        # Few rows judge each of today's trials, so their scores vary by the judges' luck. Theory
-        # tells how a search that met its target varies: by the luck of the rows it saw.
-        varied = none + self._luck * met * share * (not self.request.crossfit)
-        if rows < self.visible.everyone.n and len(done) > 1:
-            varied = np.var([[j.score for j in trial.together] for trial in done], axis=0, ddof=1)
+        share = np.maximum(0.0, mean(lambda judged: judged.share))  # of stretched bounds, none
+        luck = self._luck * share * rows / self.visible.everyone.n
+        # A chance is an average over the luck of candidate rows, which a score does not contain.
+        chances = np.sum([trial.chances for trial in done], axis=0) / len(trials)
+        score = np.clip(ndtri(chances), -FURTHEST, FURTHEST) * np.sqrt(self._noise + luck)
         return Scores(
             rows,
             len(trials),
@@ -302,52 +286,69 @@ class Forecaster:
             mean(lambda judged: judged.width),
             mean(lambda judged: judged.errors(factors.spread * judged.spread + factors.constant)),
             share,
-            met,
-            np.where(self.silent, 0.0, varied),
         )
+
+    @property
+    def _target(self) -> Target:
+        """The target of the model that is tested first."""
+        target = self.request.selection().target
+        ladder = self.request.parameters["candidates"] > 1 and not self.request.crossfit
+        return target.of_ladder[0] if ladder else target
 
     @property
     def _luck(self) -> float:
         """The variance of candidate rows' luck, in variances of the test at today's rows."""
         return self.n_test / int(self.visible.candidate.n)
 
+    @property
+    def _noise(self) -> float:
+        """The variance of a score through the test; below 1 where a bound is stretched."""
+        return 1 / SHARED_ROWS**2 if self.request.crossfit else 1.0
+
     def curve(
-        self, rows: int, trials: Sequence[JudgedSearch | None], larger: Sequence[Scores] = ()
+        self, rows: int, trials: Sequence[Foreseen | None], larger: Sequence[Scores] = ()
     ) -> ChanceCurve:
         """The chance by the number of rows, from trials at one number and what is known of larger
         ones, up to today's.
         """
-        crossfit, factors = self.request.crossfit, self.request.selection().target.factors
+        factors = self._target.factors
         return ChanceCurve(
             [self._scores(rows, trials), *larger],
             luck=self._luck,
-            noise=1 / SHARED_ROWS**2 if crossfit else 1.0,
-            apart=not crossfit,
+            noise=self._noise,
+            apart=not self.request.crossfit,
             target=(factors.error, -factors.mean),
             seed=self.request.seed,
         )
 
     def statements(
-        self, known: Sequence[StatementCheck], trials: Sequence[JudgedSearch], chances: Floats
+        self, known: Sequence[StatementCheck], alone: Sequence[Alone]
     ) -> tuple[StatementCheck, ...]:
-        """Statements with their forecasts, from today's trials and each one's chance to pass."""
+        """Statements with their forecasts: of all together and, if it is known, of each alone."""
         found = []
         for j, (each, silent) in enumerate(zip(known, self.silent, strict=True)):
-            lowest, likeliest, together = (
-                self._of_kind([getattr(trial, kind)[j] for trial in trials], silent)
-                for kind in ("lowest", "likeliest", "together")
-            )
-            together = replace(together, chance=float(chances[j]))
-            # Where several models are all but certain to pass, the lowest bound is the best.
-            alone = max(
-                lowest, likeliest, together, key=lambda of: (round(of.chance, 2), -of.upper)
-            )
-            reach: Reach = "likely" if alone.chance >= LIKELY else "uncertain"
-            if alone.chance < each.delta:  # a model that changes nothing passes as often
-                never = isfinite(alone.upper) and self._never(j)
-                reach = "out_of_reach" if never else "too_few_rows"
-            found.append(replace(each, alone=alone, together=together, reach=reach))
+            together = self._together(j, silent)
+            each = replace(each, together=together)
+            if alone:
+                lowest, likeliest = (
+                    self._of_kind([getattr(of, kind)[j] for of in alone], silent)
+                    for kind in Alone._fields
+                )
+                # Where several models are all but certain to pass, the lowest bound is the best.
+                best = max(
+                    lowest, likeliest, together, key=lambda of: (round(of.chance, 2), -of.upper)
+                )
+                each = replace(each, alone=best, reach=self._reach(j, best, each.delta))
+            found.append(each)
         return tuple(found)
+
+    def _together(self, j: int, silent: bool) -> StatementForecast:
+        """The bound to expect is the one that passes with the chance that is foreseen."""
+        judged, chance = self.now.judged[j], float(self.now.chances[j])
+        if silent or not isfinite(judged.upper):
+            return StatementForecast(judged.estimate, inf, 0.0)
+        upper = -judged.error * float(np.clip(ndtri(chance), -FURTHEST, FURTHEST))
+        return StatementForecast(upper - judged.width * judged.error, upper, chance)
 
     def _of_kind(self, judged: Sequence[Judged], silent: bool) -> StatementForecast:
         """The forecast for models of one kind, one of them picked at random."""
@@ -361,15 +362,47 @@ class Forecaster:
         chance = float(ndtr(np.mean([each.score for each in judged]) / spread))
         return StatementForecast(estimate, upper, chance)
 
+    def _reach(self, j: int, alone: StatementForecast, delta: float) -> Reach:
+        if alone.chance >= delta:
+            return "likely" if alone.chance >= LIKELY else "uncertain"
+        # A model that changes nothing passes as often.
+        never = isfinite(alone.upper) and self._never(j)
+        return "out_of_reach" if never else "too_few_rows"
+
     def _never(self, claim: int) -> bool:
         """Whether g is above 0 for the model with the lowest g, beyond doubt.
 
         That model is found and looked at on the same rows, so its g is, if anything, too low.
         """
         selection, _ = self.visible.prepare(self.visible.candidate, self.request)
-        rows, n_test = selection.task.rows(self.visible.candidate), round(self.n_test)
+        rows, n_test = selection.task.rows(self.visible.candidate), self.n_test
         bench = Bench(selection, self.plan, rows, n_test)
         best = bench.lowest(claim, bench.starts, MEAN)
         levels = bench.predict(claim, best).levels
         by_candidates = sqrt(n_test / (n_test + rows.n))  # the rest of the error is the test's
         return levels.mean > ERRORS * levels.error * by_candidates
+
+
+def _tested(visible: VisibleRows, request: Request) -> int:
+    """See `Forecaster.n_test`."""
+    return round(visible.everyone.n / SHARED_ROWS**2) if request.crossfit else visible.n_held_out
+
+
+def _search(
+    selection: Selection,
+    plan: Plan,
+    rows: LoggedData,
+    visible: VisibleRows,
+    request: Request,
+    ratio: float,
+    progress: Callable[[], None] = lambda: None,
+) -> Found:
+    """Search as ``fit`` would, if there were this share of today's rows."""
+    n_test, models = (
+        max(2, round(ratio * _tested(visible, request))),
+        request.parameters["candidates"],
+    )
+    if not request.crossfit:
+        return selection.run(rows, plan, n_test, models=models, progress=progress)
+    n_error = round(ratio * visible.everyone.n)
+    return selection.run(rows, plan, n_test, n_error=n_error, progress=progress)

@@ -152,7 +152,7 @@ def _measure(
 ) -> ChanceCurve:
     """The chance at today's rows, and at fewer and fewer, until it is well below the share."""
     n, seed = forecaster.visible.everyone.n, forecaster.request.seed
-    curve = forecaster.curve(n, forecaster.today(alone=False))
+    curve = forecaster.curve(n, [forecaster.now])
     with Parallel(n_jobs=n_jobs) as parallel:
         while curve.sizes[0].rows >= STEP * smallest and (
             len(curve.sizes) < FEWEST_SIZES or curve.chance(curve.sizes[0].rows) > share / 2

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from elfair.certificate import GroupRecord
 from elfair.data import LoggedData
 from elfair.data.preparation import DefaultPreparation
+from elfair.data.units import count_units
 from elfair.errors import InputError
 from elfair.estimators.classifier import ELFClassifier
 from elfair.estimators.fit import Request
@@ -88,14 +89,13 @@ class VisibleRows:
         """Hide what ``fit`` will hold out. If nothing is tested, all rows are candidate rows; under
         cross-fitting, which tests every row, none is.
         """
-        seen = np.zeros(data.n, dtype=np.bool_)
+        seen, data = np.zeros(data.n, dtype=np.bool_), request.seen(data)
         if request.crossfit:
             if data.raw is not None:  # and nothing may be learnt that prepares features
                 data = data.prepared(DefaultPreparation.learn(data.take(np.arange(0)).raw or {}))
         else:
             split = request.split(data)
             seen[split.candidate.position], data = True, split.everyone
-        data = data.changed(thresholds=request.thresholds)
         return cls(_hide(data, seen), data.take(np.flatnonzero(seen)))
 
     @property
@@ -112,9 +112,10 @@ class VisibleRows:
 
         If only their labels could tell, it is what candidate rows let you expect; None without any.
         """
-        known, inside = self.deciding(given), int(holds(given, self.candidate).sum())
+        known = self.deciding(given)
+        inside = count_units(self.candidate, holds(given, self.candidate))
         if known is self.everyone:
-            return int(holds(given, known).sum()) - inside
+            return count_units(known, holds(given, known)) - inside
         return round(inside * self.n_held_out / known.n) if known.n else None
 
     def prepare(self, rows: LoggedData, request: Request) -> tuple[Selection, Plan]:
@@ -137,7 +138,11 @@ def _hide(data: LoggedData, seen: Booleans) -> LoggedData:
         for name, column in labels.items()
         if column is not None
     }
-    return data.changed(impacts=impacts, **hidden)
+    unseen = data.unseen
+    if unseen is not None:  # of whom an impact is missing may be seen: it is declared, not tested
+        early = {name: np.where(seen, of, np.nan) for name, of in unseen.early.items()}
+        unseen = replace(unseen, early=early)
+    return data.changed(impacts=impacts, unseen=unseen, **hidden)
 
 
 #: A row whose logged decision was less probable than this may weigh more than a hundred rows.

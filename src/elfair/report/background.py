@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from elfair.certificate import NOT_STATED, Certificate, SearchRecord
+from elfair.certificate.people import UnitsRecord, UnseenRecord
 from elfair.certificate.statement import HOW_TO_VERIFY
 from elfair.records.text import count, exact, number, plural, rate
 from elfair.report import blocks, charts
@@ -31,6 +32,8 @@ def data(certificate: Certificate) -> Iterator[Block]:
         yield _left_out(certificate)
     else:
         yield Paragraph("Nobody was left out.")
+    if certificate.people.groups:
+        yield _people(certificate)
     yield Table.of_facts(
         "Which column is what",
         [
@@ -40,10 +43,13 @@ def data(certificate: Certificate) -> Iterator[Block]:
             ("label", "given" if roles.label else "none"),
             ("propensities", _propensities(certificate)),
             ("row identifier", "given" if roles.row_id else "none"),
+            *_of_units(certificate.terms.units),
             ("decisions", _names(certificate.classes) if certificate.classes else "numbers"),
         ],
         ("role", "columns"),
     )
+    for each in certificate.terms.unseen:
+        yield from _unseen(each)
     if chances := certificate.terms.lottery:
         yield Table(
             "The lottery that decided, as declared",
@@ -51,6 +57,37 @@ def data(certificate: Certificate) -> Iterator[Block]:
             tuple((each.condition, each.decision, f"{each.probability:.6g}") for each in chances),
             words=2,
         )
+
+
+def _of_units(units: UnitsRecord | None) -> list[tuple[str, str]]:
+    """Whom rows are about, if several may be about one person."""
+    if units is None:
+        return []
+    held_out = f"{count(units.n)}, of which {count(units.n_held_out)} held out"
+    return [("units, which all counts are of", held_out), ("statements are about", units.about)]
+
+
+def _unseen(of: UnseenRecord) -> Iterator[Block]:
+    """Of whom an impact is missing, and what stands for it."""
+    instead = {
+        "": "Instead, whichever end of its declared range is bad for the statement was taken.",
+        "estimated": "It was declared to be missing at random; the probability of being seen was "
+        "estimated on candidate rows, and so was the impact to expect.",
+        "declared": "Whom to follow up was declared to be drawn at random, with known "
+        "probabilities.",
+    }
+    known = f" Early outcomes, known of everyone: {', '.join(of.early)}." if of.early else ""
+    missing = f"Impact '{of.impact}' is missing in {count(of.missing)} of {count(of.n)} rows."
+    yield Paragraph(f"{missing} {instead[of.follow_up]}{known}")
+    yield Table(
+        f"Of whom '{of.impact}' is missing",
+        ("group", "decision", "rows", "missing", "share"),
+        tuple(
+            (by.group, by.decision, count(by.n), count(by.missing), rate(by.missing / by.n))
+            for by in of.by
+        ),
+        words=2,
+    )
 
 
 def _propensities(certificate: Certificate) -> str:
@@ -65,6 +102,20 @@ def _left_out(certificate: Certificate) -> Table:
         rows.append((each.reason, "all of them", count(each.n)))
         rows += [(each.reason, by.group, count(by.n)) for by in each.groups]
     return Table("People left out, and why", ("reason", "group", "how many"), tuple(rows), words=2)
+
+
+def _people(certificate: Certificate) -> Table:
+    rows = [
+        (each.group, "yes" if each.named else "no", each.perhaps and f"perhaps {each.perhaps}")
+        for each in certificate.people.groups
+    ]
+    sizes = [count(each.n) for each in certificate.people.groups]
+    return Table(
+        "People in no group that a statement names, and groups that may be a mistake",
+        ("who", "named by a statement", "likely mistake", "how many"),
+        tuple((*row, size) for row, size in zip(rows, sizes, strict=True)),
+        words=3,
+    )
 
 
 def _names(names: tuple[str, ...]) -> Line:
@@ -209,6 +260,8 @@ def _settings(certificate: Certificate) -> list[tuple[Line, Line]]:
         settings.append(("propensity floor", exact(terms.propensity_floor)))
     if terms.preparation:
         settings.append(("preparation of features", "; ".join(terms.preparation)))
+    if terms.Lambda > 1:
+        settings.append(("odds ratio of confounding (Lambda)", exact(terms.Lambda)))
     if terms.outcome_model:
         settings.append(("outcome model", Code(terms.outcome_model)))
     if terms.thresholds:

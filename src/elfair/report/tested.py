@@ -7,7 +7,13 @@ from math import isinf
 
 from elfair.certificate import Certificate, GroupRecord, advice
 from elfair.certificate.codes import ASSUMPTIONS, SHOWN_STATUS
-from elfair.certificate.explanation import numbered, pass_or_fail, positive_is, seen
+from elfair.certificate.explanation import (
+    numbered,
+    pass_or_fail,
+    positive_is,
+    seen,
+    would_hold,
+)
 from elfair.records.text import count, exact, number, plural, raised, sentence
 from elfair.report import blocks, charts
 from elfair.report.blocks import Block, Bullets, Code, Paragraph, Subsection, Table, group_name
@@ -79,9 +85,21 @@ def statements(certificate: Certificate) -> Iterator[Block]:
             "delta": lambda result: f"{result.delta:g}",
             "spread": lambda result: number(result.spread),
             "rows needed": lambda result: _rows_needed(result.rows_needed),
+            "break-even": lambda result: (
+                "" if result.break_even is None else f"{result.break_even:g}"
+            ),
         },
         words=3,
     )
+    by_value: dict[float, list[str]] = {}
+    for name, result in results:
+        if result.break_even is not None:
+            by_value.setdefault(result.break_even, []).append(name)
+    if by_value:
+        told = tuple(
+            f"{', '.join(by_value[each])} {would_hold(each)}." for each in sorted(by_value)
+        )
+        yield Subsection("How wrong the logged probabilities may be", (Bullets(told),))
     yield _weights(certificate)
     yield _chosen(certificate)
     parts = [(name, Code(r.constraint)) for name, r in results if r.statement != r.constraint]

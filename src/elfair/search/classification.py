@@ -21,6 +21,7 @@ from elfair.data import LoggedData
 from elfair.data.columns import one_column, positions
 from elfair.data.digests import is_module
 from elfair.data.preparation import seeded
+from elfair.data.units import numbered
 from elfair.errors import DataError, InputError, listed
 from elfair.policies import ClassPolicy, SoftmaxPolicy
 from elfair.policies.scored import ScoredPolicy, log_odds
@@ -139,11 +140,14 @@ class ScoredFamily(Family):
                 f"scorer={_name(self.scorer)} is not fitted, and there is no y to fit it to.",
                 hint="pass y, or a scorer that is already fitted (to other rows).",
             )
-        # In turn within each class: every fold gets its share of a rare one.
-        order = np.random.default_rng(self.seed).permutation(data.n)
-        order = order[np.argsort(data.label_index[order], kind="stable")]
-        fold = np.empty(data.n, dtype=np.intp)
-        fold[order] = np.arange(data.n) % FOLDS
+        # In turn within each class (a unit counts by its first row): every fold gets its share of a
+        # rare one.
+        place, first = numbered(data)
+        order = np.random.default_rng(self.seed).permutation(first.size)
+        order = order[np.argsort(data.label_index[first][order], kind="stable")]
+        fold = np.empty(first.size, dtype=np.intp)
+        fold[order] = np.arange(first.size) % FOLDS
+        fold = fold[place]
         scores = np.empty((data.n, data.classes.size - 1))
         for k in range(min(FOLDS, data.n)):
             others, own = np.flatnonzero(fold != k), np.flatnonzero(fold == k)

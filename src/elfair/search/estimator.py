@@ -17,6 +17,7 @@ import numpy as np
 
 from elfair.bounds import AUTO
 from elfair.data import LoggedData
+from elfair.data.units import numbered
 from elfair.errors import BoundError
 from elfair.search.prediction import Target
 from elfair.search.requirements import requirements_of
@@ -75,7 +76,8 @@ def tightest(
     """
     if plan.statistics or not any(each.impact_conditions(rows) for each in plan.claims):
         return plan  # points depend on the estimator; or nothing is estimated
-    some = rows.take(np.arange(min(rows.n, JUDGED_BY)))
+    place, first = numbered(rows)
+    some = rows.take(np.flatnonzero(first[place] < JUDGED_BY))
     compiled = {}
     for name in names:
         with suppress(BoundError):  # its rows have no end that this bound needs

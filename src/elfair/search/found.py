@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from elfair.search.judging import Judged
 from elfair.search.problem import Candidate, Problem
 from elfair.search.ranking import Ranking
+from elfair.types import Floats
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,24 @@ class Found:
         return kept
 
     @property
+    def chances(self) -> Floats:
+        """For each claim, the probability that the first model passes its test, as the rows predict
+        it that were searched.
+        """
+        return np.exp(self.problem.log_pass_by_claim(self.best.theta))
+
+    @property
     def forecast(self) -> float:
-        """The probability that it passes, as the rows predict it that were searched."""
-        return float(np.exp(self.best.log_pass))
+        """The probability that the first model passes all tests."""
+        return float(self.chances.prod())
+
+    def promised(self, luck: float) -> list[Judged]:
+        """What the rows that were searched say about the tests of the first model; ``luck`` is the
+        number of test rows for each of them.
+        """
+        return [
+            Judged.by(each.levels, luck) for each in self.problem.predictions(self.ladder[0].theta)
+        ]
 
 
 @dataclass(frozen=True)
@@ -89,6 +106,6 @@ class Ranked(Found):
         ]
 
     @property
-    def forecast(self) -> float:
-        """The probability that the first of them passes."""
-        return float(self.ranking.forecasts[self.ranking.in_turn(1)[0]])
+    def chances(self) -> Floats:
+        """For each claim, the probability that the first of them passes its test."""
+        return np.asarray(self.ranking.chances[self.ranking.in_turn(1)[0]])

@@ -14,6 +14,7 @@ import numpy as np
 
 from elfair.data import LoggedData
 from elfair.data.propensities import require_taken
+from elfair.data.units import masses
 from elfair.errors import DataError
 from elfair.language.build import accuracy
 from elfair.language.conditions import impacts_used, uses_label, uses_positive
@@ -77,6 +78,8 @@ class ErrorRate:
     target : ndarray of shape (classes, n)
         For each row, the label as a distribution: 1 for its class and 0 for the others, or the
         output of `smoothed`.
+    mass : ndarray of shape (n,), optional
+        How much each row counts; 1 on average.
 
     Examples
     --------
@@ -87,7 +90,9 @@ class ErrorRate:
 
     maximum = 1.0
 
-    def __init__(self, target: Floats) -> None:
+    def __init__(self, target: Floats, mass: Floats | None = None) -> None:
+        if mass is not None:
+            target = target * mass
         # pi(first class) = 1 - sum of the free ones: affine, like every other statistic.
         self._slope: Floats = (target[0] - target[1:]) / target.shape[1]
         self._offset = 1.0 - float(target[0].mean())
@@ -141,6 +146,8 @@ class LogLoss:
         The index of each row's class, or the probability of each class.
     n_classes : int
         The number of classes.
+    mass : ndarray of shape (n,), optional
+        How much each row counts; 1 on average.
 
     Examples
     --------
@@ -151,8 +158,10 @@ class LogLoss:
 
     maximum = -float(np.log(SMALLEST_PROBABILITY))
 
-    def __init__(self, label: Index | Floats, n_classes: int) -> None:
+    def __init__(self, label: Index | Floats, n_classes: int, mass: Floats | None = None) -> None:
         self._target = one_hot(label, n_classes)
+        if mass is not None:
+            self._target = self._target * mass
 
     def _probabilities(self, free: Floats) -> Floats:
         first = 1 - free.sum(axis=-2, keepdims=True)
@@ -208,11 +217,11 @@ class PredictLabel:
         """
         assert data.label_index is not None
         if self.objective == "log_loss":
-            return LogLoss(data.label_index, data.classes.size)
+            return LogLoss(data.label_index, data.classes.size, masses(data))
         target = one_hot(data.label_index, data.classes.size)
         if model is None:
-            return ErrorRate(target)
-        return ErrorRate(smoothed(target, model, 1 + data.features.shape[1]))
+            return ErrorRate(target, masses(data))
+        return ErrorRate(smoothed(target, model, 1 + data.features.shape[1]), masses(data))
 
     def judging_loss(self, data: LoggedData, model: Floats) -> Loss:
         """See `Task.judging_loss`: that of the labels themselves."""

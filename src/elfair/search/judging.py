@@ -16,6 +16,7 @@ import numpy as np
 
 from elfair.data import LoggedData
 from elfair.data.split import row_keys
+from elfair.data.units import numbered
 from elfair.search.prediction import Levels, Target
 from elfair.search.requirements import requirements_of
 from elfair.search.shrinkage import shrunk_means
@@ -32,7 +33,7 @@ POLICIES = 5
 
 def in_folds(data: LoggedData, seed: int) -> list[tuple[Index, Index]]:
     """For each fold, the rows outside it, to find models on, and those inside, to judge them. If
-    rows have an id, their order does not matter.
+    rows have an id, their order does not matter. No fold divides a unit.
 
     Examples
     --------
@@ -40,9 +41,11 @@ def in_folds(data: LoggedData, seed: int) -> list[tuple[Index, Index]]:
     >>> [(seen.size, unseen.size) for seen, unseen in in_folds(rows, seed=0)]
     [(6, 4), (7, 3), (7, 3)]
     """
-    fold = np.random.default_rng(seed).permutation(data.n) % FOLDS
-    if data.row_id is not None:
-        fold[np.argsort(row_keys(data, seed))] = fold.copy()
+    place, first = numbered(data)
+    fold = np.random.default_rng(seed).permutation(first.size) % FOLDS
+    if data.row_id is not None or data.unit is not None:
+        fold[np.argsort(row_keys(data, seed)[first])] = fold.copy()
+    fold = fold[place]
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(FOLDS)]
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from elfair.data import LoggedData
+from elfair.data.units import numbered
 from elfair.policies import PolicyInputs, SoftmaxPolicy
 from elfair.search.gradient import gradient_path, gradient_search
 from elfair.search.pooling import pooled
@@ -210,8 +211,9 @@ class Directions:
             models.append(task.familiar(policy, fitted.inputs, fitted.data, view.progress))
         old = None if data.decision_index is None else len(models) - 1
         whole = [theta[: policy.n_parameters - policy.mixed] for theta in models]
-        fold = np.random.default_rng(view.selection.seed).permutation(data.n) % FOLDS
-        inputs = NarrowInputs(view.inputs.design, view.inputs.behavior, fold)
+        place, first = numbered(data)
+        fold = np.random.default_rng(view.selection.seed).permutation(first.size) % FOLDS
+        inputs = NarrowInputs(view.inputs.design, view.inputs.behavior, fold[place])
         of_goal = [_ways(part, data, inputs, policy.n_classes) for part in task.goal.parts(data)]
         of_claims = []
         for part in _parts(view):

@@ -175,9 +175,7 @@ class Shortfall:
         slopes = -self._at(free).slopes / self._range
         each = zip(self._rows, slopes, strict=True)
         n = free.shape[-1]
-        return reduce(
-            np.add, (rows.scatter(rows.slope * (by / rows.index.size), n) for rows, by in each)
-        )
+        return reduce(np.add, (rows.scatter(rows.slope * (by / rows.size), n) for rows, by in each))
 
     def _at(self, free: Floats) -> _Point:
         values = np.array([_average(rows, free) for rows in self._rows])
@@ -301,10 +299,11 @@ def ends_among(rows: Rows, free: Floats) -> Ends:
 
 def _average(rows: Rows, free: Floats) -> Floats:
     total = np.einsum("ki,...ki->...", rows.slope, rows.inside(free))
-    return np.asarray(rows.mean_offset + total / rows.index.size)
+    return np.asarray(rows.mean_offset + total / rows.size)
 
 
 def _average_ends(rows: Rows) -> Ends:
     """The average if every row gets its worst decision, and if every row gets its best."""
     worst, best = np.minimum(rows.slope.min(axis=0), 0), np.maximum(rows.slope.max(axis=0), 0)
-    return rows.mean_offset + float(worst.mean()), rows.mean_offset + float(best.mean())
+    low, high = (float(each.sum()) / rows.size for each in (worst, best))
+    return rows.mean_offset + low, rows.mean_offset + high

@@ -226,16 +226,16 @@ class TailRequirement:
         if shrunk is None:
             shrunk = [ShrunkMean(rows, 1.0) for rows in self.rows]
         self.shrunk = [each.rows for each in shrunk]
-        self.n_test = [test_ratio * rows.index.size for rows in self.rows]
-        self._others = [search_ratio * rows.index.size for rows in self.rows]
+        self.n_test = [test_ratio * rows.size for rows in self.rows]
+        self._others = [search_ratio * rows.size for rows in self.rows]
         # Variances in units of a row's: of the shrunk mean, and of its distance from the test's.
         known = [
-            each.share / (search_ratio * rows.index.size)
+            each.share / (search_ratio * rows.size)
             for each, rows in zip(shrunk, self.rows, strict=True)
         ]
         self.error_shares = [1 / n + share for n, share in zip(self.n_test, known, strict=True)]
         if error_ratio is not None:
-            self.error_shares = [1 / (error_ratio * rows.index.size) for rows in self.rows]
+            self.error_shares = [1 / (error_ratio * rows.size) for rows in self.rows]
         # A search that fits p parameters to n rows finds an average that is better than the truth
         # by about p / n standard deviations of a row (measured on the foster-care-like population
         # at 500 to 4,096 rows): it finds whatever luck there is.
@@ -275,7 +275,7 @@ class TailRequirement:
             for h, others in zip(hidden, self._others, strict=False)
         ] or [{}] * len(self.rows)
         samples = [
-            Sample(c + mean, rows.low, rows.high, s or None, rows.index, **known)
+            Sample(c + mean, rows.low, rows.high, s or None, rows.places, **known)
             for rows, mean, c, s, known in zip(
                 self.rows, means, centred, spreads, guarded, strict=True
             )
@@ -433,7 +433,10 @@ class TailPrediction(Prediction):
             if predicted is not None:  # what the bound adds to the average of the rows
                 weights += by.upper * (predicted.by_values[k] - 1 / away.size)
             slope = rows.slope_inside(rows.inside(self.free))
-            by_free = slope * weights + (slope if shrunk is rows else shrunk.slope) * by_mean
+            by_free = (
+                slope * rows.by_rows(weights)
+                + (slope if shrunk is rows else shrunk.slope) * by_mean
+            )
             if guard is not None and predicted is not None and predicted.by_worst:
                 by_known = by_variance / 2 + by.upper * predicted.by_least_variance[k]
                 by_free = by_free + guard.slope(

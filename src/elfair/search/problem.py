@@ -227,6 +227,12 @@ class Problem:
         self.look_at(theta)
         return self._predictions
 
+    def log_pass_by_claim(self, theta: Floats) -> Floats:
+        """The logarithm of the predicted probability that each claim passes under one model."""
+        if self.look_at(theta).log_pass == USELESS:  # it is the old model
+            return np.full(len(self._predictions), USELESS / len(self._predictions))
+        return np.array([each.log_pass for each in self._predictions])
+
     def loss_and_excess_gradients(self, theta: Floats) -> Floats:
         """Derivatives by theta: the loss first, then the excess of each requirement."""
         self.look_at(theta)

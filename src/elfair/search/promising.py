@@ -43,6 +43,7 @@ def _log_pass(tail: Tail, n_decisions: int) -> Floats:
         rows = part.rows
         values = np.vstack([np.zeros(rows.index.size), rows.slope])
         values += rows.offset
+        values = rows.gathered(values)
         mean += values.mean(axis=1)
-        variance += values.var(axis=1) / rows.index.size
+        variance += values.var(axis=1) / rows.size
     return np.asarray(log_ndtr(-mean / np.sqrt(variance) - ndtri(1 - tail.delta)))

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from elfair.search.judging import FURTHEST, Judged
-from elfair.search.problem import USELESS, Candidate
+from elfair.search.problem import USELESS
 from elfair.types import Booleans, Floats, Index
 
 #: The square of an effect that is none.
@@ -156,8 +156,8 @@ class Ranking:
         Their effects, on the rows they were found on.
     loss : ndarray
         Their losses, as other rows would see them.
-    seen : ndarray
-        The logarithm of the probability to pass, as the search predicts it.
+    seen : ndarray of shape (models, claims)
+        The logarithm of the probability to pass each claim's test, as the search predicts it.
     searched : int
         How many of them were searched for; these come first, the others are simple.
     kept : Kept
@@ -181,21 +181,21 @@ class Ranking:
         """
         size, variance = self._believed(self.kept.mean)
         score = (size - self.effects.width) / np.sqrt(1 + variance)
-        return self._at_most_seen(log_ndtr(score).sum(axis=1))
+        return np.asarray(self._at_most_seen(log_ndtr(score)).sum(axis=1))
 
     @cached_property
-    def forecasts(self) -> Floats:
-        """For each model, the probability to pass, if its effects are as they look: to the rows
-        that it was found on, as far as its promises are kept, or to the rows left out, if these say
-        less.
+    def chances(self) -> Floats:
+        """For each model and claim, the probability to pass, if its effects are as they look: to
+        the rows that it was found on, as far as its promises are kept, or to the rows left out, if
+        these say less of all claims together.
 
         On average over many tables this is closer to what happens than `log_pass`, whose doubts
         shift all chances towards a half.
         """
         size, _ = self._believed(self.kept.estimate)
-        log_pass = self._at_most_seen(log_ndtr(size - self.effects.width).sum(axis=1))
+        log_pass = self._at_most_seen(log_ndtr(size - self.effects.width))
         if self.left_out is not None:
-            log_pass = np.minimum(log_pass, self._as_left_out(self.left_out))
+            log_pass = _smaller(log_pass, self._as_left_out(self.left_out))
         return np.asarray(np.exp(log_pass))
 
     def _as_left_out(self, judged: Effects) -> Floats:
@@ -208,7 +208,7 @@ class Ranking:
         kind = self._simple.astype(int)
         size = np.minimum(judged.size[kind], np.maximum(self.effects.size, 0.0))
         rest = np.maximum(1 - judged.variance[kind], LEAST_REST)
-        return np.asarray(log_ndtr((size - self.effects.width) / np.sqrt(rest)).sum(axis=1))
+        return np.asarray(log_ndtr((size - self.effects.width) / np.sqrt(rest)))
 
     def in_turn(self, most: int) -> Index:
         """At most so many models, the most likely to pass first. Each that follows has a smaller
@@ -245,13 +245,17 @@ class Ranking:
         predict. These predictions allow for a search, so they are too low for simple models; but
         one that is no new model is useless, simple or not.
         """
-        useless = self.seen <= USELESS
-        return np.where(self._simple & ~useless, log_pass, np.minimum(log_pass, self.seen))
+        useless = self.seen.sum(axis=1) <= 0.999 * USELESS  # a sum, so rounded
+        believed = (self._simple & ~useless)[:, None]
+        return np.where(believed, log_pass, _smaller(log_pass, self.seen))
 
 
-def first_of(seen: Sequence[Candidate], effects: Effects) -> int:
+def _smaller(one: Floats, other: Floats) -> Floats:
+    """For each model, the logarithms that say less of all claims together."""
+    return np.where((one.sum(axis=1) <= other.sum(axis=1))[:, None], one, other)
+
+
+def first_of(seen: Floats, effects: Effects) -> int:
     """Which of some simple models would come first on a ladder of their own."""
-    log_pass = np.array([model.log_pass for model in seen])
-    nothing = np.zeros(len(seen))
-    ranking = Ranking(effects, nothing, log_pass, 0, Kept.all_of_it(effects.size.shape[1]))
-    return int(ranking.log_pass.argmax())
+    nothing, kept = np.zeros(len(seen)), Kept.all_of_it(effects.size.shape[1])
+    return int(Ranking(effects, nothing, seen, 0, kept).log_pass.argmax())

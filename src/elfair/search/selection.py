@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from elfair.data import LoggedData
+from elfair.data.units import some_rows
 from elfair.errors import DataError
 from elfair.search.evolution import cmaes_search
 from elfair.search.found import Found, Ranked
@@ -109,7 +110,10 @@ class Selection:
             for_ladder=len(targets) > 1,
         )
         view, found = self._found(view, targets)
-        return view.ranked(found, models) if len(found.candidates) > 1 else found
+        # Of one model, too, other rows should say what to expect; where a search takes long, or
+        # the test is about all rows, its own rows have to do.
+        alone = models == 1 and self.method == DEFAULT and n_error is None
+        return view.ranked(found, models) if len(found.candidates) > 1 or alone else found
 
     def _found(self, view: View, targets: Sequence[Target]) -> tuple[View, Found]:
         """What is found, and the view of it in which all is about averages."""
@@ -184,14 +188,14 @@ class View:
         """The best models by the method of the selection, starting from known models, if any."""
         return SEARCHES[self.selection.method].run(self, targets, known)
 
-    def ranked(self, found: Found, models: int) -> Found:
+    def ranked(self, found: Found, most: int) -> Found:
         """A ladder of at most so many models."""
         problem, luck = found.problem, self.n_test / self.data.n
         problem.aim(self.selection.target)
-        fits, simple = self._fits(), self._simple()
+        fits, simple = (self._fits(), self._simple()) if most > 1 else ((), ())
         searched = between([*(each.theta for each in found.candidates), *fits[-1:]])
         every = [*searched, *fits, *simple]
-        seen, effects = self._looked_at(problem, every, luck)
+        models, seen, effects = self._looked_at(problem, every, luck)
         losses = self._losses(self.data, found, every)
         repeated = Repeated(Kept.all_of_it(effects.size.shape[1]))
         if not effects.certain(self.policy.n_parameters, self.selection.target.factors.error):
@@ -200,12 +204,9 @@ class View:
             except DataError:  # a group is too small to be divided once more
                 repeated = Repeated(Kept.unknown(effects.size.shape[1]))
         losses[: len(searched)] += repeated.optimism
-        log_pass = np.array([model.log_pass for model in seen])
-        ranking = Ranking(
-            effects, losses, log_pass, len(searched), repeated.kept, repeated.left_out
-        )
+        ranking = Ranking(effects, losses, seen, len(searched), repeated.kept, repeated.left_out)
         evaluations = found.evaluations + repeated.evaluations
-        return Ranked(found.candidates, evaluations, problem, seen, ranking, models)
+        return Ranked(found.candidates, evaluations, problem, models, ranking, most)
 
     def _fits(self) -> Sequence[Floats]:
         """Fits to labels without constraints, the sharpest last, and constant decisions, if rates
@@ -225,14 +226,15 @@ class View:
 
     def _looked_at(
         self, problem: Problem, thetas: Sequence[Floats], luck: float
-    ) -> tuple[list[Candidate], Effects]:
+    ) -> tuple[list[Candidate], Floats, Effects]:
         """Some models, and what the rows of a problem say about their tests."""
-        seen, promised = [], []
-        for theta in thetas:  # both at once: a problem remembers its last model only
-            seen.append(problem.look_at(theta))
+        models, seen, promised = [], [], []
+        for theta in thetas:  # all at once: a problem remembers its last model only
+            models.append(problem.look_at(theta))
+            seen.append(problem.log_pass_by_claim(theta))
             promised.append(_promised(problem, theta, luck))
             self.progress()
-        return seen, Effects.of(promised, luck)
+        return models, np.array(seen), Effects.of(promised, luck)
 
     def _repeated(self, simple: Sequence[Floats]) -> Repeated:
         """The search, repeated without each part of the rows in turn; that part judges it, and the
@@ -240,8 +242,7 @@ class View:
         """
         rows = self.data
         if rows.n > RANKED_BY:
-            rng = np.random.default_rng(self.selection.seed)
-            rows = rows.take(np.sort(rng.choice(rows.n, RANKED_BY, False)))
+            rows = rows.take(some_rows(rows, RANKED_BY, self.selection.seed))
         promised, judged, plain, optimism, evaluations = [], [], [], [], 0
         for seen, unseen in in_folds(rows, self.selection.seed):
             view, others = self._on(rows.take(seen)), rows.take(unseen)
@@ -252,7 +253,8 @@ class View:
             judge = Judge(self.plan, others, self.n_test)
             judged.extend(judge.of(self.policy, [theta]))
             if unsearched := [*view._fits(), *simple]:
-                best = first_of(*self._looked_at(found.problem, unsearched, within))
+                _, looks, effects = self._looked_at(found.problem, unsearched, within)
+                best = first_of(looks, effects)
                 plain.extend(judge.of(self.policy, [unsearched[best]]))
             before, after = (view._losses(each, found, [theta]) for each in (view.data, others))
             optimism.append(float(after[0] - before[0]))
@@ -327,9 +329,8 @@ class View:
         return Found(candidates, problem.evaluations, problem)
 
     def _some(self, count: int) -> Index:
-        """So many of the rows, drawn at random."""
-        rng = np.random.default_rng(self.selection.seed)
-        return np.sort(rng.choice(self.data.n, count, False))
+        """So many of the rows, drawn at random; of whole units."""
+        return some_rows(self.data, count, self.selection.seed)
 
     def _searched(self, targets: Sequence[Target], known: Sequence[Floats]) -> Found:
         """The gradient search, from known models and from the usual starts."""
@@ -376,8 +377,8 @@ class View:
         judged = self.policy, self.inputs, loss, requirements, self.progress
         if policies is None or not self._weighted:
             return Problem(*judged)
-        decisions = decisions_of(self.data)
-        return Problem(*judged, moved=lambda free: decisions.weights(free).moved)
+        law = decisions_of(self.data).law()
+        return Problem(*judged, moved=lambda free: law.weights(free).moved)
 
 
 def _promised(problem: Problem, theta: Floats, luck: float) -> list[Judged]:

@@ -64,7 +64,11 @@ def shrunk_means(
         return [[ShrunkMean(part.rows, 1.0) for part in claim.parts] for claim in compiled]
     outcome = _Outcome.of(Baselines(Estimation(), data), data)
 
+    worst_case = data.unseen is not None and data.unseen.how == "worst case"
+
     def of_tail(tail: Tail) -> list[ShrunkMean]:
+        if worst_case:  # no model predicts what a missing impact is at worst
+            return [ShrunkMean(part.rows, 1.0) for part in tail.parts]
         form, averages = tail.form, plan.logged_averages
         # Capped terms do not change a mean: rows without them tell as much of it.
         plain = compile_form(form, data, outcome.baselines, averages)
@@ -98,7 +102,7 @@ def shrunk_rows(means: Sequence[Mean], data: LoggedData, policies: Sequence[Floa
     # No test corrects an objective: if the model is wrong in a way that these policies do not
     # show, the weighted rows must win in the end.
     return [
-        outcome.shrunk(part, rows, policies, least=(n := rows.index.size) / (n + DOUBTED_ROWS)).rows
+        outcome.shrunk(part, rows, policies, least=(n := rows.size) / (n + DOUBTED_ROWS)).rows
         for part, rows in zip(parts, predicted, strict=True)
     ]
 
@@ -126,7 +130,9 @@ class _Outcome(ABC):
             weighted, direct = rows.values(free), predicted.values(free)
             residual = weighted - direct
             noise = float(residual.var())
-            evidence.append(float(residual.mean()) ** 2 * rows.index.size / (noise or 1.0))
+            evidence.append(float(residual.mean()) ** 2 * rows.size / (noise or 1.0))
+            # Rows of one unit may err alike: their regressions are as uncertain as if rows were
+            # units.
             uncertain = float(direct.var()) + rows.index.size * self._variance(part, free)
             variances.append((uncertain, noise, float(weighted.var())))
         # The residuals of a right model have evidence 1 on average: Stein's positive part.
@@ -140,7 +146,8 @@ class _Outcome(ABC):
         ]
         offset = kept * rows.offset + (1 - kept) * predicted.offset
         slope = kept * rows.slope + (1 - kept) * predicted.slope
-        return ShrunkMean(Rows(rows.index, offset, slope, -np.inf, np.inf), float(np.mean(shares)))
+        made = Rows(rows.index, offset, slope, -np.inf, np.inf, units=rows.units)
+        return ShrunkMean(made, float(np.mean(shares)))
 
     @abstractmethod
     def _variance(self, part: Part, free: Floats) -> float:
@@ -174,7 +181,9 @@ class _OfClasses(_Outcome):
                     weight = weight + logged * data.behavior[index, a]
                 else:
                     weight = weight + logged * taken[index]
-                direction = weight @ inputs / index.size
+                if part.rows.units is not None:
+                    weight = weight * part.rows.units.share
+                direction = weight @ inputs / part.rows.size
                 noise = self._noise(model, impact, a)
                 total += noise * float(direction @ self._inverse[a] @ direction)
         return total
@@ -183,7 +192,9 @@ class _OfClasses(_Outcome):
         if (impact, a) not in self._noises:
             taken = self._taken[a]
             known = self._inputs[taken, 1:]
-            residual = impact.values(self.data)[taken] - model.regressions[a].predict(known)
+            residual = self.baselines.values(impact, self.data)[taken] - model.regressions[
+                a
+            ].predict(known)
             self._noises[impact, a] = float(residual.var())
         return self._noises[impact, a]
 
@@ -207,7 +218,9 @@ class _OfNumbers(_Outcome):
             expected = (mean - c) / u, (square - 2 * c * mean + c**2) / u**2
             taken = self._inputs(model, *model.powers(self._decision, c, u))
             decided = self._inputs(model, *expected)
-            direction = (new * decided[index] + logged * taken[index]).mean(axis=0)
+            units = part.rows.units
+            mass = None if units is None else units.mass
+            direction = np.average(new * decided[index] + logged * taken[index], 0, mass)
             inverse = np.linalg.pinv(taken.T @ taken)
             total += self._noise(model, impact, taken) * float(direction @ inverse @ direction)
         return total
@@ -218,6 +231,8 @@ class _OfNumbers(_Outcome):
 
     def _noise(self, model: QuadraticModel, impact: Impact, taken: Floats) -> float:
         if impact not in self._noises:
-            residual = impact.values(self.data) - model.regression.predict(taken[:, 1:])
+            residual = self.baselines.values(impact, self.data) - model.regression.predict(
+                taken[:, 1:]
+            )
             self._noises[impact] = float(residual.var())
         return self._noises[impact]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from elfair.data import LoggedData
+from elfair.data.units import permuted, whole_units
 from elfair.policies.torch_module import TorchPolicy
 from elfair.search.goals import LogLoss, Preferred
 from elfair.search.prediction import Target
@@ -65,8 +66,8 @@ def steps_search(
     """
     data, plan, policy, n_test = view.data, view.plan, view.policy, view.n_test
     task = view.selection.task
-    order = np.random.default_rng(view.selection.seed).permutation(data.n)
-    cut = max(1, round(JUDGING_SHARE * data.n))
+    order = permuted(data, view.selection.seed)
+    cut = whole_units(data, order, max(1, round(JUDGING_SHARE * data.n)))
     judging, training = (data.take(np.sort(part)) for part in (order[:cut], order[cut:]))
     requirements = requirements_of(plan.compile(judging), target, n_test / judging.n)
     judge = Problem(policy, policy.logged(judging), task.loss(judging), requirements, view.progress)

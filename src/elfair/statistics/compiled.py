@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from elfair.data import LoggedData
+from elfair.data.units import count_units
 from elfair.errors import DataError
 from elfair.language import conditions
 from elfair.language.conditions import Condition, SquaredError, uses_decision
@@ -15,10 +16,13 @@ from elfair.language.conjunction import Linear
 from elfair.language.evaluation import holds
 from elfair.language.expressions import Mean
 from elfair.language.tree import point_at
+from elfair.statistics.baselines import Baselines
 from elfair.statistics.decisions import LoggedDecisions, decisions_of
-from elfair.statistics.impact_estimators import Baselines, Sum, Term
+from elfair.statistics.impact_estimators import Sum, Term, add_worst_case
 from elfair.statistics.impacts import Ends, Impact, asks_for_cost, impact_of
 from elfair.statistics.rows import Rows, Weighted
+from elfair.statistics.units import Units
+from elfair.statistics.unseen import limits_of
 from elfair.types import Floats, Index
 
 
@@ -111,8 +115,10 @@ def _part(
     baselines: Baselines,
     direct: bool,
 ) -> Part:
-    index = np.flatnonzero(holds(given, data))
-    require_rows(given, index.size, data.n, data)
+    inside = holds(given, data)
+    index = np.flatnonzero(inside)
+    require_rows(given, count_units(data, inside), count_units(data), data)
+    units = Units.of(data, index)
     everyone = index.size == data.n
     decisions = decisions_of(data)
     size = index.size
@@ -139,33 +145,41 @@ def _part(
         low, high = low + ends[0], high + ends[1]
     for impact, (new, logged) in impacts.items():
         part = data if everyone else data.take(index)
+        values, limits = baselines.values(impact, data), impact.ends(baselines.estimation.ranges)
+        term = Term(impact, given, new, logged, values[index], baselines.learnt_from(data))
         if not new:
-            rows.offset += logged * impact.values(part)
-            ends = _times(logged, impact.ends(baselines.estimation.ranges))
+            rows.offset += logged * term.values
+            ends = _times(logged, limits_of(impact, data, limits))
         elif direct:
             _add_predicted(rows, part, baselines.model(impact).of(part), new, logged)
             ends = -np.inf, np.inf
         else:
-            term = Term(impact, given, new, logged, baselines.learnt_from(data))
             estimator = baselines.estimation.impact_estimator
             ends = estimator.add_rows(term, rows, part, baselines)
+        add_worst_case(term, rows, part, limits)
         low, high = low + ends[0], high + ends[1]
     free = decisions.free(rows.offset, rows.by_slot)
     new = any(new for new, _ in impacts.values())
     weighted = None
     if new:
-        largest = _largest(impacts, rows.weighted, data, index)
-        weighted = Weighted(rows.weighted, decisions.law(index), largest)
-    return Part(given, Rows(index, *free, low, high, tuple(rows.capped), weighted), impacts)
+        largest = _largest(impacts, rows.weighted, data, baselines, index)
+        law, worst = decisions.law(index), float(rows.weighted.max())
+        weighted = Weighted(rows.weighted, law, worst, largest)
+    made = Rows(index, *free, low, high, tuple(rows.capped), weighted)
+    return Part(given, made.of_units(units), impacts)
 
 
 def _largest(
-    impacts: Mapping[Impact, tuple[float, float]], residual: Floats, data: LoggedData, index: Index
+    impacts: Mapping[Impact, tuple[float, float]],
+    residual: Floats,
+    data: LoggedData,
+    baselines: Baselines,
+    index: Index,
 ) -> float:
     """The size of the largest residual: inside the condition, or of an impact anywhere."""
     largest = float(np.abs(residual).max())
     for impact, (new, _) in impacts.items():
-        values = impact.values(data)
+        values = baselines.values(impact, data)
         away = np.abs(values - values[index].mean()).max()
         largest = max(largest, abs(new) * float(away))
     return largest
@@ -195,14 +209,17 @@ def _add_predicted(rows: Sum, data: LoggedData, table: Floats, new: float, logge
 
 
 def require_rows(given: Condition | None, count: int, n: int, known: LoggedData) -> None:
-    """Raise if fewer than 2 of n rows meet a condition; the error shows the values in ``known``."""
+    """Raise if fewer than 2 of n rows (or units) meet a condition; the error shows the values in
+    ``known``.
+    """
     if count < 2:
         what = conditions.EVERYONE if given is None else f"the condition '{given}'"
+        rows = "rows" if known.unit_index is None else "units"
         raise DataError(
-            f"{what} is met by {count} of the {n} rows of one part of the data; at least "
+            f"{what} is met by {count} of the {n} {rows} of one part of the data; at least "
             f"2 are needed in each.{shown_values(given, known)}",
             hint="check the values it compares with, merge small groups or leave them out "
-            "(groups=), or collect more rows.",
+            f"(groups=), or collect more {rows}.",
         )
 
 
@@ -244,4 +261,6 @@ def logged_average(mean: Mean, data: LoggedData) -> float:
             f"no row meets the condition '{mean.given}'.",
             hint="check the values it compares with.",
         )
-    return float(values[inside].mean())
+    index = np.flatnonzero(inside)
+    units = Units.of(data, index)
+    return float(values[index].mean()) if units is None else units.averages(values[index])

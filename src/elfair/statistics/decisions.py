@@ -22,11 +22,9 @@ from elfair.language.expressions import Mean
 from elfair.language.tree import point_at, walk
 from elfair.policies.gaussian import DENSITY, FIRST_THRESHOLD, MEAN, SQUARE
 from elfair.statistics.impacts import asks_for_cost
+from elfair.statistics.units import Units
 from elfair.statistics.weights import ClassLaw, DensityLaw, Weights
 from elfair.types import Array, Floats, Index
-
-#: All rows.
-EVERY = slice(None)
 
 
 class Classes:
@@ -92,25 +90,31 @@ class Classes:
         """
         return offset + by_slot[0], by_slot[1:] - by_slot[0]
 
-    def weights(self, free: Floats, index: Index | slice = EVERY) -> Weights:
+    def weights(self, free: Floats, index: Index | None = None) -> Weights:
         """The weights of some rows under a policy."""
-        return self.law(index).weights(free[:, index])
+        return self.law(index).weights(free if index is None else free[:, index])
 
-    def law(self, index: Index | slice = EVERY) -> ClassLaw:
-        """How some rows were decided about."""
+    def law(self, index: Index | None = None) -> ClassLaw:
+        """How some rows were decided about; all, unless they are named."""
+        index = np.arange(self._data.n) if index is None else index
         data = self._data
         behavior = None
         if data.behavior is not None:
             behavior = np.ascontiguousarray(data.behavior[index].T)
         assert data.decision_index is not None
-        return ClassLaw(behavior, data.decision_index[index], _known(data.propensity)[index])
+        taken = data.decision_index[index]
+        units = Units.of(data, index)
+        return ClassLaw(behavior, taken, _known(data.propensity)[index], units)
 
     def compared(self, free: Floats, index: Index) -> list[tuple[str, float, float]]:
         """For some rows: each class, how often it was decided, and how often under a policy."""
-        data, later = self._data, free[:, index].mean(axis=1)
+        data, mass = self._data, _masses(self._data, index)
         assert data.decision_index is not None
+        later = np.average(free[:, index], axis=1, weights=mass)
         new = [1 - float(later.sum()), *later.tolist()]
-        taken = np.bincount(data.decision_index[index], minlength=data.classes.size) / index.size
+        taken = np.bincount(data.decision_index[index], mass, data.classes.size) / (
+            index.size if mass is None else mass.sum()
+        )
         return list(zip(map(str, data.classes), taken.tolist(), new, strict=True))
 
     def _event(self, mean: Mean) -> Floats:
@@ -221,22 +225,25 @@ class Numbers:
         """Every slot is free."""
         return offset, by_slot
 
-    def weights(self, free: Floats, index: Index | slice = EVERY) -> Weights:
+    def weights(self, free: Floats, index: Index | None = None) -> Weights:
         """The weights of some rows under a policy."""
-        return self.law(index).weights(free[:, index])
+        return self.law(index).weights(free if index is None else free[:, index])
 
-    def law(self, index: Index | slice = EVERY) -> DensityLaw:
-        """How some rows were decided about."""
+    def law(self, index: Index | None = None) -> DensityLaw:
+        """How some rows were decided about; all, unless they are named."""
+        index = np.arange(self._data.n) if index is None else index
         data = self._data
         usual = spread = None
         if data.behavior_spread is not None and data.usual is not None:
             usual, spread = data.usual[index], data.behavior_spread[index]
-        return DensityLaw(_known(data.propensity)[index], usual, spread)
+        units = Units.of(data, index)
+        return DensityLaw(_known(data.propensity)[index], usual, spread, units)
 
     def compared(self, free: Floats, index: Index) -> list[tuple[str, float, float]]:
         """The mean decision."""
-        logged = _known(self._data.decision)[index]
-        return [("mean", float(logged.mean()), float(free[MEAN, index].mean()))]
+        logged, mass = _known(self._data.decision)[index], _masses(self._data, index)
+        old, new = (float(np.average(each, weights=mass)) for each in (logged, free[MEAN, index]))
+        return [("mean", old, new)]
 
     def _label(self, mean: Mean) -> Floats:
         if self._data.label is None:
@@ -258,6 +265,12 @@ LoggedDecisions: TypeAlias = Classes | Numbers
 def decisions_of(data: LoggedData) -> LoggedDecisions:
     """The decisions of some rows, by their kind."""
     return Numbers(data) if data.decision_kind == "numbers" else Classes(data)
+
+
+def _masses(data: LoggedData, index: Index) -> Floats | None:
+    """How much each of some rows counts; None if all count the same."""
+    units = Units.of(data, index)
+    return None if units is None else units.mass
 
 
 def _known(column: Array | None) -> Floats:

@@ -15,6 +15,10 @@ them may happen to be absent. Then rows show less than this.
   the model expects the new decisions to change (with a fixed threshold, plus r).
 * Several impacts in one condition: r and u are sums. Several conditions: each has its own rows.
 * An event, or what stands in for a quantile or a deficit, is a function of an impact, and no more.
+* Units: u and (w - 1) r add up over the rows of a unit, each times the row's share a. Decisions
+  about the rows of one unit are taken to be drawn independently of each other given x, so that the
+  second term is E[sum of v(x) (a r)^2]. If they are drawn together, rows vary more than this; the
+  variance is only a floor.
 """
 
 from __future__ import annotations
@@ -45,7 +49,7 @@ class Hidden:
     inside : ndarray of shape (channels, m)
         The policy, by its free numbers of these rows.
     values : ndarray of shape (m,)
-        The rows under the policy, up to a constant.
+        The rows (or units) under the policy, up to a constant.
     """
 
     def __init__(self, rows: Rows, inside: Floats, values: Floats) -> None:
@@ -68,7 +72,7 @@ class Hidden:
         assert weighted is not None
         unweighted = self._weights.values - 1
         unweighted *= weighted.residual
-        np.subtract(self._values, unweighted, out=unweighted)
+        unweighted = self._values - self._rows.gathered(unweighted)
         by_weights = dot(self._weights.variances, weighted.squares) / unweighted.size
         least = variance_of(unweighted) + by_weights
         # Of the behaviour model itself, only rounding is left.
@@ -84,7 +88,7 @@ class Hidden:
         assert self._weights is not None
         assert self._rows.weighted is not None
         squares = self._rows.weighted.squares
-        return np.asarray(self._weights.variance_slopes * squares / squares.size)
+        return np.asarray(self._weights.variance_slopes * squares / self._rows.size)
 
     @property
     def worst_by_weight(self) -> float:
@@ -103,8 +107,10 @@ class Hidden:
             slopes = weights.variance_slopes
         else:
             slopes = 2 * (weights.values - 1) * weights.slopes
-        share = TYPICAL * weighted.largest / (2 * self._distance * self._rows.index.size)
-        return np.asarray(slopes * share)
+        share = TYPICAL * weighted.largest / (2 * self._distance * self._rows.size)
+        return np.asarray(
+            slopes * share if self._squares is None else slopes * self._squares * share
+        )
 
     def rare_cost(self, n: float, delta: float) -> float:
         """What the decisions that n rows may not show can add to the average, at the worst
@@ -114,7 +120,7 @@ class Hidden:
             return 0.0
         assert self._rows.weighted is not None
         share = rare_share(self._weights.rarest.new, self._weights.rarest.logged, n, delta)
-        return share * self._rows.weighted.worst
+        return share * max(0.0, self._rows.weighted.worst)
 
     @property
     def rare_cost_slope(self) -> Floats:
@@ -123,8 +129,11 @@ class Hidden:
         assert self._weights.rarest is not None
         assert self._rows.weighted is not None
         taken = self._weights.rarest.which.astype(np.float64)
-        share = self._rows.weighted.worst / self._rows.index.size
-        return np.asarray((taken[1:] - taken[0]) * share)
+        share = max(0.0, self._rows.weighted.worst) / self._rows.size
+        units = self._rows.units
+        return np.asarray(
+            (taken[1:] - taken[0]) * (share if units is None else share * units.share)
+        )
 
     @cached_property
     def _distance(self) -> float:
@@ -133,7 +142,14 @@ class Hidden:
         squares = self._weights.variances
         if squares is None:
             squares = (self._weights.values - 1) ** 2
-        return sqrt(mean_of(squares))
+        if self._squares is None:
+            return sqrt(mean_of(squares))
+        return sqrt(dot(squares, self._squares) / self._rows.size)
+
+    @property
+    def _squares(self) -> Floats | None:
+        """The squares of the shares of rows in the values of units; None without units."""
+        return None if self._rows.units is None else np.square(self._rows.units.share)
 
 
 def worst_row(rows: Rows, free: Floats) -> float:

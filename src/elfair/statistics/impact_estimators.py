@@ -1,31 +1,34 @@
 """Estimators of impact: a class for each, in one table; what they are told and what they learn.
 
 All of them are one: E[I^pi | c] = E[ sum_a pi(a) q(a) + w (I - q(D)) | c ] for any q that does not
-depend on the tested rows. They differ in q, and so in the spread and the ends of their rows.
+depend on the tested rows. They differ in q, and so in the spread and the ends of their rows. With
+Lambda above 1, rows bound that mean from their bad side; see `elfair.statistics.confounding`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
 from inspect import isabstract
 from itertools import product
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from elfair.bounds import AUTO, get_bound
 from elfair.data import LoggedData
-from elfair.data.features import Encoding
 from elfair.errors import DataError, chosen
 from elfair.language.conditions import Condition
-from elfair.language.evaluation import holds
+from elfair.statistics.confounding import added_share, least_share, worst_residual
 from elfair.statistics.decisions import decisions_of
-from elfair.statistics.impacts import Ends, Impact, Level, OutcomeModel, QuadraticModel
+from elfair.statistics.impacts import Ends, Impact
 from elfair.statistics.rows import Capped
+from elfair.statistics.unseen import is_unseen, limits_of, seen_of
 from elfair.types import Floats
+
+if TYPE_CHECKING:
+    from elfair.statistics.baselines import Baselines
 
 #: A probability below a declared floor by at most this share is below it only by rounding.
 ROUNDING = 1e-12
@@ -38,13 +41,15 @@ Subtracted: TypeAlias = tuple[float | Floats, Floats | None]
 class Term(NamedTuple):
     """A part of g: new * E[impact | given] + logged * E_logged[impact | given].
 
-    ``own`` says whether its rows are those that baselines were learnt from.
+    ``values`` holds the impact of each row inside the condition, or what stands for it; ``own``
+    says whether these rows are those that baselines were learnt from.
     """
 
     impact: Impact
     given: Condition | None
     new: float
     logged: float
+    values: Floats
     own: bool = False
 
 
@@ -108,43 +113,53 @@ class ImpactEstimator(ABC):
     def add_rows(self, term: Term, rows: Sum, data: LoggedData, baselines: Baselines) -> Ends:
         """Add a term to the rows inside its condition; return its ends."""
         estimation = baselines.estimation
-        limits = term.impact.ends(estimation.ranges)
+        limits = limits_of(term.impact, data, term.impact.ends(estimation.ranges))
         bounded = estimation.finite_sample and bool(np.isfinite(limits).all())
         k, table = self.subtracted(term, data, baselines)
+        if estimation.Lambda > 1 and self.learns != "nothing":
+            shift = baselines.shift(term, self)[:, None]
+            table = np.repeat(shift, data.n, axis=1) if table is None else table + shift
         if not bounded or (self.learns == "model" and data.behavior is None):
-            _add_weighted(term, rows, data, k, table)
+            _add_weighted(term, rows, data, k, table, estimation.Lambda)
             return -np.inf, np.inf
         if self.learns == "nothing" or data.behavior is None:
             end = limits[0] if term.new < 0 else limits[1]
-            _add_weighted(term, rows, data, end, None)
+            _add_weighted(term, rows, data, end, None, estimation.Lambda)
             return _ends_of_weighted(term, limits, estimation.largest_weight)
-        return _add_capped(term, rows, data, k, table, limits, estimation.largest_weight)
+        return _add_capped(term, rows, data, k, table, limits, estimation)
 
 
 def _add_weighted(
-    term: Term, rows: Sum, data: LoggedData, k: float | Floats, table: Floats | None
+    term: Term, rows: Sum, data: LoggedData, k: float | Floats, table: Floats | None, Lambda: float
 ) -> None:
     """Add rows new * (q + w (I - q)) + logged * I, with no limit to what a weight can do."""
-    impact, _, new, logged, _ = term
+    _, _, new, logged, values, _ = term
     decisions = decisions_of(data)
-    away = impact.values(data) - k
+    away = values - k
     residual = away
     if table is not None:
         taken = decisions.at_logged(table)
         residual = away - taken
         decisions.add_predicted(rows.by_slot, rows.offset, table, new)
-        if logged and (expected := decisions.under_behavior(table)) is not None:
-            # If all behaviour probabilities are known, remove the luck of the logged draw, too.
+        expected = decisions.under_behavior(table) if logged and Lambda == 1 else None
+        if expected is not None:
+            # If all behaviour probabilities are known, and right, remove the luck of the logged
+            # draw, too.
             rows.offset += logged * (expected - taken)
-    decisions.add_weighted(rows.by_slot, new * residual)
-    rows.weighted += new * residual
+    worst = new * residual
+    if Lambda > 1:
+        assert data.propensity is not None
+        worst = worst_residual(worst, data.propensity, Lambda)
+    decisions.add_weighted(rows.by_slot, worst)
+    rows.weighted += worst
     # In this form k cancels to the last digit if a pair compares like with like.
     rows.offset += logged * away + (new + logged) * k
 
 
 def _ends_of_weighted(term: Term, limits: Ends, largest_weight: float) -> Ends:
     """The ends of new * (k + w (I - k)) + logged * I if k is the end of the range from which new
-    * (I - k) is never positive: bilinear in w and I, so the corners.
+    * (I - k) is never positive: bilinear in w and I, so the corners. (With an odds ratio above 1,
+    the smallest 1 / e counts, so w is not larger.)
     """
     k = limits[0] if term.new < 0 else limits[1]
     corners = []
@@ -161,7 +176,7 @@ def _add_capped(
     k: float | Floats,
     table: Floats | None,
     limits: Ends,
-    largest_weight: float,
+    estimation: Estimation,
 ) -> Ends:
     """Add rows whose bad end no weight moves; return their ends.
 
@@ -178,25 +193,68 @@ def _add_capped(
     where c w >= l, (l - c w) J <= 0 and the rest is at most c R; where c w < l, (l - c w) J is at
     most (l - c w) R and the rest is at most c w R. And a row is at least R min(l - c W, -c) with
     the largest weight W: b - sum_a m_a >= -(1 - pi_D) R, and w + 1 - pi_D <= 1 / beta_D <= W.
+
+    With an odds ratio L above 1, F <= 1 / e <= G are the limits of `elfair.statistics.confounding`,
+    and s = pi_D J - m_D. The row is sum_a m_a + F s where s >= 0, and sum_a m_a + G s elsewhere,
+    which is F s - (G - F) (min(pi_D max(q_D, J), cap) - min(pi_D J, cap)) in both cases. The cap is
+    R beta / (L (1 - beta)), so that (G - 1) m_D <= R. The ends are the same. Where s >= 0, F >= 1
+    makes the bracket at least m_D + s >= 0, so l J - c (...) is at most l R. Where s < 0, it is at
+    most c (G - 1) m_D + (l - c G pi_D) J: at most c R if l <= c G pi_D, else, with J <= R and
+    m_D <= pi_D R, at most (l - c pi_D) R. And sum_a m_a + F s <= (1 - pi_D) R + F pi_D J, F <= W.
     """
-    impact, _, new, logged, _ = term
+    _, _, new, logged, values, _ = term
     end, other = limits if new < 0 else limits[::-1]
     sign, width, c = (1.0 if new < 0 else -1.0), abs(other - end), abs(new)
-    distance, of_logged = sign * (impact.values(data) - end), sign * logged
+    distance, of_logged = sign * (values - end), sign * logged
     assert data.behavior is not None
+    assert data.propensity is not None
+    Lambda, propensity = estimation.Lambda, data.propensity
     behavior, decisions = np.ascontiguousarray(data.behavior.T), decisions_of(data)
     q = np.broadcast_to(k, behavior.shape) if table is None else k + table
+    lift = np.clip(sign * (q - end), 0.0, width)
+    least = np.ones(data.n) if Lambda == 1 else least_share(propensity, Lambda)
     factor = np.full(behavior.shape, -c)
-    decisions.add_weighted(factor, np.full(data.n, c))
-    # m_a <= R anyway: there is no cap on a decision that is more likely than not.
-    odds = np.divide(behavior, 1 - behavior, out=np.ones_like(behavior), where=behavior < 0.5)
-    rows.capped.append(Capped(factor, np.clip(sign * (q - end), 0.0, width), width * odds))
-    decisions.add_weighted(rows.by_slot, -c * distance)
+    decisions.add_weighted(factor, c * least)
+    # m_a <= R anyway: there is no cap on a decision that is likely enough.
+    often = Lambda * (1 - behavior)
+    odds = np.divide(behavior, often, out=np.ones_like(behavior), where=behavior < often)
+    rows.capped.append(Capped(factor, lift, width * odds))
+    if Lambda > 1:
+        more = np.zeros_like(factor)
+        decisions.add_weighted(more, c * added_share(propensity, Lambda))
+        near = np.broadcast_to(distance, lift.shape)
+        rows.capped.append(Capped(more, np.maximum(lift, near), width * odds))
+        rows.capped.append(Capped(-more, near, width * odds))
+    decisions.add_weighted(rows.by_slot, -c * least * distance)
     constant = (new + logged) * end
     rows.offset += of_logged * distance + constant
-    heaviest = c * width * largest_weight if width else 0.0
-    least, most = min(of_logged * width - heaviest, -c * width), width * max(c, of_logged)
-    return constant + least, constant + most
+    heaviest = c * width * estimation.largest_weight if width else 0.0
+    lowest, most = min(of_logged * width - heaviest, -c * width), width * max(c, of_logged)
+    return constant + lowest, constant + most
+
+
+def add_worst_case(term: Term, rows: Sum, data: LoggedData, limits: Ends) -> None:
+    """Add what the worst end of a missing impact's range adds to the middle of it: half its width
+    times |new w + logged|, which is |new| w + |logged| less twice the smaller of the two if their
+    signs differ.
+    """
+    if not is_unseen(term.impact, data) or not np.isfinite(limits).all():
+        return
+    assert data.unseen is not None
+    if data.unseen.how != "worst case":
+        return
+    half = np.where(seen_of(term.impact, data), 0.0, (limits[1] - limits[0]) / 2)
+    new, logged = abs(term.new), abs(term.logged)
+    rows.offset += logged * half
+    if not new:
+        return
+    decisions = decisions_of(data)
+    decisions.add_weighted(rows.by_slot, new * half)
+    if term.new * term.logged < 0:
+        factor, lift = np.zeros_like(rows.by_slot), np.zeros_like(rows.by_slot)
+        decisions.add_weighted(lift, np.full(data.n, new))
+        factor[lift > 0] = -2.0
+        rows.capped.append(Capped(factor * half, lift, np.full_like(lift, logged)))
 
 
 class Paired(ImpactEstimator):
@@ -287,6 +345,8 @@ class Estimation:
     finite_sample : bool
         Whether rows are built so that, where the range of an impact is known, no weight moves their
         bad end, as finite-sample bounds need it.
+    Lambda : float
+        Up to which odds ratio logged probabilities may be distorted by confounding.
 
     Examples
     --------
@@ -299,6 +359,7 @@ class Estimation:
     largest_weight: float = np.inf
     outcome_model: Any = None
     finite_sample: bool = False
+    Lambda: float = 1.0
 
     @property
     def impact_estimator(self) -> ImpactEstimator:
@@ -315,6 +376,7 @@ def declared_estimation(data: LoggedData, parameters: Mapping[str, Any]) -> Esti
     """How impacts are estimated, by the parameters of an estimator or of `certify`; raise if the
     data contradict a declaration.
     """
+    _check_unseen(data, parameters)
     bound = parameters["bound"]
     finite_sample = bound == AUTO or get_bound(bound).kind == "finite-sample"
     return Estimation(
@@ -323,6 +385,7 @@ def declared_estimation(data: LoggedData, parameters: Mapping[str, Any]) -> Esti
         _largest_weight(data, parameters.get("propensity_floor")),  # a regressor has none
         parameters.get("outcome_model"),
         finite_sample,
+        float(parameters.get("Lambda", 1.0)),  # nor this: there, propensities are densities
     )
 
 
@@ -338,10 +401,12 @@ def _ranges(
     for name, ends in declared.items():
         low, high = (float(end) for end in ends)
         values = data.impact(data.impact_key(name))
-        seen = values[~np.isnan(values)]  # held-out impacts are hidden before the test
+        hidden = np.isnan(values)  # held-out impacts are hidden before the test
+        seen = values[~hidden]
         outside = ~((seen >= low) & (seen <= high))
         if outside.any():
-            rows = "rows" if seen.size == data.n else "candidate rows"
+            measured = seen_of(Impact(data.impact_key(name)), data)
+            rows = "candidate rows" if (hidden & measured).any() else "rows"
             raise DataError(
                 f"impact '{name}' leaves its declared range [{low:g}, {high:g}] in "
                 f"{outside.sum()} of {seen.size} {rows} (it goes from {seen.min():g} to "
@@ -350,6 +415,33 @@ def _ranges(
             )
         ranges[data.impact_key(name)] = (low, high)
     return ranges
+
+
+def _check_unseen(data: LoggedData, parameters: Mapping[str, Any]) -> None:
+    """Raise if what was declared about missing impacts needs something else."""
+    if data.unseen is None:
+        return
+    name, estimator = next(iter(data.unseen.seen)), parameters["estimator"]
+    if estimator in ESTIMATORS and ESTIMATORS[estimator].replaces_logged:
+        raise DataError(
+            f"impact '{name}' is missing in {data.unseen.count(name)} of {data.n} rows; "
+            f"estimator='{estimator}' needs every impact.",
+            hint="use estimator='auto'.",
+        )
+    if data.unseen.how == "worst case" and data.decision_kind == "numbers":
+        raise DataError(
+            "missing_impact='worst case' needs decisions that are classes; here they are numbers.",
+            hint="declare missing_impact='at random', if that is so.",
+        )
+    declared = parameters["impact_range"]
+    known = {*map(data.impact_key, declared)} if isinstance(declared, Mapping) else {*data.impacts}
+    if data.unseen.how == "worst case" and (
+        left := [each for each in data.unseen.seen if declared is None or each not in known]
+    ):
+        raise DataError(
+            f"missing_impact='worst case' needs the range of impact '{left[0]}'.",
+            hint="declare impact_range=(low, high), which no impact can leave.",
+        )
 
 
 def _largest_weight(data: LoggedData, floor: float | None) -> float:
@@ -366,65 +458,3 @@ def _largest_weight(data: LoggedData, floor: float | None) -> float:
                 hint="the declaration is wrong: declare the smallest probability that can occur.",
             )
     return 1 / floor
-
-
-class Baselines:
-    """The baselines q of all impacts, learnt from candidate rows when first needed.
-
-    Parameters
-    ----------
-    estimation : Estimation
-        How impacts are estimated.
-    candidate : LoggedData
-        Rows that are not tested.
-    personal : bool, default False
-        See `QuadraticModel`.
-
-    Examples
-    --------
-    >>> data = LoggedData([[0.0], [1.0]], [0, 1], decision=[0, 1], impact=[2.0, 4.0])
-    >>> Baselines(Estimation(), data).level(Impact("impact"), None).of(data)
-    array([3., 3.])
-    """
-
-    def __init__(
-        self, estimation: Estimation, candidate: LoggedData, *, personal: bool = False
-    ) -> None:
-        self.estimation = estimation
-        self._personal = personal
-        self._candidate = candidate
-        self._levels: dict[tuple[Impact, Condition | None], Level] = {}
-        self._models: dict[Impact, OutcomeModel | QuadraticModel] = {}
-
-    def learnt_from(self, data: LoggedData) -> bool:
-        """Whether they were learnt from these rows."""
-        return data is self._candidate
-
-    @cached_property
-    def plain(self) -> Baselines:
-        """The same for rows without caps."""
-        estimation = replace(self.estimation, finite_sample=False)
-        return Baselines(estimation, self._candidate, personal=self._personal)
-
-    def level(self, impact: Impact, given: Condition | None) -> Level:
-        """The impact to expect of people inside a condition, whatever is decided."""
-        if (impact, given) not in self._levels:
-            inside = self._candidate.take(np.flatnonzero(holds(given, self._candidate)))
-            self._levels[impact, given] = Level.fit(inside, impact, self.encoding)
-        return self._levels[impact, given]
-
-    @cached_property
-    def encoding(self) -> Encoding:
-        """What outcome models see of a row."""
-        return Encoding.learn(self._candidate)
-
-    def model(self, impact: Impact) -> Any:
-        """The regression of an impact on features, groups and decision."""
-        if impact not in self._models:
-            known = self._candidate, impact, self.encoding, self.estimation.outcome_model
-            if self._candidate.decision_kind == "numbers":
-                self._models[impact] = QuadraticModel.fit(*known, self._personal)
-            else:
-                limits = impact.ends(self.estimation.ranges)
-                self._models[impact] = OutcomeModel.fit(*known, limits)
-        return self._models[impact]

@@ -12,6 +12,7 @@ import numpy as np
 from elfair.data import LoggedData
 from elfair.data.costs import COST
 from elfair.data.features import Encoding
+from elfair.data.units import masses
 from elfair.errors import InputError, did_you_mean
 from elfair.language.conditions import MIRRORED, Column, Compare, Condition, Literal, uses_decision
 from elfair.language.distribution import Derived, Threshold
@@ -48,9 +49,11 @@ class Impact(NamedTuple):
     derived: Derived | None = None
 
     def values(self, data: LoggedData) -> Floats:
-        """Its value in each row."""
+        """Its value in each row; NaN where the impact is."""
         values = data.impacts[self.name]
-        return values if self.derived is None else self.derived.of(values)
+        if self.derived is None:
+            return values
+        return np.where(np.isnan(values), np.nan, self.derived.of(values))
 
     def ends(self, ranges: Mapping[str, Ends]) -> Ends:
         """Its range, from the declared ranges of impacts; infinite if none is declared."""
@@ -179,9 +182,9 @@ class Level:
     left_out: Floats
 
     @classmethod
-    def fit(cls, data: LoggedData, impact: Impact, encoding: Encoding) -> Level:
-        """Fit on candidate rows inside a condition."""
-        values, weights = impact.values(data), cls._weights(data)
+    def fit(cls, data: LoggedData, values: Floats, encoding: Encoding) -> Level:
+        """Fit on candidate rows inside a condition, and their impacts."""
+        weights = cls._weights(data)
         level = float(np.average(values, weights=weights)) if values.size else 0.0
         best = cls(encoding, 0, Ridge(level, np.empty(0)), np.full(values.size, level))
         if values.size < 2:
@@ -198,10 +201,13 @@ class Level:
 
     @staticmethod
     def _weights(data: LoggedData) -> Floats:
-        """As if each class had been decided equally often about anybody; they average 1."""
+        """As if each class had been decided equally often about anybody, by mass; they average
+        1.
+        """
+        mass = masses(data) if data.n else None
         if data.propensity is None or data.decision_kind == "numbers" or not data.n:
-            return np.ones(data.n)
-        weights = 1 / data.propensity
+            return np.ones(data.n) if mass is None else mass
+        weights = (1.0 if mass is None else mass) / data.propensity
         return np.asarray(weights * (data.n / weights.sum()))
 
     def of(self, data: LoggedData) -> Floats:
@@ -231,22 +237,24 @@ class OutcomeModel:
 
     @classmethod
     def fit(
-        cls, data: LoggedData, impact: Impact, encoding: Encoding, regressor: Any, limits: Ends
+        cls, data: LoggedData, values: Floats, encoding: Encoding, regressor: Any, limits: Ends
     ) -> OutcomeModel:
-        """Fit on candidate rows, separately for each decision: a given regressor, or else ridge
-        regression.
+        """Fit on candidate rows and their impacts, separately for each decision: a given regressor,
+        or else ridge regression.
         """
         from sklearn.base import clone
 
-        inputs, values = encoding.of(data), impact.values(data)
+        inputs, mass = encoding.of(data), masses(data)
         assert data.decision_index is not None
         regressions: list[Any] = []
         for a in range(data.classes.size):
             taken = data.decision_index == a
             if taken.sum() < 2:  # too few to learn from: use the overall mean
-                regressions.append(Ridge(float(values.mean()), np.zeros(inputs.shape[1])))
+                mean = float(np.average(values, weights=mass))
+                regressions.append(Ridge(mean, np.zeros(inputs.shape[1])))
             elif regressor is None:
-                regressions.append(Ridge.fit(inputs[taken], values[taken]))
+                known = None if mass is None else mass[taken] / mass[taken].mean()
+                regressions.append(Ridge.fit(inputs[taken], values[taken], known))
             else:
                 regressions.append(clone(regressor).fit(inputs[taken], values[taken]))
         return cls(encoding, regressions, limits)
@@ -277,9 +285,11 @@ class QuadraticModel:
 
     @classmethod
     def fit(
-        cls, data: LoggedData, impact: Impact, encoding: Encoding, regressor: Any, personal: bool
+        cls, data: LoggedData, values: Floats, encoding: Encoding, regressor: Any, personal: bool
     ) -> QuadraticModel:
-        """Fit on candidate rows, by ridge regression on the standardised decision."""
+        """Fit on candidate rows and their impacts, by ridge regression on the standardised
+        decision.
+        """
         if regressor is not None:
             raise InputError(
                 f"outcome_model must be quadratic in a numeric decision. Got {regressor!r}.",
@@ -289,7 +299,7 @@ class QuadraticModel:
         center, scale = float(data.decision.mean()), float(data.decision.std()) or 1.0
         powers = cls.powers(data.decision, center, scale)
         inputs = np.column_stack(cls.blocks(encoding, encoding.of(data), *powers, personal))
-        regression = Ridge.fit(inputs, impact.values(data))
+        regression = Ridge.fit(inputs, values, masses(data))
         return cls(encoding, center, scale, regression, personal)
 
     @staticmethod

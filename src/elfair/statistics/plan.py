@@ -106,6 +106,10 @@ class Plan:
         estimation = replace(self.baselines.estimation, estimator=estimator)
         return replace(self, baselines=Baselines(estimation, candidate))
 
+    def at(self, Lambda: float, claims: tuple[Claim, ...]) -> Plan:
+        """The same for some of its claims, at another odds ratio of confounding."""
+        return replace(self, claims=claims, baselines=self.baselines.at(Lambda))
+
     @cached_property
     def statistics(self) -> tuple[Statistic, ...]:
         """The statistics in the claims; see `elfair.statistics.settling`."""
@@ -224,18 +228,23 @@ class Tail:
 
     @cached_property
     def disjoint(self) -> bool:
-        """Whether no person can meet the conditions of two parts."""
-        conditions = [part.given for part in self.parts]
+        """Whether no person can meet the conditions of two parts, and no unit has rows in two."""
         return all(
-            are_disjoint(first, second)
-            for i, first in enumerate(conditions)
-            for second in conditions[:i]
+            are_disjoint(first.given, second.given) and not _share_units(first, second)
+            for i, first in enumerate(self.parts)
+            for second in self.parts[:i]
         )
 
     def check_bound(self, estimator: ImpactEstimator) -> None:
         """Refuse a bound whose proof does not cover these rows."""
         if not self.bound.needs:
             return
+        if any(part.rows.units and not part.rows.units.alike for part in self.parts):
+            raise BoundError(
+                f"bound='{self.bound.name}' needs a known end of what is averaged; the sum over "
+                "the rows of a unit has none, nor has a row times its sample_weight.",
+                hint="use average='unit' without sample_weight=, or bound='guarded' (asymptotic).",
+            )
         unbounded = any(part.weighted and part.rows.high == inf for part in self.parts)
         if unbounded and estimator.learns == "model":
             raise BoundError(
@@ -247,3 +256,9 @@ class Tail:
             )
         for part in self.parts:
             self.bound.check(Sample(np.zeros(2), part.rows.low, part.rows.high))
+
+
+def _share_units(first: Part, second: Part) -> bool:
+    """Whether some unit has rows in both parts."""
+    units = first.rows.units is not None
+    return units and bool(np.isin(first.rows.places, second.rows.places).any())

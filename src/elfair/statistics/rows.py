@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from elfair.bounds import Sample
+from elfair.statistics.units import Units
 from elfair.statistics.weights import WeightLaw
 from elfair.types import Floats, Index
 
@@ -23,9 +24,11 @@ class Weighted:
     Parameters
     ----------
     residual : ndarray of shape (m,)
-        What the weight of each row multiplies.
+        What the weight of each row multiplies (times its share, if rows have units).
     law : WeightLaw
         How the rows were decided about.
+    worst : float
+        The largest of what weights multiply: what a decision that no row shows may do.
     largest : float
         The size of the largest residual in the whole table, inside the condition or not: people
         outside it show what can happen, too.
@@ -33,17 +36,13 @@ class Weighted:
 
     residual: Floats
     law: WeightLaw
+    worst: float
     largest: float
 
     @cached_property
     def squares(self) -> Floats:
         """The squares of the residuals."""
         return np.square(self.residual)
-
-    @cached_property
-    def worst(self) -> float:
-        """The largest residual, if it is bad: what a decision that no row shows may do."""
-        return max(0.0, float(self.residual.max()))
 
 
 class Learnt(NamedTuple):
@@ -56,7 +55,7 @@ class Learnt(NamedTuple):
     worst : float
         A row as large as they can well be.
     n : int
-        How many other rows there are.
+        How many other rows (or units) there are.
     """
 
     mean: float
@@ -129,6 +128,9 @@ class Rows:
         rest has a meaning: its expectation is affine in the policy although the row is not.
     weighted : Weighted, optional
         What importance weights multiply; None if nothing.
+    units : Units, optional
+        Whose rows they are. Offset, slope, capped terms and residuals are then multiplied by each
+        row's share, and values are those of units; see `of_units`.
 
     Examples
     --------
@@ -144,6 +146,43 @@ class Rows:
     high: float
     capped: tuple[Capped, ...] = ()
     weighted: Weighted | None = None
+    units: Units | None = None
+
+    def of_units(self, units: Units | None) -> Rows:
+        """The same for units; where these count differently, the value of one has no ends."""
+        if units is None:
+            return self
+        share, weighted = units.share, self.weighted
+        if weighted is not None:
+            weighted = replace(weighted, residual=weighted.residual * share)
+        return replace(
+            self,
+            offset=self.offset * share,
+            slope=self.slope * share,
+            low=self.low if units.alike else -np.inf,
+            high=self.high if units.alike else np.inf,
+            capped=tuple(each._replace(factor=each.factor * share) for each in self.capped),
+            weighted=weighted,
+            units=units,
+        )
+
+    @property
+    def size(self) -> int:
+        """How many values there are: of rows, or of units."""
+        return int(self.index.size) if self.units is None else self.units.count
+
+    @property
+    def places(self) -> Index:
+        """Which rows of the data set, or which units, the values belong to."""
+        return self.index if self.units is None else self.units.names
+
+    def gathered(self, of_rows: Floats) -> Floats:
+        """Values, from those of rows."""
+        return of_rows if self.units is None else self.units.gather(of_rows)
+
+    def by_rows(self, by_values: Floats) -> Floats:
+        """Derivatives by rows, from those by values."""
+        return by_values if self.units is None else self.units.back(by_values)
 
     def values(self, free: Floats) -> Floats:
         """The rows under a policy, or under several at once along leading axes.
@@ -167,7 +206,7 @@ class Rows:
         values += self.offset
         for terms in self.capped:
             values += terms.values(inside)
-        return values
+        return self.gathered(values)
 
     def slope_inside(self, inside: Floats) -> Floats:
         """The derivatives of the rows by the free numbers of one policy, of shape (channels, m)."""
@@ -176,12 +215,12 @@ class Rows:
     @cached_property
     def mean_offset(self) -> float:
         """The part of the average that no policy changes."""
-        return float(self.offset.mean())
+        return float(self.offset.sum()) / self.size
 
     @cached_property
     def mean_size(self) -> float:
         """The average size of what no policy changes: the scale of rounding errors."""
-        return float(np.abs(self.offset).mean())
+        return float(np.abs(self.offset).sum()) / self.size
 
     def exact_values(self, free: Floats) -> Floats:
         """The rows for the fairness test: a row that differs from 0 only by rounding is 0.
@@ -194,6 +233,8 @@ class Rows:
         size = np.abs(self.offset) + np.sum(np.abs(self.slope * inside), axis=-2)
         for terms in self.capped:
             size += np.sum(np.abs(terms.factor) * terms.cap, axis=-2)
+        if self.units is not None:
+            size = self.units.added(size)
         return np.where(np.abs(values) <= ROUNDING * size, 0.0, values)
 
     def sample(self, free: Floats, learnt: Learnt | None, *, aims_at_0: bool = True) -> Sample:
@@ -210,13 +251,13 @@ class Rows:
         """
         values = self.exact_values(free)
         if learnt is None:
-            return Sample(values, self.low, self.high, rows=self.index)
+            return Sample(values, self.low, self.high, rows=self.places)
         return Sample(
             values,
             self.low,
             self.high,
             scale=learnt.spread or None,
-            rows=self.index,
+            rows=self.places,
             expected=None if aims_at_0 else learnt.mean,
             worst=learnt.worst,
             others=learnt.n,

@@ -21,12 +21,14 @@ from elfair.language.distribution import Ordered, StandIn, Statistic, rounded
 from elfair.language.expressions import AtMost, Expression, Mean, Number, substitute
 from elfair.language.intervals import ABOVE, Formula, needs
 from elfair.language.tree import point_at
+from elfair.statistics.baselines import Baselines
 from elfair.statistics.claims import Claim
 from elfair.statistics.compiled import compile_form, mean_part
 from elfair.statistics.decisions import decisions_of
-from elfair.statistics.impact_estimators import Baselines, Estimation
+from elfair.statistics.impact_estimators import Estimation
 from elfair.statistics.impacts import asks_for_cost, impact_of
 from elfair.statistics.plan import Plan
+from elfair.statistics.unseen import seen_of
 from elfair.types import Floats
 
 #: The largest distance of a side condition from its limit that is tried, in standard errors.
@@ -209,6 +211,8 @@ def in_order(statistic: Statistic, data: LoggedData, free: Floats | None) -> Ord
     index = mean_part(mean, data, Baselines(Estimation(), data)).rows.index
     impact = impact_of(mean, data)
     assert impact is not None
+    # A point may be any: where impacts are missing, those that were seen show a good one.
+    index = index[seen_of(impact, data)[index]]
     values = impact.values(data)[index]
     weights = np.ones(index.size)
     if free is not None:

@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from elfair.policies.gaussian import DENSITY, MEAN, SQUARE
+from elfair.statistics.units import Units
 from elfair.types import Booleans, Floats, Index
 
 
@@ -31,6 +32,9 @@ class Rarest(NamedTuple):
 
 class Weights(ABC):
     """The weights of m rows under one policy."""
+
+    #: Whose rows they are; None if each is about somebody else.
+    units: Units | None
 
     @cached_property
     @abstractmethod
@@ -55,10 +59,26 @@ class Weights(ABC):
     @property
     def variance(self) -> float:
         """The variance of a weight among these rows, if the propensities are correct: what is known
-        of it, or else what the rows show.
+        of it, or else what the rows show. Of a unit's mean weight, the larger of both: decisions
+        about its rows may have been drawn together.
         """
         known = self.variances
-        return float(self.values.var(ddof=1) if known is None else known.mean())
+        if self.units is None:
+            return float(self.values.var(ddof=1) if known is None else known.mean())
+        share = self.units.share
+        seen = float(self.units.gather(share * self.values).var(ddof=1))
+        return seen if known is None else max(seen, float(known @ share**2) / self.units.count)
+
+    @property
+    def of_units(self) -> Floats:
+        """The weights, added up by unit in proportion to the mass of rows."""
+        return (
+            self.values if self.units is None else self.units.added(self.units.share * self.values)
+        )
+
+    def average(self, of_rows: Floats) -> float:
+        """The average of some numbers, one for each row."""
+        return float(of_rows.mean()) if self.units is None else self.units.averages(of_rows)
 
     @cached_property
     @abstractmethod
@@ -72,7 +92,7 @@ class Weights(ABC):
         """The share of decisions that the policy takes otherwise than the behaviour model: the
         distance in total variation, which is E|w - 1| / 2.
         """
-        return float(np.abs(self.values - 1).mean()) / 2
+        return self.average(np.abs(self.values - 1)) / 2
 
 
 class WeightLaw(Protocol):
@@ -94,6 +114,8 @@ class ClassLaw:
         The index of the logged class.
     propensity : ndarray of shape (m,)
         The probability with which it was taken.
+    units : Units, optional
+        Whose rows they are.
 
     Examples
     --------
@@ -108,6 +130,7 @@ class ClassLaw:
     behavior: Floats | None
     taken: Index
     propensity: Floats
+    units: Units | None = None
 
     def weights(self, inside: Floats) -> ClassWeights:
         """See `WeightLaw.weights`."""
@@ -141,6 +164,7 @@ class ClassWeights(Weights):
 
     def __init__(self, new: Floats, law: ClassLaw) -> None:
         self._new, self._law, self._behavior = new, law, law.behavior
+        self.units = law.units
 
     @cached_property
     def values(self) -> Floats:
@@ -183,7 +207,7 @@ class ClassWeights(Weights):
         """See `Weights.moved`; exact if all probabilities are known."""
         if self._behavior is None:
             return super().moved
-        return float(np.abs(self._new - self._behavior).sum(axis=0).mean()) / 2
+        return self.average(np.abs(self._new - self._behavior).sum(axis=0)) / 2
 
     @cached_property
     def rarest(self) -> Rarest | None:
@@ -195,9 +219,13 @@ class ClassWeights(Weights):
         weights = self._new * self._law.rarity
         squares = np.square(weights)
         squares *= self._new
+        if self.units is not None:
+            squares *= self.units.share
         half = 0.5 * float(np.vdot(squares, weights))
         rare = weights * float(np.add.reduce(squares, axis=None)) >= half
         m, which = rare.shape[1], rare.astype(np.float64)
+        if self.units is not None:
+            m, which = self.units.count, which * self.units.share
         new, logged = (float(np.vdot(of, which)) / m for of in (self._new, self._behavior))
         return Rarest(new, logged, rare)
 
@@ -212,11 +240,14 @@ class DensityLaw:
         The density of the behaviour model at the logged decision.
     usual, spread : ndarray of shape (m,), optional
         The behaviour model's mean and standard deviation.
+    units : Units, optional
+        Whose rows they are.
     """
 
     propensity: Floats
     usual: Floats | None
     spread: Floats | None
+    units: Units | None = None
 
     def weights(self, inside: Floats) -> DensityWeights:
         """See `WeightLaw.weights`."""
@@ -236,7 +267,7 @@ class DensityWeights(Weights):
 
     def __init__(self, free: Floats, law: DensityLaw) -> None:
         self._free, self._propensity = free, law.propensity
-        self._usual, self._spread = law.usual, law.spread
+        self._usual, self._spread, self.units = law.usual, law.spread, law.units
 
     @cached_property
     def values(self) -> Floats:

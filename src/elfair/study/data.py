@@ -14,6 +14,7 @@ from elfair.data import ContinuousData, LoggedData
 from elfair.data.classes import read_classes
 from elfair.data.columns import Columns, is_missing, table_columns
 from elfair.data.lottery import BY
+from elfair.data.unseen import MISSING_IMPACT
 from elfair.errors import DataError, listed
 from elfair.estimators.base import OF_TABLE
 from elfair.records.tables import POINTS, has_decimal_comma
@@ -114,7 +115,7 @@ def study_data(table: SourceTable, study: StudyFile) -> StudyData:
 def _check_points(read: Columns, columns: ColumnKeys) -> None:
     """Raise if columns of numbers were written with a decimal comma."""
     numbers = (columns.propensity, columns.behavior_mean, *columns.behavior.values())
-    for name in (*columns.impact, *numbers):
+    for name in (*columns.impact, *columns.early, columns.follow_up, *numbers):
         values = read[name].tolist() if isinstance(name, str) else []
         commas = [k for k, value in enumerate(values) if has_decimal_comma(value)]
         if commas:
@@ -129,6 +130,7 @@ def _logged(read: Columns, study: StudyFile) -> dict[str, Any]:
     """What a table of logged decisions takes, without features and what is declared."""
     columns = study.columns
     single = {"y": columns.label, "decision": columns.decision, "row_id": columns.row_id}
+    single |= {"unit": columns.unit, "sample_weight": columns.sample_weight}
     single["propensity"] = columns.propensity if columns.lottery is None else None
     # Encoded, categories have other names: those that conditions name join the groups.
     groups = dict.fromkeys([*columns.sensitive, *study.in_conditions])
@@ -136,6 +138,17 @@ def _logged(read: Columns, study: StudyFile) -> dict[str, Any]:
         **{key: None if name is None else read[name] for key, name in single.items()},
         "sensitive_features": {name: read[name] for name in groups} or None,
         "impact": {name: read[name] for name in columns.impact} or None,
+        **_unseen(read, study),
+    }
+
+
+def _unseen(read: Columns, study: StudyFile) -> dict[str, Any]:
+    """What is declared of impacts that are missing."""
+    columns, drawn = study.columns, study.columns.follow_up
+    return {
+        "missing_impact": study.rows.stands_in,
+        "early": {name: read[name] for name in columns.early} or None,
+        "follow_up": read[drawn] if isinstance(drawn, str) else drawn,
     }
 
 
@@ -208,7 +221,7 @@ def _with_impact(
     left_out = []
     for name in columns.impact:
         missing = is_missing(read[name]) & keep
-        if not missing.any():
+        if missing_impact in MISSING_IMPACT or not missing.any():
             continue
         counted = tuple(
             GroupCount(f"{column} = {group}", count)
@@ -220,9 +233,10 @@ def _with_impact(
             raise DataError(
                 f"impact '{name}' is missing in {missing.sum()} of {n} rows"
                 f"{f' ({shown})' if shown else ''}: it was not observed (yet).",
-                hint='wait until it is observed; or write missing_impact = "drop" in [rows] if, in '
-                "each group, it is missing for reasons that have nothing to do with decision and "
-                "impact.",
+                hint='wait until it is observed; or write missing_impact in [rows]: "at random" '
+                '(given features, groups, decision and early in [columns]), "worst case" (within '
+                'impact_range in [test]), or "drop" if, in each group, it is missing for reasons '
+                "that have nothing to do with decision and impact.",
             )
         left_out.append(LeftOut(f"impact '{name}' is missing", int(missing.sum()), counted))
         keep &= ~missing

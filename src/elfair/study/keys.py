@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
 from elfair.data.lottery import BY, is_lottery
+from elfair.data.unseen import MISSING_IMPACT
 from elfair.estimators.parameters import study_keys
 from elfair.language.recipes import RECIPES
 from elfair.records.allowed import Allowed, is_number, number, one_of
@@ -53,6 +54,10 @@ _BEHAVIOR = Allowed("a table that names, for each class, the column of its proba
 _SPREAD = Allowed(
     "a column, or a number above 0",
     lambda value: _is_name(value) or (is_number(value) and value > 0),
+)
+_FOLLOW_UP = Allowed(
+    "a column, or a number in (0, 1]",
+    lambda value: _is_name(value) or (is_number(value) and 0 < value <= 1),
 )
 _LEVELS = Allowed("two or more different texts, or whole numbers", _are_levels)
 _CATEGORIES = Allowed(
@@ -134,10 +139,29 @@ class ColumnKeys:
     impact: Names = key(
         _COLUMNS, ["savings"], "what was measured later; more is better", default=()
     )
+    early: Names = key(
+        _COLUMNS, ["savings after a month"], default=(),
+        about='early outcomes, known of everyone after the decision, for missing_impact = "at '
+        'random"; no model sees them',
+    )  # fmt: skip
+    follow_up: Any = key(
+        _FOLLOW_UP, "p(followed up)", default=None,
+        about="the probability with which each person was drawn to be followed up, if that is why "
+        "impacts are missing",
+    )  # fmt: skip
     row_id: Name | None = key(
         _COLUMN, "person", default=None,
         about="one identifier for each person; the split then does not depend on the order of "
         "rows, and repeated people are found",
+    )  # fmt: skip
+    unit: Name | None = key(
+        _COLUMN, "customer", default=None,
+        about="whom a row is about, if several rows may be about one person, or its cluster, such "
+        "as a school: no split divides a unit, and bounds count units",
+    )  # fmt: skip
+    sample_weight: Name | None = key(
+        _COLUMN, "households", default=None,
+        about="how many people a row stands for, where that differs",
     )  # fmt: skip
     categories: Mapping[str, Annotated[Any, _LEVELS]] = key(
         _CATEGORIES, {"housing": ["own", "rent"]}, default=dict,
@@ -162,7 +186,11 @@ class ColumnKeys:
             "label": self.label,
             "decision": self.decision,
             "row_id": self.row_id,
+            "unit": self.unit,
+            "sample_weight": self.sample_weight,
             **{f"impact {name!r}": name for name in self.impact},
+            **{f"early {name!r}": name for name in self.early},
+            "follow_up": self.follow_up,
             "propensity": self.propensity,
             **{name: getattr(self, name) for name in OF_NUMBERS},
             **{f"behavior {name!r}": column for name, column in self.behavior.items()},
@@ -181,9 +209,19 @@ class RowKeys:
     """
 
     missing_impact: str = key(
-        one_of("refuse", "drop", about={"drop": "they are left out, and counted by group"}),
+        one_of("refuse", "drop", *MISSING_IMPACT, about={
+            "drop": "they are left out, and counted by group",
+            "at random": "given features, groups, decision and early outcomes, they are like the "
+            "others",
+            "worst case": "the bad end of impact_range stands for it",
+        }),
         "drop", default="refuse", about="what to do with rows whose impact was not measured",
     )  # fmt: skip
+
+    @property
+    def stands_in(self) -> str | None:
+        """What is declared of missing impacts, if their rows take part."""
+        return self.missing_impact if self.missing_impact in MISSING_IMPACT else None
 
 
 def _optional(allowed: Allowed | None, example: Any, about: str, default: Any = None) -> Key:

@@ -78,6 +78,7 @@ def mistakes_of(study: Any) -> Iterator[InputError]:
     yield from _raised(check_parameters, study.kind, study.parameters)
     yield from _columns(study.columns)
     yield from _lottery(study)
+    yield from _unseen(study)
     yield from _categories(study.columns)
     yield from _objective(study)
     for position, entry in enumerate(study.constraints):
@@ -124,7 +125,7 @@ def _columns(columns: Any) -> Iterator[InputError]:
                 "features.",
             )
     yield from repeated(
-        "label, decision, propensity, behavior, impact and row_id of columns",
+        "label, decision, propensity, behavior, impact, early, follow_up and row_id of columns",
         list(columns.roles.values()),
     )
     drawn = columns.propensity or columns.behavior or columns.behavior_mean
@@ -132,6 +133,23 @@ def _columns(columns: Any) -> Iterator[InputError]:
         yield InputError(
             "[columns] names a propensity, but not the decision that it belongs to.",
             hint="for example: decision = 'approved'",
+        )
+
+
+def _unseen(study: Any) -> Iterator[InputError]:
+    """What is declared of missing impacts, and does not act."""
+    how, columns = study.rows.missing_impact, study.columns
+    for key in ("early", "follow_up"):
+        if getattr(columns, key) and how != "at random":
+            yield InputError(
+                f"{key} of columns is for impacts that are missing at random; missing_impact of "
+                f"rows is {how!r}.",
+                hint=f'write missing_impact = "at random" in [rows], or remove {key}.',
+            )
+    if how == "worst case" and study.test.get("impact_range") is None:
+        yield InputError(
+            'missing_impact = "worst case" needs the range of the impact.',
+            hint="write impact_range = [low, high] in [test], which no impact can leave.",
         )
 
 

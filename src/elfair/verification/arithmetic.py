@@ -21,6 +21,7 @@ from elfair.certificate.explanation import verdict
 from elfair.errors import ElfairError
 from elfair.fairness_test.diagnostics import allowing
 from elfair.fairness_test.evidence import SHARED_ROWS, claim_estimate, claim_upper, upper_of
+from elfair.fairness_test.issue import unseen_records
 from elfair.language.conditions import EVERYONE, Condition
 from elfair.language.conjunction import Linear, conjuncts
 from elfair.language.distribution import statistics_in
@@ -33,6 +34,7 @@ from elfair.language.tree import find
 from elfair.records.text import plural
 from elfair.search.goals import counts_positive
 from elfair.statistics.claims import Claim
+from elfair.statistics.confounding import GRID
 from elfair.statistics.impact_estimators import declared_estimation
 from elfair.verification.comparison import RELATIVE, SkippedError, agree, require, require_same
 from elfair.verification.context import Context
@@ -321,6 +323,7 @@ def check_verdicts(context: Context) -> str:
     record = context.record
     for result in record.constraints:
         agree(f"'{result.statement}': passed", result.passed, result.upper <= 0)
+        _check_break_even(result, record.terms.Lambda)
     against = ", ".join(each.code for each in record.objections)
     require(
         not (record.passed and against),
@@ -328,6 +331,16 @@ def check_verdicts(context: Context) -> str:
     )
     agree("passed", record.passed, not (record.failed or record.objections))
     return verdict(record)
+
+
+def _check_break_even(result: ConstraintResult, least: float) -> None:
+    """Whether a break-even value can be that of a statement; the rows say which it is."""
+    known, shown = result.break_even, f"'{result.statement}': the break-even value"
+    if known is None or not (result.passed and result.ess is not None):
+        require(known is None, f"{shown} is {known}, and should be none")
+    else:
+        right = known == least or (known > least and known in GRID)
+        require(right, f"{shown} is {known}, which is not among those that are tried")
 
 
 # -- the study file ------------------------------------------------------------------------------
@@ -412,6 +425,9 @@ def _check_declared(context: Context, asked: Mapping[str, Any]) -> None:
     ranges = {each.impact: (each.low, each.high) for each in terms.impact_ranges}
     agree("the declared ranges", ranges, declared.ranges)
     agree("the propensity floor", terms.propensity_floor, declared.propensity_floor)
+    agree("Lambda", terms.Lambda, declared.Lambda)
     lottery = context.rows.lottery
     chances = lottery.records(context.rows.classes) if lottery is not None else ()
     require_same(terms.lottery, chances, "terms.lottery, which the study declares,")
+    unseen = unseen_records(context.rows)
+    require_same(terms.unseen, unseen, "terms.unseen, which the study declares,")

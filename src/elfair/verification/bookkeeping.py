@@ -8,9 +8,10 @@ from math import isfinite
 from elfair.bounds import Kind, weakest
 from elfair.certificate import Assumption, Certificate, SearchRecord
 from elfair.certificate.codes import left_out_alike, violation
+from elfair.certificate.people import UnitsRecord
 from elfair.certificate.pictures import GroupPicture, TradeOff
 from elfair.data.costs import COST
-from elfair.fairness_test.assumptions import Facts, list_assumptions
+from elfair.fairness_test.assumptions import Facts, assumed_of_unseen, list_assumptions
 from elfair.fairness_test.diagnostics import record_warnings
 from elfair.fairness_test.evidence import badness
 from elfair.fairness_test.issue import (
@@ -59,16 +60,22 @@ def check_sizes(context: Context) -> str:
     share, folds = record.terms.candidate_share, record.terms.folds
     require(min(n, aside, tested) >= 0, f"rows: {n}, {aside}, {tested}")
     said = f"{n} rows, {aside} for the search and {tested} for the test"
+    units = record.terms.units
     if record.split == "crossfit":
-        require(
-            2 <= folds <= n and tested == n and aside == n - n // folds, f"{said}, {folds} folds"
-        )
+        require(2 <= folds <= n and tested == n, f"{said}, {folds} folds")
+        if units is None:  # else the units of a fold are known, and not their rows
+            require(aside == n - n // folds, f"{said}, {folds} folds")
         agree("the share of candidate rows", share, 1 - 1 / folds)
     else:
         require(n == aside + tested and folds == 1, f"{said}, {folds} folds")
         if record.split != "stratified":  # there each stratum is rounded
-            require(aside == round(share * n), f"{said}, at a share of {share}")
+            every, candidate = (
+                (n, aside) if units is None else (units.n, units.n - units.n_held_out)
+            )
+            require(candidate == round(share * every), f"{said}, at a share of {share}")
         require(0 <= share <= 1, f"a share of {share}")
+    if units is not None:
+        _check_units(units, n, tested)
     if not record.terms.claims:
         require(tested == 0 and record.openings == 0, f"{said}, and nothing to test")
     else:
@@ -79,6 +86,15 @@ def check_sizes(context: Context) -> str:
         missing = sum(each.n for each in left_out)
         require(read == n + missing, f"{read} rows read, {missing} left out, {n} used")
     return said
+
+
+def _check_units(units: UnitsRecord, n: int, tested: int) -> None:
+    """The numbers of units, which no number of rows may contradict."""
+    held_out, most = units.n_held_out, units.most_rows
+    said = f"{units.n} units, {held_out} of them held out, with up to {most} rows"
+    require(0 <= held_out <= units.n <= n and most >= min(1, n), said)
+    require(held_out <= tested <= held_out * most, f"{said}, and {tested} held-out rows")
+    require(n <= units.n * most, f"{said}, and {n} rows")
 
 
 def check_ladder(context: Context) -> str:
@@ -135,7 +151,9 @@ def check_pictures(context: Context) -> str:
     agree("the pictures", sorted(shown), sorted(asked))
     for picture in record.groups:
         n = sizes.get(picture.condition, picture.n)
-        agree(f"the number of rows of '{picture.condition}'", picture.n, n)
+        if context.record.terms.units is None:
+            agree(f"the number of rows of '{picture.condition}'", picture.n, n)
+        require(picture.n >= n, f"{picture.n} rows of '{picture.condition}', and {n} units")
         _check_picture(picture, record.classes)
     return plural(len(shown), "group")
 
@@ -203,9 +221,12 @@ def _facts_of_record(context: Context) -> Facts:
         label=any(map(uses_label, means)),
         costs=costs,
         row_id=record.roles.row_id,
+        units=terms.units,
         ranges={each.impact: (each.low, each.high) for each in terms.impact_ranges},
         floor=terms.propensity_floor,
+        Lambda=terms.Lambda,
         shown={each.code: each.evidence for each in record.assumptions},
+        unseen=assumed_of_unseen(terms.unseen),
     )
 
 
@@ -219,6 +240,8 @@ def check_warnings(context: Context) -> str:
     named = [each for each in record.warnings if each.code == "behavior_model"]
     right = named == ([hardly_new] if hardly_new else [])
     require(right, "the warnings should say whether the model is practically the old one")
+    told = [each.text for each in record.warnings if each.code == "people_not_named"]
+    agree("the warning about people", told, record.people.said(record.n))
     for result in record.constraints:
         missing = [each.text for each in result.warnings if each not in record.warnings]
         require(not missing, f"the certificate lacks {missing}")

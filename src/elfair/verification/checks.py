@@ -94,7 +94,7 @@ CHECKS: dict[Level, dict[str, Look]] = {
         "results": same("passed", "constraints", "joint_delta", "joint_statement"),
         "conditions of the test": same(
             "estimator", "bound", "classes", "n", "n_candidate", "n_held_out", "split", "seed",
-            "terms", "roles",
+            "terms", "roles", "people",
         ),
         "pictures of groups": same("groups"),
         "order of the test": same("search"),

@@ -105,8 +105,9 @@ class Context:
     def split(self) -> Split:
         """The data, divided by the certificate's seed, shares and folds."""
         terms = self.record.terms
+        average = "unit" if terms.units is None else terms.units.average
         return Split.of(
-            self.rows.changed(thresholds=terms.thresholds),
+            self.rows.changed(thresholds=terms.thresholds, average=average),
             self.record.split,
             share=terms.candidate_share,
             seed=self.record.seed,

@@ -90,6 +90,9 @@ def check_what_decides(context: Context) -> str | None:
     agree("features", record.roles.features, names)
     n, folds = record.n, len(fitted.models)
     shares = [len(range(fold, n, folds)) / n for fold in range(folds)]
+    if record.terms.units is not None:
+        tested = context.split.n_tested
+        shares = [fold.sealed.n / tested for fold in context.split.folds] or [1.0]
     require(np.allclose(fitted.shares, shares, rtol=0, atol=1e-9), f"shares {fitted.shares}")
     return ""
 
@@ -197,6 +200,7 @@ def _estimation(context: Context) -> Estimation:
         "estimator": record.estimator,
         "impact_range": {each.impact: (each.low, each.high) for each in terms.impact_ranges},
         "propensity_floor": terms.propensity_floor,
+        "Lambda": terms.Lambda,
     }
     check_parameters("certify", declared)  # no test was run with what no user could have declared
     declared["outcome_model"] = _outcome_model(context)
