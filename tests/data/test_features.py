@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
-from elfair.data.features import read_features
+from elfair.data.features import days, kind_of, read_features
 from elfair.errors import DataError, FeatureTypeError
 
 VALUES = {"a": [1, 2, 3], "b": [True, False, True], "c": [0.5, 1.5, 2.5]}
@@ -20,7 +21,8 @@ MATRIX = np.array([[1, 1, 0.5], [2, 0, 1.5], [3, 1, 2.5]])
 
 @pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, pa.table])
 def test_tables_bring_names(make: Any) -> None:
-    features, names = read_features(make(VALUES))
+    given = read_features(make(VALUES))
+    features, names = given.numbers, given.names
     np.testing.assert_array_equal(features, MATRIX)
     assert features.dtype == np.float64
     assert features.flags.c_contiguous
@@ -38,24 +40,42 @@ def test_tables_bring_names(make: Any) -> None:
     ],
 )
 def test_arrays_get_names(X: Any) -> None:
-    features, names = read_features(X)
+    given = read_features(X)
+    features, names = given.numbers, given.names
     np.testing.assert_array_equal(features, MATRIX)
     assert features.dtype == np.float64
     assert names == ["x0", "x1", "x2"]
 
 
 def test_a_matrix_of_floats_is_not_copied() -> None:
-    assert read_features(MATRIX)[0] is MATRIX
+    assert read_features(MATRIX).numbers is MATRIX
 
 
-def test_categories_of_numbers_are_numbers() -> None:
-    frame = pd.DataFrame({"a": pd.Categorical([3, 1]), "b": pd.array([1, 2], dtype="Int64")})
-    np.testing.assert_array_equal(read_features(frame)[0], [[3, 1], [1, 2]])
+def test_whole_numbers_that_may_be_missing_are_numbers() -> None:
+    frame = pd.DataFrame({"b": pd.array([1, 2], dtype="Int64")})
+    np.testing.assert_array_equal(read_features(frame).numbers, [[1], [2]])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda d: pd.DataFrame(d).astype("category"),
+        lambda d: pa.table(
+            {name: pa.array(values).dictionary_encode() for name, values in d.items()}
+        ),
+    ],
+)
+def test_numbers_that_are_declared_a_category_are_levels(make: Any) -> None:
+    raw = read_features(make({"code": [3, 1, 3]})).raw
+    assert raw is not None
+    assert raw["code"].tolist() == [3, 1, 3]
+    assert kind_of(raw["code"]) == "levels"
 
 
 def test_names_that_are_numbers() -> None:
     frame = pd.DataFrame({1: [10, 11], 0: [20, 21]})
-    features, names = read_features(frame)
+    given = read_features(frame)
+    features, names = given.numbers, given.names
     assert names == ["1", "0"]
     np.testing.assert_array_equal(features, [[10, 20], [11, 21]])
 
@@ -109,14 +129,29 @@ def test_objects_are_refused() -> None:
     assert isinstance(error, TypeError)
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, None])
-def test_missing_and_infinite_features_are_named(bad: float) -> None:
-    rows: list[list[Any]] = [[1.0, 2.0], [1.0, bad], [1.0, bad]]
-    words = "contains NaN or infinity in 2 of 3 rows"
-    refused(rows, "Input X " + words, "'x1'", "only on candidate rows")
+@pytest.mark.parametrize("bad", [np.inf, -np.inf])
+@pytest.mark.parametrize("beside", [1.0, "text"])
+def test_infinite_features_are_named(bad: float, beside: Any) -> None:
+    values = [2.0, bad, bad]
+    words = "contains infinity in 2 of 3 rows"
+    refused([[1.0, value] for value in values], "Input X " + words, "'x1'")
     for make in (pd.DataFrame, pl.DataFrame, pa.table, dict):
-        error = refused(make({"a": [1.0] * 3, "b": [r[1] for r in rows]}), words, "columns 'b'")
+        error = refused(make({"a": [beside] * 3, "b": values}), words, "columns 'b'")
         assert "'a'" not in str(error)
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table, dict])
+def test_missing_numbers_are_nan(make: Any) -> None:
+    raw = read_features(make({"a": [1, None, 3], "b": [True, None, False]})).raw
+    assert raw is not None
+    np.testing.assert_array_equal(raw["a"], [1, np.nan, 3])
+    np.testing.assert_array_equal(raw["b"], [1, np.nan, 0])
+    for rows in ([[1.0, None]], [[1.0, np.nan]]):
+        given = read_features(rows)
+        assert given.raw is not None
+        assert np.isnan(given.raw["x1"]).all()
+        with pytest.raises(DataError, match=r"contains NaN in 1 of 1 rows .*columns 'x1'"):
+            _ = given.numbers
 
 
 def test_infinities_that_cancel_are_seen() -> None:
@@ -124,15 +159,16 @@ def test_infinities_that_cancel_are_seen() -> None:
 
 
 def test_large_finite_features_pass() -> None:
-    features, _ = read_features(np.full((3, 2), 1e308))  # their sum overflows
+    features = read_features(np.full((3, 2), 1e308)).numbers  # their sum overflows
     assert np.isfinite(features).all()
 
 
 def test_masked_features_are_missing() -> None:
-    refused(np.ma.masked_array(np.ones((2, 2)), np.eye(2)), "contains NaN")
+    raw = read_features(np.ma.masked_array(np.ones((2, 2)), np.eye(2))).raw
+    assert raw is not None
+    np.testing.assert_array_equal(raw["x0"], [np.nan, 1])
 
 
-@pytest.mark.parametrize("text", ["red", "1"])
 @pytest.mark.parametrize(
     "make",
     [
@@ -140,27 +176,78 @@ def test_masked_features_are_missing() -> None:
         pd.DataFrame,
         lambda d: pd.DataFrame(d, dtype=object),
         lambda d: pd.DataFrame(d).astype({"colour": "category"}),
+        lambda d: pd.DataFrame(d).astype({"colour": "string"}),
         pl.DataFrame,
+        lambda d: pl.DataFrame(d).with_columns(pl.col("colour").cast(pl.Categorical)),
         pa.table,
     ],
 )
-def test_text_is_named(make: Any, text: str) -> None:
-    X = make({"age": [1.0, 2.0], "colour": [text, text]})
-    refused(X, f"feature 'colour' must hold numbers. Got '{text}'", "OneHotEncoder")
+def test_text_and_categories_are_levels(make: Any) -> None:
+    raw = read_features(make({"age": [1.0, 2.0, 3.0], "colour": ["red", None, "1"]})).raw
+    assert raw is not None
+    assert raw["colour"].tolist() == ["red", None, "1"]
+    np.testing.assert_array_equal(raw["age"], [1, 2, 3])
+    with pytest.raises(DataError, match=r"feature 'colour' must hold numbers\. Got 'red'"):
+        _ = read_features(make({"age": [1.0], "colour": ["red"]})).numbers
 
 
 @pytest.mark.parametrize("dtype", [None, object])
-def test_text_in_an_array_is_named(dtype: Any) -> None:
-    X = np.array([["1", "2"], ["3", "4"]], dtype=dtype)
-    refused(X, "feature 'x0' must hold numbers. Got '1'")
-    refused([[1.0, "a"], [2.0, "b"]], "must hold numbers. Got ")
-    mixed = np.array([[1.0, "a"], [2.0, "b"]], dtype=object)
-    refused(mixed, "feature 'x1' must hold numbers. Got 'a'")
+def test_text_in_an_array_is_read(dtype: Any) -> None:
+    raw = read_features(np.array([["1", "2"], ["3", "4"]], dtype=dtype)).raw
+    assert raw is not None
+    assert raw["x1"].tolist() == ["2", "4"]
+    mixed = read_features(np.array([[1.0, "a"], [2.0, None]], dtype=object)).raw
+    assert mixed is not None
+    assert mixed["x1"].tolist() == ["a", None]
+    np.testing.assert_array_equal(mixed["x0"], [1, 2])
 
 
-@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame])
-def test_dates_are_no_features(make: Any) -> None:
-    days = np.array(["2020-01-01", "2020-01-02"], dtype="M8[us]")
-    refused(make({"age": [1.0, 2.0], "day": days}), "feature 'day' must hold numbers")
-    refused(days[:, None], "feature 'x0' must hold numbers")
-    refused(make({"z": np.array([1j, 2])}) if make is dict else {"z": [1j, 2]}, "feature 'z' must")
+DAY = datetime(2020, 1, 2, 12)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        dict,
+        pd.DataFrame,
+        lambda d: pd.DataFrame(d, dtype=object),
+        pl.DataFrame,
+        pa.table,
+        lambda d: np.array([[value] for value in d["day"]], dtype=object),
+    ],
+)
+def test_dates_are_days(make: Any) -> None:
+    zone = timezone(timedelta(hours=1))
+    for value, day in (
+        (DAY.date(), 18263.0),
+        (DAY, 18263.5),
+        (DAY.replace(tzinfo=zone), 18263 + 11 / 24),
+    ):
+        raw = read_features(make({"day": [value, None]})).raw
+        assert raw is not None
+        (column,) = raw.values()
+        assert kind_of(column) == "date"
+        np.testing.assert_allclose(days(column), [day, np.nan])
+    (column,) = (read_features(make({"day": [timedelta(days=2), None]})).raw or {}).values()
+    np.testing.assert_array_equal(days(column), [2, np.nan])
+
+
+def test_what_is_no_feature_is_refused() -> None:
+    refused({"z": np.array([1j, 2])}, "feature 'z' must hold numbers")
+    refused({"z": [b"a", b"b"]}, "feature 'z' must hold numbers")
+    refused(pd.DataFrame({"z": [[1], [2]]}), "z")
+
+
+def test_two_kinds_in_one_column_are_counted() -> None:
+    said = "feature 'age' holds numbers and text: text, such as 'n/a', in 2 of 4 rows"
+    refused({"age": np.array([30, "n/a", 41, "?"], dtype=object)}, said, "replace it by None")
+
+
+def test_text_that_looks_like_numbers_is_a_mistake() -> None:
+    text = [str(k) for k in range(30)] + ["n/a"]
+    refused(
+        {"age": text}, "feature 'age' holds text that looks like numbers, such as '0': 30 of 31"
+    )
+    refused({"age": [f"{k},5" for k in range(30)]}, "1.5, not 1,5")
+    assert read_features({"code": text[:5] * 10}).raw is not None
+    assert read_features(pd.DataFrame({"code": pd.Categorical(text)})).raw is not None

@@ -395,7 +395,7 @@ def test_lists_in_cells_are_refused() -> None:
 
 # -- parts of the table, and their fingerprint --------------------------------------------------
 
-BY_ROW = ("features", "label", "label_index", "decision", "decision_index", "propensity",
+BY_ROW = ("matrix", "label", "label_index", "decision", "decision_index", "propensity",
           "behavior", "row_id", "position")  # fmt: skip
 
 

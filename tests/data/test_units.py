@@ -97,5 +97,5 @@ def test_a_proof_needs_units_that_count_the_same() -> None:
 
 
 def test_weights_that_make_no_sense_are_refused() -> None:
-    with pytest.raises(DataError, match="sample_weight must be positive"):
+    with pytest.raises(DataError, match="sample_weight must be above zero"):
         LoggedData(np.zeros((3, 1)), sample_weight=[1.0, 0.0, 2.0])

@@ -9,6 +9,7 @@ from typing import get_args
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from elfair import E, E_logged, ELFClassifier, ELFRegressor, LoggedData, accuracy, certify, no_worse
@@ -54,6 +55,7 @@ WRONG = {
     "split": ["magic", None, 1, "Random"],
     "folds": [0, 1, 2.0, "five", None, True],
     "outcome_model": ["ridge", 3, LogisticRegression],
+    "preprocessor": ["scale", 3, StandardScaler, LogisticRegression()],
     "candidate_tuning": [3, "power", {"power": 0.9}, {"power": "0.9"}, {"power": []}, ["power"]],
     "looks": [0, -1, 2.0, "2", None, True],
     "accept_violated": [None, True, "tau_known", ["tau"], ["support"], [3], {"tau_known": 1}],
@@ -70,6 +72,7 @@ RIGHT = {
     "positive": [1, "yes", True, np.int64(1)],
     "classes": [[0, 1], ("no", "yes"), np.array([0, 1])],
     "cost": [[[0, 1], [5, 0]], np.eye(2), {0: {0: 0, 1: 1}, 1: {0: 1, 1: 0}}],
+    "preprocessor": [StandardScaler()],
     "scorer": [LogisticRegression()],
     "spread": [(0.5, 0.5), [0.1, 0.9], np.array([0.1, 0.2])],
     "reach": [1, 0.5, np.float32(2)],

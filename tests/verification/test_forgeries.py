@@ -417,7 +417,7 @@ def test_another_model_in_the_place_of_the_tested_one_is_seen(case):
 
 def test_other_rows_are_seen_whatever_is_changed(case):
     certificate, data, model = case("three classes")
-    for name in ("features", "propensity"):
+    for name in ("matrix", "propensity"):
         other = data.take(data.position)
         changed = getattr(other, name).copy()
         changed.flat[17] *= 1 + 1e-15

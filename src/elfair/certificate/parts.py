@@ -16,6 +16,8 @@ from elfair.certificate.people import (
     UnseenRecord,
 )
 
+#: How features became numbers, if they came as numbers.
+NOT_PREPARED = "features came as numbers; what was fitted to any rows before is not covered"
 #: Stands where nobody said who chose something, or why.
 NOT_STATED = "not stated"
 
@@ -95,6 +97,9 @@ class TermsRecord:
         The declared probability of each decision; empty if propensities are columns.
     outcome_model : str
         The outcome model of the doubly robust form; empty for other estimators.
+    preparation : tuple of str
+        How features became numbers, inside the model, and what candidate rows taught about each
+        column (with cross-fitting, those of the first fold); empty for a model from elsewhere.
     candidate_share : float
         The share of candidate rows (of all rows, or of each stratum).
     folds : int
@@ -122,6 +127,7 @@ class TermsRecord:
     propensity_floor: float | None
     lottery: tuple[ChanceRecord, ...]
     outcome_model: str
+    preparation: tuple[str, ...]
     candidate_share: float
     folds: int
     thresholds: tuple[float, ...]

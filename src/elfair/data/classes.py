@@ -10,7 +10,7 @@ import numpy as np
 
 from elfair.data.columns import distinct, one_column, positions, text_or_numbers
 from elfair.errors import DataError, did_you_mean, listed
-from elfair.types import Array
+from elfair.types import Array, Index
 
 #: A number, also one that was read as text.
 _DIGITS = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?")
@@ -109,3 +109,21 @@ def _distinct(column: Array, what: str) -> Array:
             f"{what} must hold values of one kind. Got a mixture of {', '.join(kinds)}.",
             hint="write all classes as text, or all as numbers.",
         ) from None
+
+
+def class_index(column: Array | None, classes: Array, what: str) -> Index | None:
+    """The position of each value among the classes; raise if one is not among them."""
+    if column is None:
+        return None
+    index = positions(column, classes)
+    outside = index < 0
+    if outside.any():
+        odd = column[outside][0]
+        raise DataError(
+            f"{what} holds values outside the classes in {outside.sum()} of {column.size} rows: "
+            f"{listed([odd])} among them. Classes: {listed(classes)}.",
+            hint=text_or_numbers(odd, classes)
+            or "classes= must name every decision and every label; correct the values, or "
+            "drop those rows.",
+        )
+    return index

@@ -100,6 +100,25 @@ def table_columns(values: object, what: str) -> Columns | None:
         raise _duplicate(what) from None
 
 
+def categories_in(values: object) -> set[str]:
+    """The names of the columns of a data frame that are declared to be categories.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> categories_in(pd.DataFrame({"code": pd.Categorical([3, 1]), "age": [30, 40]}))
+    {'code'}
+    """
+    if isinstance(values, Mapping):
+        parts = {name: nw.from_native(part, series_only=True, pass_through=True)
+                 for name, part in values.items()}  # fmt: skip
+        known = {name: part.dtype for name, part in parts.items() if isinstance(part, nw.Series)}
+    else:
+        frame = nw.from_native(values, eager_only=True, pass_through=True)
+        known = dict(frame.schema) if isinstance(frame, nw.DataFrame) else {}
+    return {str(name) for name, dtype in known.items() if dtype in (nw.Categorical, nw.Enum)}
+
+
 def one_column(values: object, what: str) -> Array:
     """Read exactly one column.
 
@@ -117,6 +136,18 @@ def one_column(values: object, what: str) -> Array:
     return next(iter(columns.values()))
 
 
+def complete_column(values: object, n: int, what: str) -> Array:
+    """A column of identifiers or classes, of which none may be missing."""
+    column = one_column(values, what)
+    check_length(column, n, what)
+    hint = f"drop the rows without {what}, or find out what it was."
+    refuse(is_missing(column), f"{what} is missing", hint)
+    if column.dtype.kind == "f":
+        hint = f"{what} identifies a class or a person; use whole numbers or text."
+        refuse(np.isinf(column), f"Input {what} contains infinity,", hint)
+    return column
+
+
 def as_floats(
     column: Array, what: str, *, hint: str = "convert the column to numbers first."
 ) -> Floats:
@@ -131,7 +162,7 @@ def as_floats(
         return column.astype(np.float64, copy=False)
     # Numpy would read text as numbers, and dates as days since 1970; neither is intended.
     if column.dtype.kind == "O":
-        odd = {kind for kind in set(map(type, column)) if not issubclass(kind, _NUMBERS)}
+        odd = {kind for kind in set(map(type, column)) if not issubclass(kind, NUMBERS)}
         if not odd:
             return column.astype(np.float64)
         example = next(value for value in column if type(value) in odd)
@@ -140,7 +171,8 @@ def as_floats(
     raise DataError(f"{what} must hold numbers. Got {example!r} ({column.dtype}).", hint=hint)
 
 
-_NUMBERS = (Real, Decimal, np.bool_, NoneType)
+#: What counts as a number, or as a missing one.
+NUMBERS = (Real, Decimal, np.bool_, NoneType)
 
 
 def distinct(column: Array) -> Array:

@@ -110,7 +110,7 @@ def rows_of(data: LoggedData) -> tuple[str, ...]:
     """
     label, decision = data.as_numbers
     outcomes = [[decision, impact] for impact in data.impacts.values()]
-    digests = [rows_digest(columns, data.n) for columns in outcomes or [[label, *data.features.T]]]
+    digests = [rows_digest(columns, data.n) for columns in outcomes or [[label, *data.comparable]]]
     return tuple(each.hex() for each in (*digests, data.digest()))
 
 

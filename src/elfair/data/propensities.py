@@ -9,6 +9,7 @@ import numpy as np
 
 from elfair.data.classes import both_sets
 from elfair.data.features import Encoding
+from elfair.data.preparation import DefaultPreparation
 from elfair.data.table import LoggedData
 from elfair.errors import DataError, PropensityError, listed
 from elfair.types import Booleans, Floats
@@ -138,7 +139,7 @@ def misfit(data: LoggedData) -> Misfit | None:
     """
     if data.behavior is None or data.decision_index is None:
         return misfit_of_numbers(data)
-    encoding, directions = _directions(data)
+    names, directions = _directions(data)
     taken = np.arange(data.classes.size) == data.decision_index[:, None]
     surprise = np.abs(directions.T @ (taken - data.behavior))
     spread = np.sqrt(data.behavior * (1 - data.behavior))
@@ -160,7 +161,7 @@ def misfit(data: LoggedData) -> Misfit | None:
     direction, decided = np.argwhere(known)[worst]
     where = f"how often {listed([data.classes[decided]])} was decided"
     if direction:
-        where += f", by {encoding.names(data)[direction - 1]}"
+        where += f", by {names[direction - 1]}"
     return Misfit(float(off[worst]), float(limits[worst]), where)
 
 
@@ -182,7 +183,7 @@ def misfit_of_numbers(data: LoggedData) -> Misfit | None:
     decision, mean, spread = data.decision, data.behavior_mean, data.behavior_spread
     if decision is None or mean is None or spread is None:
         return None
-    encoding, directions = _directions(data)
+    names, directions = _directions(data)
     away = (decision - mean) / spread
     error = np.sqrt((directions**2).sum(axis=0))
     known = error > 0
@@ -196,14 +197,16 @@ def misfit_of_numbers(data: LoggedData) -> Misfit | None:
     if worst < off.size - 1:
         direction = int(np.flatnonzero(known)[worst])
         where = "the mean decision"
-        where += f", by {encoding.names(data)[direction - 1]}" if direction else ""
+        where += f", by {names[direction - 1]}" if direction else ""
     return Misfit(float(off[worst]), float(limits[worst]), where)
 
 
-def _directions(data: LoggedData) -> tuple[Encoding, Floats]:
-    """What is known before the decision, of shape (n, 1 + columns), and how it was encoded."""
+def _directions(data: LoggedData) -> tuple[list[str], Floats]:
+    """What is known before the decision, of shape (n, 1 + columns), and what the columns mean."""
+    if data.raw is not None:  # of these very rows: folds of a test are prepared differently
+        data = data.prepared(DefaultPreparation.learn(data.raw))
     largest = np.abs(data.features).max(axis=0)  # squares must not overflow
-    rows = data.changed(features=data.features / np.where(largest > 0, largest, 1.0))
+    rows = data.changed(matrix=data.features / np.where(largest > 0, largest, 1.0))
     encoding = Encoding.learn(rows)
     known_before = np.clip(encoding.of(rows), -FARTHEST, FARTHEST)
-    return encoding, np.column_stack([np.ones(data.n), known_before])
+    return encoding.names(rows), np.column_stack([np.ones(data.n), known_before])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from elfair.certificate import SplitKind
 from elfair.data.digests import Keys, mix, text_keys
+from elfair.data.features import kind_of
+from elfair.data.preparation import DefaultPreparation, FittedTransformer, Preparation
 from elfair.data.table import LoggedData
 from elfair.data.units import numbered
 from elfair.errors import DataError
@@ -24,6 +26,8 @@ class SealedHalf:
     ----------
     data : LoggedData
         The held-out rows, in the (seeded, random) order in which they will be tested.
+    preparation : Preparation, optional
+        What was learnt from candidate rows, to prepare the features of these.
 
     Examples
     --------
@@ -33,13 +37,15 @@ class SealedHalf:
     (3, True)
     """
 
-    def __init__(self, data: LoggedData) -> None:
-        self.__data = data
+    def __init__(self, data: LoggedData, preparation: Preparation | None = None) -> None:
+        self.__data, self.__preparation = data, preparation
         self.n = data.n
 
     def open(self) -> LoggedData:
         """Break the seal: the rows, for the fairness test."""
-        return self.__data
+        if self.__preparation is None:
+            return self.__data
+        return self.__data.prepared(self.__preparation)
 
 
 class Fold(NamedTuple):
@@ -99,10 +105,13 @@ class Split:
         share: float = 1.0,
         seed: int = 0,
         folds: int = 1,
+        preprocessor: Any = None,
     ) -> Split:
         """Divide rows; ``share`` is for one fold, ``folds`` for cross-fitting.
 
-        Of a split of kind "none", a share below 1 is set aside to learn constants from.
+        Of a split of kind "none", a share below 1 is set aside to learn constants from. If features
+        are not plain numbers, or there is a preprocessor, each fold's rows are prepared by what its
+        candidate rows teach, and all rows, too, if there is one fold (or none).
         """
         if not np.array_equal(data.position, np.arange(data.n)):  # part of a larger table
             data = data.changed(position=np.arange(data.n))
@@ -113,10 +122,20 @@ class Split:
         else:
             stratified = {"random": False, "stratified": True}[kind]
             divided = [split_rows(data, share, seed, stratified=stratified)]
-        made = [
-            Fold(data.take(chosen), SealedHalf(data.take(held_out))) for chosen, held_out in divided
+        made = [(data.take(chosen), data.take(held_out)) for chosen, held_out in divided]
+        if data.raw is None and preprocessor is None:
+            sealed = [Fold(candidate, SealedHalf(held_out)) for candidate, held_out in made]
+            return cls(kind, share, seed, data, tuple(sealed))
+        learnt = [
+            learn_preparation(rows, preprocessor, seed)
+            for rows in [candidate for candidate, _ in made] or [data]
         ]
-        return cls(kind, share, seed, data, tuple(made))
+        prepared = [
+            Fold(candidate.prepared(preparation), SealedHalf(held_out, preparation))
+            for (candidate, held_out), preparation in zip(made, learnt, strict=bool(made))
+        ]
+        everyone = data.prepared(learnt[0]) if len(learnt) == 1 else data
+        return cls(kind, share, seed, everyone, tuple(prepared))
 
     @property
     def candidate(self) -> LoggedData:
@@ -132,6 +151,31 @@ class Split:
     def n_tested(self) -> int:
         """How many rows are tested."""
         return int(sum(fold.sealed.n for fold in self.folds))
+
+
+def learn_preparation(candidate: LoggedData, preprocessor: Any, seed: int) -> Preparation:
+    """What candidate rows teach about how to prepare features.
+
+    Parameters
+    ----------
+    candidate : LoggedData
+        The rows.
+    preprocessor : transformer or None
+        What is cloned and fitted; None for the default.
+    seed : int
+        For every ``random_state`` that is not set.
+
+    Examples
+    --------
+    >>> learn_preparation(LoggedData({"age": [30, None]}), None, seed=0).names
+    ['age', 'age is missing']
+    """
+    columns = {name: candidate.feature(name) for name in candidate.feature_names}
+    if preprocessor is None:
+        return DefaultPreparation.learn(columns)
+    frame = candidate.has_names or any(kind_of(each) != "number" for each in columns.values())
+    given = (preprocessor, columns, candidate.label)
+    return FittedTransformer.learn(*given, frame=frame, seed=seed)
 
 
 def split_rows(

@@ -15,24 +15,22 @@ from elfair.data.behavior import (
     read_behavior,
     read_propensity,
 )
-from elfair.data.classes import read_classes, read_positive
+from elfair.data.classes import class_index, read_classes, read_positive
 from elfair.data.columns import (
     Columns,
     as_floats,
     check_length,
     check_order,
-    is_missing,
+    complete_column,
     named_columns,
-    one_column,
-    positions,
     refuse,
-    text_or_numbers,
 )
 from elfair.data.costs import COST, read_cost
 from elfair.data.digests import columns_digest, rows_digest
-from elfair.data.features import read_features
+from elfair.data.features import comparable, read_features, same_values
 from elfair.data.lottery import Lottery, is_lottery, read_lottery
-from elfair.data.units import Average, read_sample_weight, unit_numbers
+from elfair.data.preparation import Preparation
+from elfair.data.units import Average, read_row_ids, read_sample_weight, unit_numbers
 from elfair.data.unseen import Unseen, read_unseen
 from elfair.errors import DataError, did_you_mean, listed
 from elfair.types import Array, Floats, Index
@@ -44,7 +42,8 @@ class LoggedData:
     Parameters
     ----------
     X : array or data frame of shape (n, d)
-        Features: what the new model will see.
+        Features: what the new model will see. Numbers, true/false, text, categories and dates, also
+        with missing values: a preparation that is part of the model makes numbers of them.
     y : array of shape (n,), optional
         Labels: the best decisions.
     sensitive_features : array, series, data frame or mapping, optional
@@ -167,19 +166,24 @@ class LoggedData:
             unit=unit,
             sample_weight=sample_weight,
         )
-        self.features, self.feature_names = read_features(X)
-        self.n = self.features.shape[0]
+        given = read_features(X)
+        self.feature_names = given.names
+        #: The features as they came, if they are not plain finite numbers or were prepared since.
+        self.raw = given.raw
+        #: The numbers that a model sees; None until a preparation has made them.
+        self.matrix = given.matrix
+        #: What made them; None if they came as they are.
+        self.preparation: Preparation | None = None
+        self.n = given.n
         #: The position of each row in the whole table.
         self.position = np.arange(self.n)
         self.label = None if y is None else self._decisions(y, "y")
         self.decision = None if decision is None else self._decisions(decision, "decision")
-        self.row_id = None if row_id is None else self._row_ids(row_id)
-        self.unit = None if unit is None else self._complete(unit, "unit")
+        self.row_id = None if row_id is None else read_row_ids(row_id, self.n)
+        self.unit = None if unit is None else complete_column(unit, self.n, "unit")
         #: The number of each row's unit; None if no two rows are of one unit.
         self.unit_index = None if self.unit is None else unit_numbers(self.unit)
-        self.sample_weight = (
-            None if sample_weight is None else read_sample_weight(sample_weight, self.n)
-        )
+        self.sample_weight = read_sample_weight(sample_weight, self.n)
         self.sensitive = self._sensitive(sensitive_features)
         self.impacts = self._impacts(impact)
         #: What is declared about impacts that were not seen for everyone; None if all were seen.
@@ -239,7 +243,33 @@ class LoggedData:
         """A sensitive feature, or a feature, by its name."""
         if name in self.sensitive:
             return self.sensitive[name]
+        return self.feature(name)
+
+    def feature(self, name: str) -> Array:
+        """A feature as it came, by its name."""
+        if self.raw is not None:
+            return self.raw[name]
         return self.features[:, self.feature_names.index(name)]
+
+    @property
+    def features(self) -> Floats:
+        """The numbers that a model sees, of shape (n, d); raise if there are none (yet)."""
+        if self.matrix is None:
+            raise DataError(
+                "features are not all finite numbers, and nothing was learnt that prepares them.",
+                hint="fit learns it from candidate rows; feature(name) is a column as it came.",
+            )
+        return self.matrix
+
+    @property
+    def prepared_names(self) -> list[str]:
+        """What each column of `features` means."""
+        return self.feature_names if self.preparation is None else self.preparation.names
+
+    def prepared(self, preparation: Preparation) -> Self:
+        """The same rows as a preparation shows them to a model."""
+        raw = {name: self.feature(name) for name in self.feature_names}
+        return self.changed(raw=raw, matrix=preparation.of(raw), preparation=preparation)
 
     def impact(self, name: str) -> Floats:
         """An impact by its name; a single one is also called ``impact``."""
@@ -308,8 +338,13 @@ class LoggedData:
         It ignores groups and row ids: the same people under another grouping are the same held-out
         rows.
         """
-        columns = [*self.features.T, *self.as_numbers, self.propensity, *self.impacts.values()]
+        columns = [*self.comparable, *self.as_numbers, self.propensity, *self.impacts.values()]
         return rows_digest(columns, self.n)
+
+    @property
+    def comparable(self) -> list[Floats]:
+        """The features as they came, each as floats that are equal where its values are."""
+        return [comparable(self.feature(name)) for name in self.feature_names]
 
     @property
     def as_numbers(self) -> tuple[Array | None, Array | None]:
@@ -324,10 +359,7 @@ class LoggedData:
         positive = None if self.positive is None else np.array([self.positive], dtype=object)
         return columns_digest(
             [
-                *(
-                    (f"feature {name}", column)
-                    for name, column in zip(self.feature_names, self.features.T, strict=True)
-                ),
+                *((f"feature {name}", self.feature(name)) for name in self.feature_names),
                 *((f"group {name}", column) for name, column in self.sensitive.items()),
                 *((f"impact {name}", column) for name, column in self.impacts.items()),
                 *((name, getattr(self, name)) for name in sorted(known)),
@@ -340,19 +372,9 @@ class LoggedData:
 
     # -- validation -----------------------------------------------------------------------------
 
-    def _complete(self, values: Any, what: str) -> Array:
-        column = one_column(values, what)
-        check_length(column, self.n, what)
-        hint = f"drop the rows without {what}, or find out what it was."
-        refuse(is_missing(column), f"{what} is missing", hint)
-        if column.dtype.kind == "f":
-            hint = f"{what} identifies a class or a person; use whole numbers or text."
-            refuse(np.isinf(column), f"Input {what} contains infinity,", hint)
-        return column
-
     def _decisions(self, values: Any, what: str) -> Array:
         """Logged decisions, or the best ones."""
-        return self._complete(values, what)
+        return complete_column(values, self.n, what)
 
     def _sensitive(self, values: Any) -> Columns:
         """Groups; a missing value is allowed, and meets no condition."""
@@ -361,14 +383,11 @@ class LoggedData:
         columns = named_columns(values, "sensitive_features", default="sensitive")
         for name, column in columns.items():
             check_length(column, self.n, f"sensitive feature '{name}'")
-            if name in self.feature_names:
-                feature = self.features[:, self.feature_names.index(name)]
-                if column.dtype.kind not in "biufO" or (column != feature).any():
-                    raise DataError(
-                        f"'{name}' is both a feature and a sensitive feature, with different "
-                        "values.",
-                        hint="rename one of them; a condition could mean either.",
-                    )
+            if name in self.feature_names and not same_values(column, self.feature(name)):
+                raise DataError(
+                    f"'{name}' is both a feature and a sensitive feature, with different values.",
+                    hint="rename one of them; a condition could mean either.",
+                )
         return columns
 
     def _impacts(self, values: Any) -> dict[str, Floats]:
@@ -388,20 +407,6 @@ class LoggedData:
             refuse(np.isinf(impacts[name]), f"impact '{name}' is infinite", hint)
         return impacts
 
-    def _row_ids(self, values: Any) -> Array:
-        column = self._complete(values, "row_id")
-        whole = column.dtype.kind in "iu"
-        ids = np.sort(column) if whole else np.array(sorted(map(str, column)), dtype=object)
-        again = ids[1:][ids[1:] == ids[:-1]]
-        if again.size:
-            raise DataError(
-                f"row_id must be unique. Got {listed(again[:1])} more than once ({again.size} "
-                "repeated rows in all).",
-                hint="the bounds need independent rows: keep one row for each person, or pass the "
-                "identifier as unit= instead, and bounds will count people.",
-            )
-        return column
-
     def _classes(self, classes: Sequence[Any] | Array | None) -> Array:
         return read_classes(classes, self.label, self.decision)
 
@@ -414,21 +419,7 @@ class LoggedData:
         return read_cost(cost, self.classes)
 
     def _class_index(self, column: Array | None, what: str) -> Index | None:
-        """The position of each value among the classes."""
-        if column is None:
-            return None
-        index = positions(column, self.classes)
-        outside = index < 0
-        if outside.any():
-            odd = column[outside][0]
-            raise DataError(
-                f"{what} holds values outside the classes in {outside.sum()} of {self.n} rows: "
-                f"{listed([odd])} among them. Classes: {listed(self.classes)}.",
-                hint=text_or_numbers(odd, self.classes)
-                or "classes= must name every decision and every label; correct the values, or "
-                "drop those rows.",
-            )
-        return index
+        return class_index(column, self.classes, what)
 
     def _set_behavior(self, X: Any, behavior: Any) -> None:
         if not self.classes.size:
@@ -475,7 +466,7 @@ class LoggedData:
 
 #: The attributes of LoggedData that have one entry for each row.
 _BY_ROW = (
-    "features", "label", "label_index", "decision", "decision_index", "propensity", "behavior",
+    "matrix", "label", "label_index", "decision", "decision_index", "propensity", "behavior",
     "row_id", "unit", "unit_index", "sample_weight", "scores", "behavior_mean", "behavior_spread",
     "position",
 )  # fmt: skip
@@ -484,10 +475,15 @@ _BY_ROW = (
 def _combined(parts: Sequence[LoggedData], combine: Callable[[list[Array]], Array]) -> LoggedData:
     """A table whose columns combine those of some parts."""
     every = [vars(part) for part in parts]
+    apart = any(part.preparation is not parts[0].preparation for part in parts)
     known = [name for name in _BY_ROW if every[0].get(name) is not None]
+    known = [name for name in known if name != "matrix" or not apart]
     made: dict[str, Any] = {name: combine([of[name] for of in every]) for name in known}
-    for name in ("sensitive", "impacts"):
-        made[name] = {key: combine([of[name][key] for of in every]) for key in every[0][name]}
+    for name in ("sensitive", "impacts", "raw"):
+        if every[0][name] is not None:
+            made[name] = {key: combine([of[name][key] for of in every]) for key in every[0][name]}
+    if apart:  # each fold has a preparation of its own; together, they are seen by the first
+        made["matrix"] = parts[0].preparation.of(made["raw"]) if parts[0].preparation else None
     unseen = [part.unseen for part in parts if part.unseen is not None]
     made["unseen"] = Unseen.combined(unseen, combine) if unseen else None
     return parts[0].changed(**made, n=len(made["position"]))

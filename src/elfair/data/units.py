@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from elfair.data.columns import as_floats, check_length, one_column, refuse
+from elfair.data.columns import as_floats, check_length, complete_column, one_column, refuse
+from elfair.errors import DataError, listed
 from elfair.types import Array, Booleans, Floats, Index
 
 if TYPE_CHECKING:
@@ -20,6 +21,22 @@ if TYPE_CHECKING:
 #: What an average is about: each unit counts the same, or each row does.
 Average: TypeAlias = Literal["unit", "row"]
 AVERAGES: tuple[Average, ...] = get_args(Average)
+
+
+def read_row_ids(values: Any, n: int) -> Array:
+    """One identifier for each row; raise if one appears twice."""
+    column = complete_column(values, n, "row_id")
+    whole = column.dtype.kind in "iu"
+    ids = np.sort(column) if whole else np.array(sorted(map(str, column)), dtype=object)
+    again = ids[1:][ids[1:] == ids[:-1]]
+    if again.size:
+        raise DataError(
+            f"row_id must be unique. Got {listed(again[:1])} more than once ({again.size} "
+            "repeated rows in all).",
+            hint="the bounds need independent rows: keep one row for each person, or pass the "
+            "identifier as unit= instead, and bounds will count people.",
+        )
+    return column
 
 
 def unit_numbers(unit: Array) -> Index | None:
@@ -37,6 +54,8 @@ def unit_numbers(unit: Array) -> Index | None:
 
 def read_sample_weight(values: Any, n: int) -> Floats | None:
     """How many people each row stands for; None if all rows stand for as many."""
+    if values is None:
+        return None
     weight = as_floats(one_column(values, "sample_weight"), "sample_weight")
     check_length(weight, n, "sample_weight")
     hint = "it is how many people a row stands for; drop the rows that stand for nobody."

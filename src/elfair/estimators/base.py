@@ -19,7 +19,7 @@ from elfair.certificate import Certificate, Provenance
 from elfair.data import LoggedData
 from elfair.data.columns import as_floats, check_length, check_order, distinct, one_column
 from elfair.data.costs import read_cost
-from elfair.data.features import read_features
+from elfair.data.features import Features, read_features
 from elfair.errors import DataError, FeatureTypeError, InputError, NoSolutionFoundError
 from elfair.estimators.fit import Request, fit_model
 from elfair.estimators.parameters import Owner, check_parameters
@@ -129,7 +129,7 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
                 hint="pass the table alone, or all columns.",
             )
         self.check_table(X)
-        self.n_features_in_ = X.features.shape[1]
+        self.n_features_in_ = len(X.feature_names)
         if X.has_names:
             self.feature_names_in_ = np.array(X.feature_names, dtype=object)
         return X
@@ -245,10 +245,10 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
         """
         return self.decide(X, random_state=random_state).decision
 
-    def _features(self, X: Any) -> Floats:
+    def _features(self, X: Any) -> Features:
         """The features of people to decide about, like those that it was fitted to."""
         self._require_solution()
-        features, _ = read_features(X)
+        features = read_features(X)
         self._check_columns(X, reset=False)
         return features
 
@@ -292,6 +292,9 @@ class ELFEstimator(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True  # predict samples
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
         return tags
 
 

@@ -61,6 +61,12 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
     xi : float or None, default None
         A margin that makes the solution rate tend to 1. The default is a hundredth of a row's
         standard deviation.
+    preprocessor : scikit-learn transformer, optional
+        What makes numbers of the features, such as a ColumnTransformer or a Pipeline. It is cloned,
+        fitted to candidate rows only, and part of the model: ``predict``, the model file and
+        ``verify`` repeat it. It gets a pandas frame (an array, if features are numbers without
+        names). Without one, plain numbers stay as they are, and everything else is prepared as the
+        preparation page says.
     scorer : scikit-learn classifier or torch.nn.Module, optional
         A classifier whose scores the model sees beside the features; without one, the model is
         linear in the features. An unfitted scorer is cloned and fitted to candidate rows only. A
@@ -165,6 +171,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         power: float | None = 0.95,
         inflation: float | None = None,
         xi: float | None = None,
+        preprocessor: Any = None,
         scorer: Any = None,
         candidates: int = 20,
         exploration: float = EXPLORATION,
@@ -276,11 +283,11 @@ follow_up, row_id, unit, sample_weight
         -------
         ndarray of shape (n, classes)
         """
-        features = self._features(X)
+        people = self._features(X)
         behavior = None
         if self._behavior_model is not None:
             behavior = behavior_probabilities(self._behavior_model, X, self.classes_)
-        return self.fitted_.probabilities(features, behavior)
+        return self.fitted_.probabilities(people, behavior)
 
     def decide(self, X: Any, *, random_state: Any = None) -> Decisions:
         """Decisions as `predict` draws them, with their propensities, to be logged.

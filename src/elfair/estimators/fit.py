@@ -59,7 +59,10 @@ def fit_model(data: LoggedData, request: Request) -> Fitted:
     test = FairnessTest(
         split,
         plans,
-        tuple(Ladder(each.policy, [c.theta for c in each.ladder], rows) for each, rows in found),
+        tuple(
+            Ladder(each.policy, [c.theta for c in each.ladder], rows, rows.preparation)
+            for each, rows in found
+        ),
         search=_search_record(selection, searches),
         losses=[each.loss for each in searches[0].ladder] if len(split.folds) == 1 else (),
         declared=selection.task.assumptions(),
@@ -213,10 +216,11 @@ class Request:
     def split(self, data: LoggedData) -> Split:
         """The rows, divided."""
         parameters, data = self.parameters, self.seen(data)
+        given = {"seed": self.seed, "preprocessor": parameters["preprocessor"]}
         if not self.claims:  # there is nothing to hold rows out for
-            return Split.of(data, "none", seed=self.seed)
+            return Split.of(data, "none", **given)
         share, folds = parameters["candidate_fraction"], parameters["folds"]
-        return Split.of(data, parameters["split"], share=share, seed=self.seed, folds=folds)
+        return Split.of(data, parameters["split"], share=share, folds=folds, **given)
 
     def selection(self) -> Selection:
         """The search."""

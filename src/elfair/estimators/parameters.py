@@ -326,6 +326,14 @@ _REGRESSOR = Allowed(
     "a scikit-learn regressor",
     lambda value: hasattr(value, "predict") and not isinstance(value, type),
 )
+_TRANSFORMER = Allowed(
+    "a scikit-learn transformer",
+    lambda value: (
+        all(hasattr(value, each) for each in ("fit", "transform", "get_params"))
+        and not isinstance(value, type)
+    ),
+    lambda value: f"pass an object: {value.__name__}()." if isinstance(value, type) else "",
+)
 _ACCEPTED = Allowed(
     f"a list with any of {', '.join(map(repr, REFUTABLE))}",
     lambda value: _each(value, lambda code: code in REFUTABLE),
@@ -373,6 +381,9 @@ PARAMETERS: tuple[Parameter, ...] = (
               written=_WRITTEN_COST, read=_cost_by_class,
               example={"0": {"0": 0, "1": 1}, "1": {"0": 5, "1": 0}},
               about="what E[cost] averages: label -> decision -> cost"),
+    Parameter("preprocessor", _TRANSFORMER, _same(None), optional=True,
+              about="what makes numbers of the features, learnt from candidate rows; leave it out "
+              "for the default preparation"),
     Parameter("scorer", _SCORER, {"classifier": None}, optional=True,
               about="what tells the policy more about a person than the features do", tunable=True),
     Parameter("exploration", _SHARE, {"classifier": EXPLORATION}, table="model", example=0.1,

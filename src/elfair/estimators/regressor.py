@@ -69,7 +69,9 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         such a person, in units of the smallest ``behavior_spread``. Nothing is known about
         decisions that nobody was given. The usual decision is a linear function of the features,
         learnt from candidate rows.
-    power, inflation, xi, candidates, candidate_fraction, split, folds, impact_range, average
+    preprocessor, power, inflation, xi, candidates, candidate_fraction, split, folds, impact_range
+        As for `ELFClassifier`.
+    average
         As for `ELFClassifier`.
     candidate_tuning, looks, accept_violated, random_state
         As for `ELFClassifier`.
@@ -117,6 +119,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         search: str = "gradient",
         spread: tuple[float, float] = (0.2, 0.9),
         reach: float = REACH,
+        preprocessor: Any = None,
         power: float | None = 0.95,
         inflation: float | None = None,
         xi: float | None = None,
@@ -290,6 +293,9 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
 
     def _components(self, X: Any) -> tuple[Floats, Floats]:
         """Of each model that may be picked, the means, of shape (models, n), and the spread."""
-        features = self._features(X)
-        moments = [model.policy.moments(model.theta, features) for model in self.fitted_.models]
+        people = self._features(X)
+        moments = [
+            model.policy.moments(model.theta, model.numbers(people))
+            for model in self.fitted_.models
+        ]
         return np.array([mean for mean, _ in moments]), np.array([spread for _, spread in moments])

@@ -158,6 +158,7 @@ def _terms(test: FairnessTest) -> records.TermsRecord:
         propensity_floor=estimation.propensity_floor,
         lottery=lottery.records(split.everyone.classes) if lottery is not None else (),
         outcome_model=shown if estimation.impact_estimator.learns == "model" else "",
+        preparation=_prepared(test),
         candidate_share=split.share,
         folds=max(1, len(split.folds)),
         thresholds=getattr(split.everyone, "thresholds", ()),
@@ -210,6 +211,14 @@ def unseen_records(data: LoggedData) -> tuple[UnseenRecord, ...]:
         )
         for name in of.seen
     )
+
+
+def _prepared(test: FairnessTest) -> tuple[str, ...]:
+    """How the tested model makes numbers of features."""
+    if test.search is None:
+        return ()
+    preparation = test.ladders[0].preparation
+    return (records.NOT_PREPARED,) if preparation is None else preparation.described
 
 
 def positive_decision(

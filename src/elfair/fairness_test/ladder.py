@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 from elfair.certificate.pictures import Fate, ModelPicture, TradeOff
 from elfair.data import LoggedData
+from elfair.data.preparation import Preparation
 from elfair.data.split import SealedHalf
 from elfair.fairness_test.diagnostics import FEW_ROWS
 from elfair.fairness_test.drawing import impact_series
@@ -115,17 +116,20 @@ class Ladder:
         Their parameters.
     candidate : LoggedData
         The candidate rows, as the family sees them.
+    preparation : Preparation, optional
+        The part of each model that prepares features.
     """
 
     policy: Any
     thetas: Sequence[Floats]
     candidate: LoggedData
+    preparation: Preparation | None = None
     _shown: WeakKeyDictionary[LoggedData, Any] = field(default_factory=WeakKeyDictionary)
 
     @cached_property
     def models(self) -> tuple[Model, ...]:
         """The models."""
-        return tuple(Model(self.policy, theta) for theta in self.thetas)
+        return tuple(Model(self.policy, theta, self.preparation) for theta in self.thetas)
 
     @cached_property
     def digests(self) -> tuple[str, ...]:

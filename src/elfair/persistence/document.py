@@ -30,12 +30,15 @@ class PolicyRecord:
         Its numbers, in the order of `FORMATS`.
     tensors : mapping of str to bool
         The names of a module's tensors, in order, and whether theta replaces each.
+    preparation : object
+        How its models prepare features; None if these came as plain numbers.
     """
 
     kind: str
     mixed: bool
     numbers: tuple[float, ...]
     tensors: Mapping[str, bool]
+    preparation: Any
 
 
 @dataclass(frozen=True)

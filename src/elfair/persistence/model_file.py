@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from elfair.persistence.contents import damaged, decode, encode, members_of, pac
 from elfair.persistence.document import FORMAT, ModelDocument
 from elfair.persistence.objects import from_skops, to_skops
 from elfair.persistence.policies import Members, Reading, member
+from elfair.persistence.preparations import read_preparation
 from elfair.policies.models import Fitted, Model, digests, mixture_digest
 from elfair.records.files import decoded, read_whole, write_whole
 from elfair.types import Array
@@ -82,11 +84,11 @@ def to_bytes(estimator: Any, encoding: Mapping[str, Any] | None = None) -> bytes
     check_is_fitted(estimator)
     fitted: Fitted = estimator.fitted_
     members: Members = {"certificate.json": fitted.certificate.to_json().encode()}
-    members["thetas.npy"] = contents.to_npy(np.array([model.theta for model in fitted.ladder]))
-    kept = {id(model.policy): model.policy for model in fitted.ladder}
+    members["thetas.npy"] = contents.to_npy(np.concatenate([m.theta for m in fitted.ladder]))
+    kept = {id(model.policy): model for model in fitted.ladder}
     records = [
-        policies.write_policy(policy, f"policies/{place}", members)
-        for place, policy in enumerate(kept.values())
+        policies.write_policy(model, f"policies/{place}", members)
+        for place, model in enumerate(kept.values())
     ]
     behavior = getattr(estimator, "_behavior_model", None)
     if _kind(behavior) == "classifier":
@@ -222,13 +224,19 @@ def _fitted(document: ModelDocument, members: Mapping[str, bytes], reading: Read
     fits &= all(share > 0 for share in shares) and abs(sum(shares) - 1) < 1e-9
     if not fits:
         raise damaged("its ladder of models makes no sense.")
-    read = [
-        policies.read_policy(record, members, f"policies/{place}", reading)
-        for place, record in enumerate(document.policies)
-    ]
-    thetas = policies.read_floats(members, "thetas.npy", (rungs, read[0].n_parameters))
+    read = []
+    for place, record in enumerate(document.policies):
+        folder = f"policies/{place}"
+        prepared = read_preparation(record.preparation, folder, members, reading.trusted)
+        seen = reading.n_features if prepared is None else len(prepared.names)
+        fitting = replace(reading, n_features=seen)
+        read.append((policies.read_policy(record, members, folder, fitting), prepared))
+    families = [read[place] for place in document.ladder]
+    ends = np.cumsum([policy.n_parameters for policy, _ in families])
+    numbers = policies.read_floats(members, "thetas.npy", (int(ends[-1]),))
     ladder = tuple(
-        Model(read[place], theta) for place, theta in zip(document.ladder, thetas, strict=True)
+        Model(policy, theta, prepared)
+        for (policy, prepared), theta in zip(families, np.split(numbers, ends[:-1]), strict=True)
     )
     if digests(ladder) != document.digests:
         raise InputError(

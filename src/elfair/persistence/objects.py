@@ -17,6 +17,8 @@ from elfair.errors import InputError, MissingPackageError, install_extra
 from elfair.persistence.contents import check_written, from_npy, members_of, pack, to_npy
 
 _SCHEMA = "schema.json"
+#: Types that skops does not know to be harmless: a fitted imputer remembers the kind of its column.
+HARMLESS = ("numpy.dtype",)
 
 
 def to_skops(value: Any) -> bytes:
@@ -53,7 +55,7 @@ def from_skops(data: bytes, trusted: Sequence[str] = ()) -> Any:
     trusted : sequence of str
         Full names of further types that may be built.
     """
-    skops = _skops()
+    skops, trusted = _skops(), [*HARMLESS, *trusted]
     members = members_of(data)
     check_written(data, members)
     for name, member in members.items():
@@ -67,7 +69,7 @@ def from_skops(data: bytes, trusted: Sequence[str] = ()) -> Any:
     try:
         strange = sorted(set(skops.get_untrusted_types(data=data)) - set(trusted))
         if not strange:
-            return skops.loads(data, trusted=list(trusted))
+            return skops.loads(data, trusted=trusted)
     except Exception as error:  # a damaged schema can fail anywhere
         raise InputError(
             f"an object in it cannot be read ({type(error).__name__}: {error}).",

@@ -13,7 +13,9 @@ from elfair.errors import InputError, listed
 from elfair.persistence.contents import damaged, from_npy, to_npy
 from elfair.persistence.document import Kind, PolicyRecord
 from elfair.persistence.objects import from_skops, to_skops
+from elfair.persistence.preparations import write_preparation
 from elfair.policies import GaussianPolicy, SoftmaxPolicy
+from elfair.policies.models import Model
 from elfair.policies.scored import ScoredPolicy
 from elfair.policies.torch_module import TorchPolicy, load_torch
 from elfair.types import Array, Floats
@@ -21,24 +23,27 @@ from elfair.types import Array, Floats
 Members = dict[str, bytes]
 
 
-def write_policy(policy: Any, folder: str, members: Members) -> PolicyRecord:
+def write_policy(model: Model, folder: str, members: Members) -> PolicyRecord:
     """The record of a policy, whose arrays and objects become members of the file.
 
     Parameters
     ----------
-    policy : Policy
-        The policy of a model.
+    model : Model
+        A model of it, for the policy and the preparation of features.
     folder : str
         Where its members go.
     members : dict
         The members of the file; those of the policy are added.
     """
+    policy = model.policy
     members[f"{folder}/center.npy"] = to_npy(policy.center)
     members[f"{folder}/scale.npy"] = to_npy(policy.scale)
     form = FORMATS[policy.digest_tag]
     numbers = tuple(float(getattr(policy, name)) for name in form.numbers)
     tensors = form.write(policy, folder, members)
-    return PolicyRecord(policy.digest_tag, getattr(policy, "mixed", False), numbers, tensors)
+    prepared = write_preparation(model.preparation, folder, members)
+    mixed = getattr(policy, "mixed", False)
+    return PolicyRecord(policy.digest_tag, mixed, numbers, tensors, prepared)
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class Reading:
     Parameters
     ----------
     n_features : int
-        The number of features.
+        The number of features, as the policy sees them.
     classes : ndarray
         The decisions.
     trusted : sequence of str

@@ -13,7 +13,9 @@ from elfair.bounds import AUTO
 from elfair.certificate import Assumption
 from elfair.certificate.people import UnseenRecord
 from elfair.data import LoggedData
+from elfair.data.columns import is_missing
 from elfair.data.digests import is_module
+from elfair.data.features import kind_of, same_values
 from elfair.data.propensities import misfit
 from elfair.errors import ElfairError, listed
 from elfair.estimators.fit import Request
@@ -26,7 +28,7 @@ from elfair.planning.visible import TINY, GroupCheck, VisibleRows, not_forecast
 from elfair.statistics.claims import Claim
 from elfair.statistics.compiled import shown_values
 from elfair.statistics.people import people_of
-from elfair.types import Booleans, Floats
+from elfair.types import Array, Booleans, Floats
 
 #: A feature gives away a class that it predicts in this share of rows, and a number that it
 #: correlates this much with.
@@ -46,9 +48,12 @@ def of_columns(everyone: LoggedData, candidate: LoggedData) -> Iterator[Finding]
 
 
 def _of_features(everyone: LoggedData, candidate: LoggedData) -> Iterator[Finding]:
-    for name, column in zip(everyone.feature_names, everyone.features.T, strict=True):
-        if column.size and column.min() == column.max():
-            yield Finding.of("constant_feature", f"it is {column[0]:g} in all rows", about=name)
+    for name in everyone.feature_names:
+        column = everyone.feature(name)
+        different = dict.fromkeys(column[~is_missing(column)].tolist())
+        if len(different) < 2 and not is_missing(column).any() and column.size:
+            shown = f"{column[0]:g}" if kind_of(column) == "number" else repr(column[0])
+            yield Finding.of("constant_feature", f"it is {shown} in all rows", about=name)
         group = _group_of(everyone, name, column)
         if group is not None:
             yield Finding.of(
@@ -56,18 +61,18 @@ def _of_features(everyone: LoggedData, candidate: LoggedData) -> Iterator[Findin
             )
     if candidate.n < FEW_ROWS:
         return
-    for name, column in zip(candidate.feature_names, candidate.features.T, strict=True):
+    for name, column in zip(candidate.prepared_names, candidate.features.T, strict=True):
         for shown in _leaks(column, candidate):
             yield Finding.of("leak", f"{shown} in {candidate.n} candidate rows", about=name)
 
 
-def _group_of(data: LoggedData, name: str, column: Floats) -> str | None:
+def _group_of(data: LoggedData, name: str, column: Array) -> str | None:
     """The sensitive feature that a feature is equal to."""
     if name in data.sensitive:
         return name
+    varies = len(dict.fromkeys(column[~is_missing(column)].tolist())) > 1
     for group, values in data.sensitive.items():
-        varies = column.size > 1 and column.min() < column.max()
-        if varies and values.dtype.kind in "biuf" and np.array_equal(values, column):
+        if varies and same_values(values, column):
             return group
     return None
 
@@ -148,7 +153,8 @@ def _repeated(data: LoggedData) -> Iterator[Finding]:
     """Rows that are equal, if nothing says that they are different people."""
     if data.row_id is not None or data.n < 2:
         return
-    columns = [*data.features.T, *(_codes(values) for values in data.sensitive.values())]
+    features = [np.nan_to_num(column, nan=-np.inf) for column in data.comparable]
+    columns = [*features, *(_codes(values) for values in data.sensitive.values())]
     for known in (data.decision, data.propensity):
         if known is not None:
             columns.append(known if known.dtype.kind == "f" else _codes(known))
@@ -156,7 +162,7 @@ def _repeated(data: LoggedData) -> Iterator[Finding]:
     again = data.n - len(np.unique(table, axis=0))
     if not again:
         return
-    different = max(np.unique(column).size for column in data.features.T)
+    different = max(np.unique(column).size for column in features)
     yield Finding.of(
         "repeated_rows" if different >= TELLING * data.n else "identical_rows",
         f"{again} of {data.n} rows have the same features, groups, decision and propensity as "

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from elfair.certificate import GroupRecord
 from elfair.data import LoggedData
+from elfair.data.preparation import DefaultPreparation
 from elfair.data.units import count_units
 from elfair.errors import InputError
 from elfair.estimators.classifier import ELFClassifier
@@ -89,8 +90,12 @@ class VisibleRows:
         cross-fitting, which tests every row, none is.
         """
         seen, data = np.zeros(data.n, dtype=np.bool_), request.seen(data)
-        if not request.crossfit:
-            seen[request.split(data).candidate.position] = True
+        if request.crossfit:
+            if data.raw is not None:  # and nothing may be learnt that prepares features
+                data = data.prepared(DefaultPreparation.learn(data.take(np.arange(0)).raw or {}))
+        else:
+            split = request.split(data)
+            seen[split.candidate.position], data = True, split.everyone
         return cls(_hide(data, seen), data.take(np.flatnonzero(seen)))
 
     @property

@@ -14,6 +14,8 @@ from sklearn.utils import check_random_state
 from elfair.certificate import Certificate
 from elfair.data import LoggedData
 from elfair.data.digests import content_digest
+from elfair.data.features import Features, read_features
+from elfair.data.preparation import Preparation
 from elfair.errors import InputError
 from elfair.types import Array, Floats
 
@@ -111,10 +113,18 @@ class Model:
         Its family. (Typed Any: the estimator that asked for a family knows what its policies do.)
     theta : ndarray
         Its parameters.
+    preparation : Preparation, optional
+        How it makes numbers of the features of a table, as learnt from candidate rows; None if
+        features came as plain numbers.
     """
 
     policy: Any
     theta: Floats
+    preparation: Preparation | None = None
+
+    def numbers(self, people: Features) -> Floats:
+        """What it sees of some people, of shape (n, d)."""
+        return people.numbers if self.preparation is None else self.preparation.of(people.columns)
 
     def free(self, rows: LoggedData) -> Floats:
         """Its free numbers on logged rows, of shape (channels, n)."""
@@ -126,7 +136,7 @@ class Model:
 
 
 def digests(models: Sequence[Model]) -> tuple[str, ...]:
-    """The digest of each model; a policy that several of them share is read once.
+    """The digest of each model; what several of them share is read once.
 
     Examples
     --------
@@ -135,9 +145,14 @@ def digests(models: Sequence[Model]) -> tuple[str, ...]:
     >>> one == two == first.digest(), one == three
     (True, False)
     """
-    policies = {id(model.policy): model.policy for model in models}
-    read = {key: content_digest(policy) for key, policy in policies.items()}
-    return tuple(content_digest((read[id(model.policy)], model.theta)) for model in models)
+    parts = {id(part): part for model in models for part in (model.policy, model.preparation)}
+    read = {key: content_digest(part) for key, part in parts.items() if part is not None}
+
+    def content(model: Model) -> tuple[Any, ...]:
+        known = read[id(model.policy)], model.theta
+        return known if model.preparation is None else (*known, read[id(model.preparation)])
+
+    return tuple(content_digest(content(model)) for model in models)
 
 
 @dataclass(frozen=True)
@@ -170,18 +185,19 @@ class Fitted:
         """What its decisions depend on."""
         return digests(self.models), self.shares
 
-    def probabilities(self, features: Floats, behavior: Floats | None) -> Floats:
+    def probabilities(self, people: Any, behavior: Floats | None) -> Floats:
         """The probability of every decision, of shape (n, classes).
 
         Parameters
         ----------
-        features : ndarray of shape (n, d)
-            The people to decide about.
+        people : Features, array or data frame
+            The features of the people to decide about.
         behavior : ndarray of shape (n, classes), optional
             The behaviour model's probabilities for them, if the policy is mixed with it.
         """
+        people = people if isinstance(people, Features) else read_features(people)
         every = [
-            share * model.policy.probabilities(model.theta, features, behavior)
+            share * model.policy.probabilities(model.theta, model.numbers(people), behavior)
             for model, share in zip(self.models, self.shares, strict=True)
         ]
         return np.asarray(sum(every))

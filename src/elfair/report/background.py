@@ -268,6 +268,8 @@ def _settings(certificate: Certificate) -> list[tuple[Line, Line]]:
     ]
     if terms.propensity_floor is not None:
         settings.append(("propensity floor", exact(terms.propensity_floor)))
+    if terms.preparation:
+        settings.append(("preparation of features", "; ".join(terms.preparation)))
     if terms.Lambda > 1:
         settings.append(("odds ratio of confounding (Lambda)", exact(terms.Lambda)))
     if terms.outcome_model:

@@ -8,7 +8,7 @@ The scorer that is tested and released is fitted to all candidate rows; it never
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, cast
@@ -20,6 +20,7 @@ from elfair.certificate import Assumption
 from elfair.data import LoggedData
 from elfair.data.columns import one_column, positions
 from elfair.data.digests import is_module
+from elfair.data.preparation import seeded
 from elfair.data.units import numbered
 from elfair.errors import DataError, InputError, listed
 from elfair.policies import ClassPolicy, SoftmaxPolicy
@@ -164,7 +165,7 @@ class ScoredFamily(Family):
         if np.ptp(data.label_index) == 0:
             return DummyClassifier().fit(data.features, data.label)
         try:
-            return _seeded(clone(self.scorer), self.seed).fit(data.features, data.label)
+            return seeded(clone(self.scorer), self.seed).fit(data.features, data.label)
         except Exception as error:
             raise InputError(
                 f"scorer={_name(self.scorer)} could not be fitted to {data.n} candidate rows with "
@@ -203,31 +204,20 @@ def _check_agreement(scorer: Any, data: LoggedData) -> None:
             f"data: {listed(data.classes)}.",
             hint="fit it to the same classes, or pass it unfitted.",
         )
-    names = [str(name) for name in getattr(scorer, "feature_names_in_", data.feature_names)]
-    if names != data.feature_names:
+    seen = data.prepared_names
+    names = [str(name) for name in getattr(scorer, "feature_names_in_", seen)]
+    if names != seen:
         raise InputError(
             f"scorer={_name(scorer)} was fitted to other columns: {listed(names)}. Columns of X: "
-            f"{listed(data.feature_names)}.",
+            f"{listed(seen)}.",
             hint="pass X as a data frame with the same columns in the same order.",
         )
     width = getattr(scorer, "n_features_in_", len(names))
-    if width != len(data.feature_names):
+    if width != len(seen):
         raise InputError(
-            f"scorer={_name(scorer)} was fitted to {width} features. X has "
-            f"{len(data.feature_names)}.",
+            f"scorer={_name(scorer)} was fitted to {width} features. X has {len(seen)}.",
             hint="fit it to the same features, or pass it unfitted.",
         )
-
-
-def _seeded(scorer: Any, seed: int) -> Any:
-    """Seed every unset ``random_state``: a fit is then a function of data and seed."""
-    parameters: Mapping[str, Any] = scorer.get_params(deep=True)
-    unset = [
-        name
-        for name, value in parameters.items()
-        if value is None and (name == "random_state" or name.endswith("__random_state"))
-    ]
-    return scorer.set_params(**dict.fromkeys(unset, seed % 2**32)) if unset else scorer
 
 
 def _name(scorer: Any) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from elfair.certificate import Certificate, GroupRecord
 from elfair.data import LoggedData
+from elfair.data.preparation import FittedTransformer
 from elfair.data.split import Split
 from elfair.errors import ElfairError, InputError
 from elfair.estimators.certify import GivenModel
@@ -111,7 +112,17 @@ class Context:
             share=terms.candidate_share,
             seed=self.record.seed,
             folds=terms.folds,
+            preprocessor=self._preprocessor,
         )
+
+    @property
+    def _preprocessor(self) -> Any:
+        """The transformer that prepares features for the model, as it was before it was fitted."""
+        from sklearn.base import clone
+
+        fitted = getattr(self.model, "fitted_", None)
+        known = None if fitted is None else fitted.ladder[0].preparation
+        return clone(known.transformer) if isinstance(known, FittedTransformer) else None
 
     @cached_property
     def held_out(self) -> LoggedData:

@@ -180,7 +180,7 @@ def _ladders(context: Context) -> tuple[Ladder, ...]:
         same = all(each.policy is policy for each in of_fold)
         require(same, "the models on the ladder differ in kind")
         seen = _family(policy, context).rows(rows)
-        ladders.append(Ladder(policy, [each.theta for each in of_fold], seen))
+        ladders.append(Ladder(policy, [each.theta for each in of_fold], seen, rows.preparation))
     return tuple(ladders)
 
 
