@@ -13,9 +13,9 @@ import pytest
 
 import elfair
 
-SLOW = ("scipy.stats.", "pandas.", "polars.")
-#: What reads tables may ask for these, when it is called.
-SLOW_AT_FIRST = ("pyarrow.", "duckdb.")
+SLOW = ("scipy.stats.", "polars.")
+#: What reads tables, or makes them for a transformer, may ask for these when it is called.
+SLOW_AT_FIRST = ("pandas.", "pyarrow.", "duckdb.")
 LAZY = ("lark", "rich", "cmaes", "polars", "torch", "jinja2", "skops")
 
 

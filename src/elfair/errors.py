@@ -75,7 +75,7 @@ class FeatureTypeError(DataError, TypeError):
     Traceback (most recent call last):
         ...
     elfair.errors.FeatureTypeError: ...
-    Hint: X must be a dense table of numbers, one row for each person.
+    Hint: X must be a dense table, one row for each person.
     """
 
 

@@ -149,7 +149,7 @@ MATRIX = np.where(np.arange(5) == 2, np.nan, X)
         (X, Y, {"propensity": DRAW.propensity[:9]}, "propensity has 9 rows"),
         (X, Y, {"decision": DRAW.decision[:9]}, "decision has 9 rows"),
         (X, Y, {"sensitive_features": {"T": [1]}}, "sensitive feature 'T' has 1 rows"),
-        (MATRIX, Y, {}, "NaN or infinity in 1500 of 1500 rows"),
+        (MATRIX, Y, {}, "no row has a value of feature 'x2'"),
         (X, Y, changed("impact", slice(3), np.nan), "missing in 3 of 1500 rows .* not observed"),
         (X, Y, changed("impact", 0, np.inf), "impact 'impact' is infinite in 1 of 1500 rows"),
         (X, Y, changed("propensity", 4, 0), r"must be in \(0, 1\]\. Got 0\.0 in 1 of 1500 rows"),
@@ -161,7 +161,7 @@ MATRIX = np.where(np.arange(5) == 2, np.nan, X)
         (X, Y, {"decision": DRAW.decision + 7}, "y and decision share no value"),
         (X, None, {}, "requires y to be passed"),
         (X, np.where(Y == 0, 0.5, 1.7), {}, "Unknown label type"),
-        (X.astype(str), Y, {}, "must hold numbers"),
+        (X.astype(str), Y, {}, "feature 'x3' holds text that looks like numbers"),
         (X, Y, {"sensitive_features": {"T": np.arange(1500) == 0}}, "is met by [01] of the"),
     ],
 )

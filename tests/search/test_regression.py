@@ -108,7 +108,7 @@ def test_without_a_behaviour_model_the_unit_is_what_labels_have_beyond_a_line():
 
 def test_labels_on_a_line_leave_some_spread():
     data = rows(y=np.arange(400.0), behavior_spread=None)
-    data.features = np.arange(400.0)[:, None]
+    data.matrix = np.arange(400.0)[:, None]
     assert TASK.policy(data).smallest == pytest.approx(1e-4 * data.label.std())
 
 

@@ -84,6 +84,15 @@ class Features:
         refuse(rows, "Input X contains NaN", hint, because=f"columns {shown}")
         raise AssertionError("raw columns are not all finite numbers")
 
+    def require_values(self) -> None:
+        """Raise if a column is empty: there is nothing to learn from it."""
+        empty = [name for name, column in (self.raw or {}).items() if is_missing(column).all()]
+        if empty:
+            which = f"feature{'s' * (len(empty) > 1)} {listed(empty)}"
+            raise DataError(
+                f"no row has a value of {which}.", hint="leave empty columns out of the features."
+            )
+
 
 def read_features(X: Any) -> Features:
     """Features as they are: numbers, true/false, text, categories, dates, and missing values.

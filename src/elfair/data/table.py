@@ -167,6 +167,7 @@ class LoggedData:
             sample_weight=sample_weight,
         )
         given = read_features(X)
+        given.require_values()
         self.feature_names = given.names
         #: The features as they came, if they are not plain finite numbers or were prepared since.
         self.raw = given.raw
