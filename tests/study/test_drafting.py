@@ -489,3 +489,12 @@ def test_a_positive_decision_is_a_guess_that_waits_to_be_confirmed(classes, line
     assert study.read().data.positive == (1 if classes == [0, 1] else None)
     confirmed = StudyFile.loads(text.replace(found, found.removeprefix("# ")), folder=tmp_path)
     assert confirmed.read().data.positive in classes
+
+
+def test_an_identifier_that_repeats_is_a_unit(tmp_path):
+    visits = {**PEOPLE, "Person ID": [k - k // 3 for k in range(N)]}
+    guess = guess_columns(visits)
+    assert (guess.row_id, guess.unit) == (None, "Person ID")
+    text = drafted(visits, tmp_path)
+    assert 'unit = "Person ID"  # guess' in text
+    assert guess_columns({**PEOPLE, "Person ID": [k // 20 for k in range(N)]}).unit is None

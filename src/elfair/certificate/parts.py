@@ -224,16 +224,21 @@ class RolesRecord:
     ----------
     features, sensitive, impacts : tuple of str
         The columns that the model sees, those that define groups, and those of later impacts.
-    label, propensities, row_id : bool
+    early : tuple of str
+        The columns of early outcomes, for impacts that are missing.
+    label, propensities, row_id, unit, sample_weight : bool
         Whether these columns were given.
     """
 
     features: tuple[str, ...]
     sensitive: tuple[str, ...]
     impacts: tuple[str, ...]
+    early: tuple[str, ...]
     label: bool
     propensities: bool
     row_id: bool
+    unit: bool
+    sample_weight: bool
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from elfair.certificate import Certificate
 from elfair.certificate.codes import AssumptionCode
 from elfair.data import LoggedData
 from elfair.data.behavior import distributions, probability_columns
+from elfair.data.repeats import check_not_repeated
 from elfair.data.split import Split
 from elfair.errors import DataError, InputError
 from elfair.estimators.parameters import check_parameters
@@ -106,6 +107,7 @@ def certify(
             "there is nothing to certify: no constraint was given.",
             hint="pass constraint text, such as \"E[impact | race == 'A'] >= 0\".",
         )
+    check_not_repeated(data)
     names = estimators_for(estimator, data)
     estimation = declared_estimation(data, {**parameters, "estimator": names[0]})
     means = [mean for claim in claims for mean in claim.means]

@@ -11,6 +11,7 @@ import numpy as np
 from elfair.bounds import bound_in_folds, get_bound
 from elfair.certificate import Certificate, SearchRecord
 from elfair.data import LoggedData
+from elfair.data.repeats import check_not_repeated
 from elfair.data.split import Split
 from elfair.data.units import count_units
 from elfair.errors import BoundError, InputError
@@ -44,6 +45,8 @@ def fit_model(data: LoggedData, request: Request) -> Fitted:
     request : Request
         What is asked for.
     """
+    if request.claims:
+        check_not_repeated(data)
     split = request.split(data)
     _check_sizes(request.claims, split)
     tuned = _tuned(request, split)

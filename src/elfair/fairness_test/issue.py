@@ -105,9 +105,12 @@ def issue_certificate(test: FairnessTest, outcome: Outcome, openings: int) -> Ce
             tuple(everyone.feature_names),
             tuple(everyone.sensitive),
             tuple(everyone.impacts),
+            () if everyone.unseen is None else tuple(everyone.unseen.early),
             label=everyone.label is not None,
             propensities=everyone.propensity is not None,
             row_id=everyone.row_id is not None,
+            unit=everyone.unit is not None,
+            sample_weight=everyone.sample_weight is not None,
         ),
         people=people,
         digests=records.Digests(

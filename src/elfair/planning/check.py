@@ -10,6 +10,7 @@ from elfair.bounds import weakest
 from elfair.certificate import Assumption, GroupRecord
 from elfair.data import LoggedData
 from elfair.data.digests import is_module
+from elfair.data.repeats import check_not_repeated
 from elfair.errors import ConstraintError, DataError, ElfairError, PropensityError
 from elfair.estimators.base import ELFEstimator
 from elfair.estimators.fit import Request
@@ -71,6 +72,11 @@ def check(
         )
         parameters, seed = estimator.get_params(deep=False), int(estimator.random_state)
         request = Request(claims, parameters, seed, _no_search)
+    if request.claims:
+        try:
+            check_not_repeated(data)
+        except DataError as error:
+            refused.append(findings.refusal(error))
     return _Check(request, VisibleRows.of(data, request), left_out).report(refused)
 
 

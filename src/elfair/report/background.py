@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from elfair.certificate import NOT_STATED, Certificate, SearchRecord
-from elfair.certificate.people import LeftOut, UnitsRecord, UnseenRecord
+from elfair.certificate.people import LeftOut, UnseenRecord
 from elfair.certificate.statement import HOW_TO_VERIFY
 from elfair.records.text import count, exact, number, plural, rate
 from elfair.report import blocks, charts
@@ -52,8 +52,10 @@ def data(certificate: Certificate) -> Iterator[Block]:
             ("impacts, measured later", _names(roles.impacts)),
             ("label", "given" if roles.label else "none"),
             ("propensities", _propensities(certificate)),
+            *([("early outcomes", _names(roles.early))] if roles.early else []),
             ("row identifier", "given" if roles.row_id else "none"),
-            *_of_units(certificate.terms.units),
+            *([("sample weights", "given")] if roles.sample_weight else []),
+            *_of_units(certificate),
             ("decisions", _names(certificate.classes) if certificate.classes else "numbers"),
         ],
         ("role", "columns"),
@@ -69,10 +71,11 @@ def data(certificate: Certificate) -> Iterator[Block]:
         )
 
 
-def _of_units(units: UnitsRecord | None) -> list[tuple[str, str]]:
+def _of_units(certificate: Certificate) -> list[tuple[str, str]]:
     """Whom rows are about, if several may be about one person."""
+    units = certificate.terms.units
     if units is None:
-        return []
+        return [("units", "given: each has one row")] if certificate.roles.unit else []
     held_out = f"{count(units.n)}, of which {count(units.n_held_out)} held out"
     return [("units, which all counts are of", held_out), ("statements are about", units.about)]
 

@@ -138,7 +138,7 @@ def _columns(guess: Guess) -> list[str]:
         found["propensity"] = "\n".join([found["propensity"], *_lottery(guess.shares)])
     if guess.behavior:
         found["propensity"] = '# propensity = "..."  # not needed with [columns.behavior]'
-    for name in ("label", "row_id"):
+    for name in ("label", "row_id", "unit"):
         if known := getattr(guess, name):
             found[name] = _guessed(name, known, None)
     tables = {"behavior", "categories"} if guess.behavior else {"categories"}
@@ -253,7 +253,7 @@ def _clean(guess: Guess, found: Mapping[str, CleanKeys]) -> list[str]:
     lines = ["", *_told(keys_of(StudyKeys)["clean"], '# [clean."a column"]')]
     keys = keys_of(CleanKeys).items()
     lines += [f"#   {example_of(*each)}  # {each[1].about}" for each in keys]
-    named = guess.row_id, guess.propensity, guess.decision, guess.label, guess.impact
+    named = guess.row_id, guess.unit, guess.propensity, guess.decision, guess.label, guess.impact
     used = {*named, *guess.behavior.values()}
     used |= {each.name for each in (*guess.features, *guess.sensitive)}
     for name, each in found.items():

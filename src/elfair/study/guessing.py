@@ -73,7 +73,7 @@ class Guess:
 
     Parameters
     ----------
-    row_id, propensity, decision, label, impact : str or None
+    row_id, unit, propensity, decision, label, impact : str or None
         Columns.
     behavior : dict of str to str
         Columns of the probabilities of all classes, instead of a propensity.
@@ -99,6 +99,7 @@ class Guess:
     """
 
     row_id: str | None = None
+    unit: str | None = None
     propensity: str | None = None
     decision: str | None = None
     label: str | None = None
@@ -144,7 +145,8 @@ def guess_columns(table: Any) -> Guess:
             setattr(guess, role, found.name)
         return found
 
-    take("row_id", _first(fitting("row_id")))
+    if take("row_id", _first(fitting("row_id"))) is None:
+        take("unit", _first([each for each in matches("row_id", pool) if _is_of_people(each)]))
     probabilities = fitting("propensity")
     pool = [each for each in pool if each not in probabilities]
     decision = take("decision", _first(fitting("decision")) or _arm(fitting("sensitive")))
@@ -175,6 +177,16 @@ def guess_columns(table: Any) -> Guess:
     guess.left |= {name: why for name, why in reasons.items() if why is not None}
     guess.features = [each for each in others if each.name not in guess.left]
     return guess
+
+
+#: An identifier with more rows for each value than this is of something else than people.
+MOST_ROWS = 10
+
+
+def _is_of_people(profile: Profile) -> bool:
+    """Whether an identifier is repeated, as that of people with several rows is."""
+    whole = not profile.missing and not profile.is_measured
+    return whole and MOST_LEVELS < profile.different >= profile.n / MOST_ROWS
 
 
 def _first(profiles: Sequence[Profile]) -> Profile | None:
