@@ -201,6 +201,43 @@ DEFECTS: dict[str, Defect] = {
     "people who are not of the study": Defect(
         added({"age": "12"}), "age", rows='keep = ["age >= 18"]',
     ),
+    "plus signs": Defect(
+        each("income", lambda v: f"+{v}"), "income", '[clean.income]\ndecimal = "."',
+        error="column 'income' must hold numbers. It does not in 600 of 600 rows",
+    ),
+    "missing as #N/A, and filtered": Defect(
+        added({"age": "#N/A"}), "age", '[clean.age]\nmissing = ["#N/A"]',
+        rows='keep = ["age >= 0"]',
+        error="column 'age' must hold numbers. It does not in 7 of 607 rows",
+    ),
+    "missing impact as -999": Defect(
+        added({"savings": "-999"}), "savings", "[clean.savings]\nmissing = [-999]",
+        rows='missing_impact = "drop"', error="column 'savings' is -999 in 7 of 607 rows",
+    ),
+    "missing impact as infinity": Defect(
+        added({"savings": "inf"}), "savings", '[clean.savings]\nmissing = ["inf"]',
+        rows='missing_impact = "drop"',
+        error="column 'savings' must hold numbers. It does not in 7 of 607 rows",
+    ),
+    "decisions in capitals": Defect(
+        each("decision", str.upper, 30), "decision",
+        '[clean.decision]\nvalues = { APPROVE = "approve", DENY = "deny" }',
+        error="column 'decision' has several spellings of one value",
+    ),
+    "a space behind labels": Defect(
+        each("repaid", lambda v: v + " ", 7), "repaid",
+        '[clean.repaid]\nvalues = { "approve " = "approve", "deny " = "deny" }',
+        error="column 'repaid' has several spellings of one value",
+    ),
+    "fractions": Defect(
+        each("p", lambda v: {"0.25": "1/4", "0.75": "3/4"}[v]), "p",
+        '[clean.p]\nvalues = { "1/4" = 0.25, "3/4" = 0.75 }',
+        error="column 'p' must hold numbers. It does not in 600 of 600 rows",
+    ),
+    "income in thousands": Defect(
+        each("income", lambda v: f"{int(v) / 1000}k"), "income",
+        '[clean.income]\nunit = "k"\nscale = 1000', error="column 'income' must hold numbers",
+    ),
     "group of two columns": Defect(
         lambda table: {
             **{k: v for k, v in table.items() if k != "race"},

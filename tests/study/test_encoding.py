@@ -87,11 +87,12 @@ def test_text_does_not_meet_numbers():
     assert "'0' is not 0" in refused(TableEncoding((Feature("age", ("31", "45")),)))
 
 
-def test_a_missing_feature_is_counted():
-    said = refused(ENCODING, age=[None, 3.5])
-    assert "feature 'age' is missing in 1 of 2 rows (the first is row 1, counted from 1)" in said
-    assert "missing in 2 of 2" in refused(ENCODING, housing=pa.array([None, None], pa.string()))
-    assert "missing in 1 of 2" in refused(ENCODING, age=[float("nan"), 1.0])
+def test_a_missing_feature_stays_missing_for_the_preparation_of_the_model():
+    changed = {"age": [None, 3.5], "housing": [None, "own"], "zone": [None, 3]}
+    encoded = ENCODING.encode(pa.table({**PEOPLE, **changed})).to_pydict()
+    assert encoded["age"] == pytest.approx([np.nan, 3.5], nan_ok=True)
+    assert encoded["housing=rent"] == pytest.approx([np.nan, 0], nan_ok=True)
+    assert [encoded[f"zone={k}"][0] for k in (1, 2, 3)] == [0, 0, 0]  # none of three levels
 
 
 def test_text_without_levels_is_refused_with_the_lines_to_write():
@@ -104,8 +105,7 @@ def test_text_without_levels_is_refused_with_the_lines_to_write():
     with pytest.raises(DataError, match="make groups of its values"):
         encoding.encode(many)
     dates = pa.table({"housing": np.array(["2024-01-31"], dtype="datetime64[D]")})
-    with pytest.raises(DataError, match="years or days"):
-        encoding.encode(dates)
+    assert encoding.encode(dates).to_pydict() == {"housing": [19753.0]}  # days since 1970
 
 
 def test_a_missing_column_is_named():

@@ -651,7 +651,7 @@ label = "y"
 
 
 def test_rows_are_counted_in_the_table_also_where_some_are_left_out(tmp_path):
-    (tmp_path / "t.csv").write_text("x,impact,y\n1,,0\n2,3,1\n,4,1\n")
+    (tmp_path / "t.csv").write_text("x,impact,y\n1,,0\n2,3,1\nfew,4,1\n")
     study = StudyFile.loads(
         """
 title = "Three people"
@@ -666,7 +666,7 @@ missing_impact = "drop"
 """,
         folder=tmp_path,
     )
-    with pytest.raises(DataError, match=r"1 of 3 rows \(the first is row 3, counted from 1\)"):
+    with pytest.raises(DataError, match=r"1 of 3 rows \(the first is line 4\): 'few'"):
         study.read()
 
 

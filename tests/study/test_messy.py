@@ -108,17 +108,17 @@ def test_an_answer_that_is_not_as_declared_names_column_count_line_and_key(tmp_p
         ("--5", 'unit = "$"', None),
         (".5", 'decimal = "."', 0.5),
         ("1e3", 'decimal = "."', 1000.0),
-        ("", 'decimal = "."', "missing"),
+        ("", 'decimal = "."', np.nan),
     ],
 )
 def test_numbers_are_read_as_declared_or_not_at_all(text, keys, value, tmp_path):
     table = {**CLEAN, "income": [text, *["1"] * (len(CLEAN["income"]) - 1)]}
-    if value in (None, "missing"):
+    if value is None:
         with pytest.raises(DataError, match="income"):
             read(tmp_path, table, more=f"[clean.income]\n{keys}")
     else:
         rows = read(tmp_path, table, more=f"[clean.income]\n{keys}")
-        assert rows.data.features[0, 1] == value
+        assert rows.data.feature("income")[0] == pytest.approx(value, nan_ok=True)
 
 
 def test_rows_that_do_not_meet_a_condition_are_counted_by_group_and_verified(tmp_path):
@@ -209,7 +209,8 @@ def test_a_derived_column_never_replaces_one_of_the_table(tmp_path):
 #: Defects that cannot be told from how a column is written.
 HIDDEN = {
     "label yes and no", "decision in other words", "thousands with a comma",
-    "people who are not of the study", "group of two columns",
+    "people who are not of the study", "group of two columns", "missing impact as infinity",
+    "fractions",
 }  # fmt: skip
 
 

@@ -14,13 +14,16 @@ MEANS_MISSING = frozenset(
     [
         "", "na", "n/a", "n.a", "nan", "nat", "none", "null", "nil", "missing", "unknown", "unk",
         "?", "not available", "not known", "not stated", "not reported", "not recorded",
-        "no answer", "prefer not to say", "refused", "declined",
+        "no answer", "prefer not to say", "refused", "declined", "#n/a", "#value!", "#div/0!",
+        "#ref!", "#num!", "#name?", "#null!",
     ]
 )  # fmt: skip
 #: Numbers that survey and hospital tables write for "missing": they stand apart from all others.
 _CODE = re.compile(r"-(1|7|8|9|66|77|88|99)|-?9{3,7}|-?8{3,7}")
 #: A misspelt word is at least this long, and this many times as rare as the right one.
 LONG, RARE = 5, 10
+#: A number such as -999 stands apart if it is this many times as far from 0 as all others.
+FAR = 5
 #: A column with more values than this tells people apart, and words in it are not compared.
 MOST_COMPARED = 200
 
@@ -89,7 +92,9 @@ def stands_for_missing(value: Any, counts: Mapping[Any, int]) -> bool:
     if len(others) < 2:  # of -1 and 1, both are groups
         return False
     if value < 0:
-        return all(each >= 0 or stands_for_missing_alone(each) for each in others)
+        # Of numbers that may be negative, only one far below all others stands apart.
+        least = value / FAR if value < -100 else 0
+        return all(each >= least or stands_for_missing_alone(each) for each in others)
     return all(each * 2 < value or stands_for_missing_alone(each) for each in others)
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from elfair.errors import DataError, InputError
+from elfair.records.elsewhere import advice
 from elfair.records.files import decoded
 from elfair.records.text import plural
 
@@ -59,7 +60,7 @@ def format_of(path: str | Path) -> TableFormat:
     if path.suffix.lower() not in FORMATS:
         raise InputError(
             f"the file of a table must end with one of {ENDINGS}. Got {path.name!r} instead.",
-            hint="use CSV or Parquet.",
+            hint=advice(path),
         )
     return FORMATS[path.suffix.lower()]
 
@@ -145,7 +146,7 @@ ENDINGS = ", ".join(FORMATS)
 
 # -- CSV and TSV --------------------------------------------------------------------------------
 
-DELIMITERS = (",", ";", "\t")
+DELIMITERS = (",", ";", "\t", "|")
 MISSING = ("", "NA", "NaN", "nan", "null", "NULL")
 #: Lines that tell the delimiter.
 SNIFFED = 20
@@ -194,6 +195,25 @@ class DelimitedText:
         self.names = next(_records(text, self._delimiter, 1))[1]
         if "\ufffd" in "".join(self.names):
             self._text()
+        self._check_names(text)
+
+    def _check_names(self, text: str) -> None:
+        """Raise if the first line is a title, or has names for half of the columns alone."""
+        try:
+            records = list(_records(text, self._delimiter, SNIFFED))
+        except csv.Error:  # found when the file is read
+            return
+        widths = [sum(map(bool, record)) for _, record in records]
+        widest = max(widths)
+        if widths[0] * 2 > widest or widest < 3:
+            return
+        line = next(at for (at, _), width in zip(records, widths, strict=True) if width == widest)
+        raise DataError(
+            f"the first line of {self._name} must name the columns. It has "
+            f"{plural(widths[0], 'name')}, but line {line} has {widest} fields.",
+            hint="delete the lines above the one that names the columns; if names stand in several "
+            "lines, write them into one.",
+        )
 
     def read(self, columns: Sequence[str], as_written: Collection[str] = ()) -> Any:
         """Some columns, as a pyarrow table; of some, the texts as they were written."""
@@ -260,6 +280,17 @@ def has_decimal_comma(value: object) -> bool:
     (True, False, False)
     """
     return isinstance(value, str) and re.fullmatch(_COMMA, value) is not None
+
+
+def is_plain_number(text: str) -> bool:
+    """Whether a text is a number, written plainly.
+
+    Examples
+    --------
+    >>> is_plain_number(" -1.5e3"), is_plain_number("1,5")
+    (True, False)
+    """
+    return re.match(_DECIMAL, text) is not None
 
 
 def comma_hint(name: str, values: Iterable[Any]) -> str:

@@ -16,10 +16,10 @@ from elfair.data.lottery import BY
 from elfair.data.unseen import MISSING_IMPACT
 from elfair.errors import DataError, listed
 from elfair.estimators.base import OF_TABLE
-from elfair.records.tables import comma_hint, has_decimal_comma
-from elfair.records.toml import class_text, toml
+from elfair.records.toml import class_text
 from elfair.study.keys import OF_NUMBERS, ColumnKeys
 from elfair.study.reading import ReadTable, all_of, counted_by
+from elfair.study.suspicions import suspicions
 from elfair.types import Array, Booleans
 
 if TYPE_CHECKING:
@@ -88,7 +88,8 @@ def study_data(table: ReadTable, study: StudyFile) -> StudyData:
         Which column is what.
     """
     read, columns = table.rows(table.kept), study.columns
-    _check_points(table, columns)
+    if mistakes := list(suspicions(table, study)):
+        raise all_of(table.source.name, mistakes)
     # Before rows without impact are left out: messages count those of the table.
     features = study.encoding.encode({name: read[name] for name in columns.features})
     keep, left_out = _with_impact(read, columns, study.rows.missing_impact)
@@ -121,26 +122,6 @@ def study_data(table: ReadTable, study: StudyFile) -> StudyData:
         source=table.source.name,
         digest=table.source.digest,
     )
-
-
-def _check_points(table: ReadTable, columns: ColumnKeys) -> None:
-    """Raise if columns of numbers were written with a decimal comma."""
-    numbers = (columns.propensity, columns.behavior_mean, *columns.behavior.values())
-    mistakes = []
-    for name in (*columns.impact, *columns.early, columns.follow_up, *numbers):
-        values = table.columns[name].tolist() if isinstance(name, str) else []
-        commas = [k for k, value in enumerate(values) if has_decimal_comma(value)]
-        if commas:
-            mistakes.append(
-                DataError(
-                    f"column '{name}' looks like numbers with a decimal comma, in {len(commas):,} "
-                    f"of {len(values):,} rows. Got {values[commas[0]]!r} in "
-                    f"{table.source.place(commas[0])}.",
-                    hint=comma_hint(toml(name), [values[k] for k in commas]),
-                )
-            )
-    if mistakes:
-        raise all_of(table.source.name, mistakes)
 
 
 def _logged(read: Columns, study: StudyFile) -> dict[str, Any]:

@@ -25,6 +25,8 @@ MOST_TEXTS = 50
 _BEFORE = r"(?:([$€£¥₹%])|([^\W\d_]{1,4})(?= ))?"
 _BEHIND = r"([^\d\s.,'+-][^\d\s]{0,4})?"
 _NUMBER = re.compile(rf"{_BEFORE} ?([+-]?(?:0|[1-9])(?:[\d., ']*\d)?) ?{_BEHIND}")
+#: Units that multiply.
+_MULTIPLES = frozenset({"k", "m", "mm", "mio", "mln", "mn", "bn", "b", "tsd"})
 _GROUPED = {
     sign: re.compile(rf"[+-]?\d{{1,3}}({re.escape(sign)}\d{{3}})+({other}\d+)?")
     for sign, other in ((",", r"\."), (".", ","), ("'", r"[.,]"), (" ", r"[.,]"))
@@ -113,7 +115,7 @@ def _of_column(source: SourceTable, name: str) -> CleanKeys:
         return CleanKeys(missing=tuple(sorted(map(_whole, codes)))) if few else CleanKeys()
     words = [each for each in profile.counts if stands_for_missing(each, profile.counts)]
     known = [each for each in profile.counts if each not in words]
-    if known and (numbers := _written(known)):
+    if known and (numbers := written(known)):
         return CleanKeys(**numbers, missing=tuple(words))
     if profile.different > MOST_TEXTS:
         return CleanKeys(missing=tuple(words))
@@ -139,8 +141,19 @@ def _last(values: Mapping[str, str]) -> dict[str, str]:
     return ends
 
 
-def _written(texts: list[str]) -> dict[str, Any]:
-    """How numbers are written, if all texts are numbers that are not written plainly."""
+def written(texts: list[str]) -> dict[str, Any]:
+    """How numbers are written, if all texts are numbers that are not written plainly.
+
+    Parameters
+    ----------
+    texts : list of str
+        The different texts of a column.
+
+    Examples
+    --------
+    >>> written(["12 %", "7,5 %"])
+    {'percent': True, 'decimal': ','}
+    """
     tidy = [re.sub("[\u00a0\u202f]", " ", each.strip()).replace("\u2212", "-") for each in texts]
     parts = [_NUMBER.fullmatch(each) for each in tidy]
     read = [part for part in parts if part is not None]
@@ -154,6 +167,10 @@ def _written(texts: list[str]) -> dict[str, Any]:
         units.remove("%")
     if len(units) > 2:
         return {}
+    if any(each.lower() in _MULTIPLES for each in units):
+        if len(units) > 1 or units[0].lower() != "k":
+            return {}  # M may be a thousand, or a million
+        keys["scale"] = 1000
     if units:
         keys["unit"] = units[0] if len(units) == 1 else units
     signs = {sign for sign, grouped in _GROUPED.items() if any(map(grouped.fullmatch, numbers))}
@@ -167,7 +184,8 @@ def _written(texts: list[str]) -> dict[str, Any]:
         signs.discard(".")
     if len(signs) == 1:
         keys["thousands"] = signs.pop()
-    return keys or ({"decimal": "."} if any("\u2212" in each for each in texts) else {})
+    signed = any(each[0] in "+\u2212" for each in map(str.strip, texts))
+    return keys or ({"decimal": "."} if signed else {})
 
 
 def _of_roles(source: SourceTable, found: Mapping[str, CleanKeys]) -> dict[str, CleanKeys]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elfair.data.columns import as_floats, is_missing, table_columns, text_or_numbers
+from elfair.data.features import days
 from elfair.errors import DataError, InputError, did_you_mean, listed
 from elfair.records.allowed import Allowed
 from elfair.records.json import from_plain, to_plain
@@ -58,12 +59,16 @@ class Feature:
         return self.levels[1:] if len(self.levels) == 2 else self.levels
 
     def encode(self, column: Array) -> list[NDArray[np.float64]]:
-        """Its columns of numbers."""
-        self._check_complete(column)
+        """Its columns of numbers. A missing one stays missing, for the preparation of the model; of
+        three levels or more, a missing one is none of them.
+        """
+        missing = is_missing(column)
+        if not self.levels and column.dtype.kind in "mM":
+            return [np.where(missing, np.nan, days(column))]
         if not self.levels:
             return [as_floats(column, f"feature '{self.column}'", hint=self._advice(column))]
         values = column.tolist()
-        wrong = [k for k, value in enumerate(values) if value not in self.levels]
+        wrong = [k for k in np.flatnonzero(~missing).tolist() if values[k] not in self.levels]
         if wrong:
             odd = values[wrong[0]]
             raise DataError(
@@ -79,20 +84,11 @@ class Feature:
                     "declare it and fit again.",
                 ),
             )
-        return [
+        shown = [
             np.fromiter((value == level for value in values), np.float64, len(values))
             for level in self._shown
         ]
-
-    def _check_complete(self, column: Array) -> None:
-        missing = is_missing(column)
-        if missing.any():
-            raise DataError(
-                f"feature '{self.column}' is missing in {missing.sum()} of {len(column)} rows (the "
-                f"first is row {np.flatnonzero(missing)[0] + 1}, counted from 1).",
-                hint="a model must see every feature of everyone: fill it in, make 'missing' a "
-                "level of its own, or leave the feature out.",
-            )
+        return [np.where(missing, np.nan, each) for each in shown] if len(shown) == 1 else shown
 
     def _advice(self, column: Array) -> str:
         """What to do about a feature that holds no numbers."""

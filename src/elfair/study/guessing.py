@@ -368,7 +368,7 @@ def _useless(profile: Profile) -> str | None:
 
 
 def _no_feature(profile: Profile) -> str | None:
-    if profile.missing:
+    if profile.missing > profile.n / 2:
         return f"missing in {profile.missing} of {profile.n} rows"
     if profile.kind == "text" and profile.different == profile.n:
         return "different in every row"

@@ -150,15 +150,19 @@ class TableReading:
                 columns[name] = np.full(table.num_rows, None, dtype=object)
         if mistakes:
             raise all_of(source.name, mistakes)
-        kept, left_out = self._kept(columns, table.num_rows, groups)
+        kept, left_out = self._kept(columns, table.num_rows, groups, raw)
         return ReadTable(source, columns, tuple(changes), kept, left_out)
 
     def _kept(
-        self, columns: Columns, n: int, groups: Sequence[str]
+        self, columns: Columns, n: int, groups: Sequence[str], raw: Sequence[str]
     ) -> tuple[Booleans, tuple[LeftOut, ...]]:
         """The rows that meet all conditions, and an account of the others."""
         kept = np.ones(n, dtype=np.bool_)
         account = []
+        empty = np.all([is_missing(columns[name]) for name in raw], axis=0)
+        if len(raw) > 1 and empty.any():  # as programs write them below a table
+            account.append(LeftOut("the row is empty", int(empty.sum()), ()))
+            kept &= ~empty
         for text in self.keep:
             for reason, out in zip(
                 (f"{text} does not hold", f"whether {text} is not known"),

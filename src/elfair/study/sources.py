@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from elfair.data.digests import file_digest
+from elfair.data.spelling import plain
 from elfair.errors import DataError, InputError, did_you_mean, listed
 from elfair.records.files import unreadable
 from elfair.records.tables import ENDINGS, FORMATS, DelimitedText, Opened, format_of, typed
@@ -450,9 +451,12 @@ def check_columns(wanted: Iterable[str], names: Collection[str], table: str, adv
     """
     absent = [each for each in wanted if each not in names]
     if absent:
+        alike = next((each for each in names if plain(each) == plain(absent[0])), None)
         raise DataError(
             f"{table} has no column {listed(absent)}; columns: {listed(names, 30)}.",
-            hint=did_you_mean(absent[0], names, advice),
+            hint=f"did you mean {alike!r}?"
+            if alike is not None
+            else did_you_mean(absent[0], names, advice),
         )
 
 
