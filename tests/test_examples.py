@@ -25,6 +25,16 @@ SAYS = {
         "Solution found: both statements passed",
         "no problems found",
     ),
+    "4_messy_loans": (
+        '[clean."income"]  # guess',
+        'unit = "customer"  # guess',
+        "impact 'savings' is missing in 248 of 12000 rows",
+        "Ready to fit",
+        "the row is empty: 3 rows",
+        "Solution found",
+        "no problems found",
+        "exit code of fit: 0",
+    ),
     "3_second_round": (
         "Round one: Solution found",
         "Logged: 12,000 decisions",

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from elfair import LoggedData, certify
+from elfair import ELFClassifier, LoggedData, certify
 
 FULL = os.environ.get("ELFAIR_GUARANTEES") == "full"
 DRAWS = 500 if FULL else 120
@@ -73,3 +73,39 @@ def test_at_the_edge_sample_weights_keep_the_level(n: int) -> None:
 
 def test_rows_taken_for_independent_break_it() -> None:
     assert passes(1_000, "row", with_unit=False) > LIMIT
+
+
+#: A fit takes longer than a test alone.
+FITS = 500 if FULL else 25
+
+
+def fits(*, with_unit: bool) -> float:
+    """How often a whole fit passes, with two groups: one statement at its edge, whatever the model
+    is, and one that is easy.
+    """
+    passed = 0
+    for seed in range(FITS):
+        rng = np.random.default_rng(seed)
+        unit = np.repeat(np.arange(200), SIZES[rng.integers(0, 2, 200)])
+        level, group = rng.normal(size=200)[unit], rng.integers(0, 2, 200)[unit]
+        decision = rng.integers(0, 2, unit.size)
+        model = ELFClassifier(
+            ["E[impact | T == 1] >= 0", "E[impact | T == 0] >= -5"],
+            objective="E[impact]", delta=DELTA, candidates=1, random_state=seed,
+        )  # fmt: skip
+        model.fit(
+            rng.normal(size=(unit.size, 1)),
+            decision=decision,
+            propensity=np.full(unit.size, 0.5),
+            impact=level + 0.1 * rng.normal(size=unit.size),
+            sensitive_features={"T": group},
+            **({"unit": unit} if with_unit else {}),
+        )
+        passed += model.certificate_.passed
+    return passed / FITS
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_at_the_edge_a_whole_fit_keeps_the_level() -> None:
+    limit = DELTA + 3 * sqrt(DELTA * (1 - DELTA) / FITS)
+    assert fits(with_unit=True) <= limit < fits(with_unit=False)

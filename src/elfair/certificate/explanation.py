@@ -207,6 +207,8 @@ def verdict(certificate: Certificate) -> str:
         return "No constraint was given, so nothing was tested."
     total, failed = len(certificate.constraints), len(certificate.failed)
     rows = f"the test on {certificate.n_held_out:,} held-out rows"
+    if certificate.terms.units is not None and certificate.terms.units.most_rows > 1:
+        rows += f" of {certificate.terms.units.n_held_out:,} units"
     what = {1: "the statement", 2: "both statements"}.get(total, f"all {total} statements")
     some = f"{failed} of {total} statements" if total > 1 else "the statement"
     if certificate.objections:

@@ -110,7 +110,8 @@ def verdict_table(certificate: Certificate, *, details: bool = False) -> Group:
     results = certificate.constraints if details else certificate.constraints[:MOST_IN_TABLE]
     long = any(len(visible(result.statement)) > LONGEST_IN_TABLE for result in results)
     table = Table(title=visible(verdict(certificate)), title_justify="left")
-    for heading in ("statement", "rows", "ESS", "estimate of g", "bound on g", "delta", ""):
+    counted = "rows" if certificate.terms.units is None else "units"
+    for heading in ("statement", counted, "ESS", "estimate of g", "bound on g", "delta", ""):
         table.add_column(heading, justify="left" if heading == "statement" else "right")
     below = []
     for name, result in numbered(results):

@@ -151,7 +151,7 @@ def _of_labels(candidate: LoggedData) -> Iterator[Finding]:
 
 def _repeated(data: LoggedData) -> Iterator[Finding]:
     """Rows that are equal, if nothing says that they are different people."""
-    if data.row_id is not None or data.n < 2:
+    if data.row_id is not None or data.unit is not None or data.n < 2:
         return
     features = [np.nan_to_num(column, nan=-np.inf) for column in data.comparable]
     columns = [*features, *(_codes(values) for values in data.sensitive.values())]

@@ -79,7 +79,7 @@ def statements(certificate: Certificate) -> Iterator[Block]:
         {
             "statement": lambda result: Code(result.statement),
             "verdict": pass_or_fail,
-            "rows": lambda result: count(result.n),
+            "rows" if certificate.terms.units is None else "units": lambda result: count(result.n),
             "estimate": lambda result: number(result.estimate),
             "bound": lambda result: number(result.upper),
             "delta": lambda result: f"{result.delta:g}",

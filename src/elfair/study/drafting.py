@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from textwrap import wrap
@@ -72,6 +73,7 @@ def draft_study(
     # An elfair study file, drafted from the ...
     """
     read = read_table(source, query=query, as_written=True)
+    read = replace(read, table=_without_empty_rows(read.table))
     found = proposals(read)
     table = cleaned(read, found)
     guess, where = guess_columns(table), _place(source, Path.cwd() if folder is None else folder)
@@ -97,6 +99,21 @@ def draft_study(
         else:
             lines += ["", f"[{name}]", *_settings(keys, given.get(name, {}))]
     return "\n".join([*_head(lines), *lines, ""])
+
+
+def _without_empty_rows(table: Any) -> Any:
+    """The rows that hold anything: a study leaves out the others, too."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    known = []
+    for column in table.columns:
+        filled = compute.is_valid(column)
+        if pa.types.is_string(column.type):
+            written = compute.not_equal(compute.utf8_trim_whitespace(column), "")
+            filled = compute.fill_null(written, False)
+        known.append(np.asarray(filled))
+    return table.filter(pa.array(np.any(known, axis=0))) if known else table
 
 
 def _head(lines: list[str]) -> list[str]:
