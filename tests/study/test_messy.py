@@ -196,6 +196,25 @@ def test_groups_by_bins_and_joins(tmp_path):
     assert data.column("both")[0] == f"{CLEAN['race'][0]}, {band[0]}"
 
 
+def test_chances_may_differ_by_several_columns(tmp_path):
+    more = "[derived]\nband = { of = 'age', bins = [50] }\nboth = { join = ['race', 'band'] }"
+    strata = {
+        f"{race}, {band}": (0.25 if race == "A" else 0.5) + (band == "50 or above") * 0.25
+        for race in "AB"
+        for band in ("below 50", "50 or above")
+    }
+    chances = "\n".join(
+        f'"{name}" = {{ approve = {chance}, deny = {1 - chance} }}'
+        for name, chance in strata.items()
+    )
+    text = study_text(more=f"{more}\n[columns.propensity]\nby = 'both'\n{chances}")
+    text = text.replace('propensity = "p"\n', "").replace('["race"]', '["race", "both"]')
+    write(CLEAN, tmp_path / "loans.csv")
+    data = StudyFile.loads(text, folder=tmp_path).read().data
+    expected = [strata[both] for both in data.column("both")]
+    np.testing.assert_allclose(data.behavior[:, 0], expected)  # of approve, the first class
+
+
 def test_a_derived_column_never_replaces_one_of_the_table(tmp_path):
     text = study_text(more="[derived]\nx = 'age > 3'").replace('"income"]', '"income", "x"]')
     write({**CLEAN, "x": CLEAN["age"]}, tmp_path / "loans.csv")
