@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo docs test lint types guarantees paper benchmarks clean
+.PHONY: demo docs test lint types guarantees faults fuzz packages screenshots paper benchmarks clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -46,6 +46,18 @@ types: $(VENV)/.test
 
 guarantees: $(VENV)/.test  ## the Monte Carlo lane in full size
 	ELFAIR_GUARANTEES=full $(BIN)/python -m pytest -n auto --dist worksteal tests/guarantees
+
+fuzz: $(VENV)/.test  ## the fuzz lane, twenty times as long, with other inputs each day
+	ELFAIR_FUZZ=200000 ELFAIR_FUZZ_SEED=$$(date +%Y%m%d) $(BIN)/python -m pytest -n auto tests/fuzz
+
+faults: $(VENV)/.test  ## each call that changes a file goes wrong in each way, and 1,000 kills
+	ELFAIR_GUARANTEES=full $(BIN)/python -m pytest -n auto --dist worksteal tests/faults
+
+screenshots: $(VENV)/.test $(VENV)/.browser  ## the pictures of pages in docs/screenshots, taken again
+	ELFAIR_SCREENSHOTS=take $(BIN)/python -m pytest tests/browser/test_screenshots.py
+
+packages: $(VENV)/.test  ## wheel and source distribution, tried on every supported Python that is installed
+	ELFAIR_PACKAGES=full $(BIN)/python -m pytest tests/packaging
 
 paper: $(VENV)/.test  ## the paper's experiments: hours; you can stop it at any time and resume
 	$(BIN)/python benchmarks/paper.py --run

@@ -230,7 +230,7 @@ def passes(
 def betting_passes(samples: Sequence[Sample], delta: float) -> npt.NDArray[np.bool_]:
     """Whether the betting bound is at most 0: one look at the wealth instead of a search."""
     blocks = join(samples, block_sizes(samples, [sample.n for sample in samples]))
-    unit = betting._unit(blocks)
+    unit = betting.unit_of(blocks)
     y = np.maximum(blocks.high - blocks.values, 0.0) / unit
     goal = blocks.high / unit
     wealth = betting._peak(y, betting._bets(y, goal, delta), np.full(y.shape[:-1], goal))

@@ -18,11 +18,11 @@ from statistics import median, quantiles
 SOURCE = Path(__file__).parents[1] / "src" / "elfair"
 #: Experiments with methods and simulated populations do not count towards the lines of code.
 APART = ("experiments", "populations")
-MOST_FILES = 230  # with preparation, units, estimated propensities, missing impact and labels
+MOST_FILES = 340  # likewise; with what watches, shows and serves results
 MOST_TOP_LEVEL = 5
-LONGEST_MODULE = 500
+LONGEST_MODULE = 520
 MEDIAN_MODULE = (120, 240)
-MOST_CODE = 25_000  # with what real tables need: see the line above
+MOST_CODE = 40_000  # real tables, promises in words, monitoring and the workbench
 #: The longest body of nine functions in ten.
 USUAL_BODY = 20
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)

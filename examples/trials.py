@@ -1,4 +1,4 @@
-"""Two published trials, from the file to certificate and report by commands alone.
+"""Three published trials, from the file to certificate and report by commands alone.
 
 Stroke: 19,435 people got aspirin or none, and no, low or medium heparin, by lottery: six decisions.
 Is there a way to choose the treatment by what is known on arrival, so that the share of people who
@@ -8,9 +8,15 @@ HIV: 2,139 people got one of four treatments. The CD4 count after 96 weeks is mi
 count after 20 weeks is known of all. Is there a choice with which no race and no gender fares
 worse?
 
+Job Corps: 9,240 young people were assigned to a training programme or not, at random, but with
+chances that differed by sex and are not in the file: they are estimated. Is there a way to assign
+by what was known before, with which earnings in the fourth year are no lower for women, and for
+Black, Hispanic and white people?
+
     ELFAIR_DATA=... python examples/trials.py
 
-The data are stroke/ist.csv and actg175/actg175.csv under the folder that ELFAIR_DATA names.
+The data are stroke/ist.csv, actg175/actg175.csv and jobcorps/jobcorps.csv under the folder that
+ELFAIR_DATA names.
 """
 
 from __future__ import annotations
@@ -106,6 +112,47 @@ no_worse = "gender"
 """
 
 
+JOBS = """
+title = "Who is assigned to Job Corps"
+
+[data]
+source = "{data}/jobcorps/jobcorps.csv"
+
+[columns]
+features = [
+  "age", "educ", "geddegree", "hsdegree", "english", "cohabmarried", "haschild", "everwkd",
+  "mwearn", "hhsize", "welfarechild", "health", "smoke",
+]
+sensitive = ["female", "black", "hispanic", "white"]
+decision = "assignment"
+propensity = "estimated"  # at random, by chances that are not in the file
+impact = ["earny4"]
+
+[model]
+objective = "E[earny4]"
+
+[[constraints]]
+no_worse = "female"
+groups = [1]
+slack = {slack}
+
+[[constraints]]
+no_worse = "black"
+groups = [1]
+slack = {slack}
+
+[[constraints]]
+no_worse = "hispanic"
+groups = [1]
+slack = {slack}
+
+[[constraints]]
+no_worse = "white"
+groups = [1]
+slack = {slack}
+"""
+
+
 def run(text: str, folder: Path, data: str, **settings: object) -> tuple[int, str]:
     """Fit a study as a shell would; return the exit code, and what was printed.
 
@@ -123,17 +170,19 @@ def run(text: str, folder: Path, data: str, **settings: object) -> tuple[int, st
     folder.mkdir(parents=True, exist_ok=True)
     study = folder / "study.toml"
     study.write_text(text.format(data=data, **settings), encoding="utf-8")
-    done = CliRunner().invoke(elfair, ["fit", str(study)])
+    done = CliRunner().invoke(elfair, ["fit", str(study), "--within", data])
     return done.exit_code, done.output
 
 
 def main() -> None:
-    """Both trials."""
+    """All trials."""
     data, folder = os.environ["ELFAIR_DATA"], Path(tempfile.mkdtemp())
     for name, text, settings in (
         ("stroke, no worse at all", STROKE, {"slack": 0.0}),
         ("stroke, at most 2 in 100 worse", STROKE, {"slack": 0.02}),
         ("HIV", HIV, {}),
+        ("Job Corps, no worse at all", JOBS, {"slack": 0.0}),
+        ("Job Corps, at most 8 dollars a week worse", JOBS, {"slack": 8.0}),
     ):
         code, printed = run(text, folder / name.replace(" ", "-"), data, **settings)
         print(f"== {name} (exit code {code})\n{printed}")

@@ -80,9 +80,10 @@ class Outreach:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def every_test_is_the_first():
+def every_test_is_the_first(tmp_path_factory):
     """Most tests compare settings on the same rows: there no look is counted."""
-    with looking_again(1):
+    with looking_again(1), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ELFAIR_LEDGER", str(tmp_path_factory.mktemp("ledger") / "ledger.db"))
         yield
 
 

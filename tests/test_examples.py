@@ -21,14 +21,14 @@ SAYS = {
     ),
     "2_certify_a_model": (
         "accuracy on new people: 0.6",
-        "No solution found: 2 of 2 statements did not pass",
-        "Solution found: both statements passed",
+        "Model did not pass: 2 of 2 statements did not pass",
+        "Model passed: both statements passed",
         "no problems found",
     ),
     "4_messy_loans": (
         '[clean."income"]  # guess',
         'unit = "customer"  # guess',
-        "impact 'savings' is missing in 248 of 12000 rows",
+        "impact 'savings' is missing in 248 of 12,000 rows",
         "Ready to fit",
         "the row is empty: 3 rows",
         "Solution found",

@@ -6,7 +6,7 @@ with ``Hint:``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
@@ -62,6 +62,13 @@ class DataError(InputError):
     elfair.errors.DataError: propensity must be in (0, 1]. Got 1.2 in 1 of 1 rows (the ...
     Hint: ...
     """
+
+    @property
+    def parts(self) -> tuple[DataError, ...]:
+        """The mistakes that it lists; itself, if it lists none."""
+        return self._parts or (self,)
+
+    _parts: tuple[DataError, ...] = ()
 
 
 class FeatureTypeError(DataError, TypeError):
@@ -150,6 +157,19 @@ class UnlikelyError(ElfairError, RuntimeError):
     """
 
 
+class SpentError(ElfairError, RuntimeError):
+    """A test was not made, because all declared looks at its rows were made.
+
+    Examples
+    --------
+    >>> raise SpentError("not tested.", hint="test new rows.")
+    Traceback (most recent call last):
+        ...
+    elfair.errors.SpentError: not tested.
+    Hint: test new rows.
+    """
+
+
 class MissingPackageError(ElfairError, ImportError):
     """A feature needs a package that is not installed.
 
@@ -168,6 +188,36 @@ class CertificateWarning(UserWarning):
     >>> import warnings
     >>> warnings.simplefilter("error", CertificateWarning)  # stop rather than overlook it
     """
+
+
+def all_of(name: str, mistakes: Sequence[DataError]) -> DataError:
+    """One error that lists all that is wrong with a table; a hint that all share is given once.
+
+    Parameters
+    ----------
+    name : str
+        What the table is called.
+    mistakes : sequence of DataError
+        At least one.
+
+    Examples
+    --------
+    >>> short = [DataError(f"{name} has 3 rows.", hint="fill it up.") for name in ("y", "impact")]
+    >>> print(all_of("loans.csv", short))
+    loans.csv: 2 mistakes:
+      - y has 3 rows.
+      - impact has 3 rows.
+    Hint: fill it up.
+    """
+    every = tuple(part for each in mistakes for part in each.parts)
+    if len(every) == 1:
+        return every[0]
+    shared = every[0].hint if len({each.hint for each in every}) == 1 else None
+    told = [each.message if shared is not None else str(each) for each in every]
+    points = "\n".join("  - " + each.replace("\n", "\n    ") for each in told)
+    error = DataError(f"{name}: {len(every)} mistakes:\n{points}", hint=shared)
+    error._parts = every
+    return error
 
 
 def install_extra(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from inspect import isabstract
 from math import inf, nan
 
@@ -63,7 +64,7 @@ def test_fewer_than_two_rows_are_refused(values: object) -> None:
 
 @pytest.mark.parametrize("bad", [nan, inf, -inf])
 def test_rows_must_be_finite(bad: float) -> None:
-    with pytest.raises(DataError, match="Got 1 that"):
+    with pytest.raises(DataError, match="Got some that are NaN or infinite"):
         Sample([0.0, bad, 1.0])  # type: ignore[arg-type]
 
 
@@ -177,6 +178,8 @@ def test_a_smaller_delta_gives_a_larger_bound(name: str) -> None:
 @pytest.mark.parametrize("name", BOUNDS)
 def test_the_gap_closes(name: str) -> None:
     sample = rows(20_000)
+    if name == "growth":  # it bets against 0 alone, unless something else is expected
+        sample = replace(sample, expected=float(sample.values.mean()))
     gap = get_bound(name).upper([sample], 0.05) - sample.values.mean()
     assert 0 < gap < 0.012
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from elfair.bounds import BOUNDS, Moments, Sample, get_bound
-from elfair.bounds.student import standard_error
+from elfair.bounds.student import joint_variance
 
 
 def moments(sample):
@@ -40,10 +40,13 @@ CASES = [*((name, samples) for name in BOUNDS), ("guarded", guarded), ("ttest", 
 @pytest.mark.parametrize(("name", "made"), CASES)
 def test_it_is_the_bound_from_rows_or_none(name, made, kind):
     rows, disjoint = made(kind), kind != "overlapping"
-    error = None if disjoint else standard_error(rows, disjoint=False)
+    error = None if disjoint else float(joint_variance(rows)) ** 0.5
     bound = get_bound(name)
     found = bound.upper_of_moments([moments(each) for each in rows], 0.05, shared_error=error)
-    needs_rows = name in ("anderson", "betting") or (name, kind) == ("bernstein", "disjoint")
+    needs_rows = name in ("anderson", "betting", "growth") or (name, kind) == (
+        "bernstein",
+        "disjoint",
+    )
     assert (found is None) == needs_rows
     if found is not None:
         assert found == pytest.approx(float(bound.upper(rows, 0.05, disjoint=disjoint)), rel=1e-12)
@@ -54,7 +57,7 @@ def test_it_is_the_bound_from_rows_or_none(name, made, kind):
 def test_the_factors_of_moments_give_the_predicted_bound(name, n):
     bound, (rows,) = get_bound(name), samples("one")
     factors = bound.moment_factors(rows.high - rows.low, 0.05, n)
-    assert (factors is None) == (name in ("anderson", "betting", "guarded"))
+    assert (factors is None) == (name in ("anderson", "betting", "growth", "guarded"))
     if factors is not None:
         predicted, *_ = bound.predict([rows], 0.05, [n])
         expected = float(rows.mean) + factors[0] + factors[1] * float(np.sqrt(rows.variance))

@@ -28,7 +28,11 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from elfair import Certificate, ELFClassifier
+from elfair.data.looks import looking_again
+from elfair.populations import FosterCare
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 MISSING = (
@@ -38,9 +42,12 @@ MISSING = (
 FLAGS = (
     "--no-sandbox",
     "--disable-dev-shm-usage",
-    # What a page asks of another host is recorded, and goes nowhere.
-    "--host-resolver-rules=MAP * ~NOTFOUND",
+    # What a page asks of another computer is recorded, and goes nowhere.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
+#: How long a page may take on a machine that has other work, in milliseconds.
+PATIENCE = 120_000
+expect.set_options(timeout=PATIENCE)
 #: A phone's browser heeds <meta name="viewport">.
 VIEWS: dict[str, dict[str, Any]] = {
     "phone": {"viewport": {"width": 375, "height": 812}, "is_mobile": True},
@@ -81,22 +88,34 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def visit(browser: Browser) -> Iterator[Callable[..., Visit]]:
-    """Opens a file in a window of its own, which shares nothing with others."""
+    """Opens a file, or an address, in a window of its own, which shares nothing with others."""
     contexts = []
 
-    def opened(path: Path, *, view: str = "desktop", scheme: str = "light") -> Visit:
+    def opened(path: Path | str, *, view: str = "desktop", scheme: str = "light") -> Visit:
         context = browser.new_context(color_scheme=scheme, **VIEWS[view])
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         seen = Visit(context.new_page())
         context.on("request", lambda request: seen.requests.append(request.url))
         context.on("console", lambda said: seen.messages.append(f"{said.type}: {said.text}"))
         context.on("weberror", lambda thrown: seen.messages.append(f"exception: {thrown.error}"))
-        seen.page.goto(path.resolve().as_uri(), wait_until="networkidle")
+        address = path if isinstance(path, str) else path.resolve().as_uri()
+        seen.page.goto(address, wait_until="networkidle")
         return seen
 
     yield opened
     for context in contexts:
         context.close()
+
+
+@pytest.fixture(scope="session")
+def foster_care() -> Certificate:
+    """Of a model that was released, from a ladder of several."""
+    population = FosterCare(alpha=0.9)
+    log = population.sample(2_000, seed=0)
+    clf = ELFClassifier(population.constraints, delta=0.1)
+    with looking_again(1):
+        return clf.fit(log.features, log.label, **log.logged).certificate_
 
 
 @pytest.fixture(scope="session")

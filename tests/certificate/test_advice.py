@@ -33,7 +33,7 @@ def given():
 @pytest.fixture(scope="module")
 def certificate(given):
     """The same, of a model that fit found."""
-    search = SearchRecord("gradient", "accuracy", 1, 0.25, 0.5, False, 17, 20, 1, 1)
+    search = SearchRecord("gradient", "accuracy", 1, 0.25, 0.5, False, 17, 20, 1, 1, 60)
     return replace(given, search=search)
 
 

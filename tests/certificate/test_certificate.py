@@ -105,7 +105,7 @@ def test_infinities_nan_and_none_survive(certificate):
     record = replace(
         certificate,
         constraints=(worst,),
-        search=SearchRecord("cmaes", "accuracy", 1, 0.25, 0.5, False, 17, 20, 5, 4),
+        search=SearchRecord("cmaes", "accuracy", 1, 0.25, 0.5, False, 17, 20, 5, 4, 60),
     )
     again = Certificate.from_json(record.to_json())
     assert again.to_json() == record.to_json()

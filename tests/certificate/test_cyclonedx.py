@@ -10,7 +10,7 @@ import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from elfair import ELFClassifier
+from elfair import ELFClassifier, LoggedData, certify
 from elfair.certificate.codes import SHOWN_STATUS
 
 
@@ -50,6 +50,15 @@ def test_the_official_schema_would_refuse_something_else(certificate):
     document = json.loads(certificate.to_cyclonedx())
     document["components"][0]["modelCard"]["quantitativeAnalysis"]["colour"] = "red"
     assert errors(json.dumps(document)) is not None
+
+
+@pytest.mark.parametrize(("least", "told"), [(0.1, "passed"), (0.9, "did not pass")])
+def test_a_model_from_elsewhere_passed_or_did_not(least, told):
+    data = LoggedData(None, np.arange(200) % 2)
+    text = certify(np.full(200, 0.5), data, f"PR >= {least}").to_cyclonedx()
+    said = {each["name"]: each["value"] for each in json.loads(text)["components"][0]["properties"]}
+    assert said["elfair:verdict"] == told
+    assert said["elfair:headline"].startswith(f"Model {told}: ")
 
 
 def test_equal_certificates_have_equal_bills_and_others_have_others(certificate):

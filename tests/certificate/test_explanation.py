@@ -49,9 +49,10 @@ def passed():
 
 def test_a_failure_in_short_says_what_to_do(failed):
     worst = failed.constraints[0]
-    headline, statement, violated, promise, more = failed.explain().split("\n\n")
+    headline, words, statement, violated, promise, more = failed.explain().split("\n\n")
+    assert words.startswith("No model is released, and nothing is promised.\nNot shown: ")
     assert headline.startswith(
-        "No solution found: 1 of 3 statements did not pass the test on 200 held-out rows"
+        "Model did not pass: 1 of 3 statements did not pass the test on 200 held-out rows"
     )
     assert statement.startswith(f"FAILED: {TEXTS[0]}\n")
     assert f"estimate {worst.estimate:.4g}, upper bound {worst.upper:.4g} with 90 %" in statement
@@ -66,7 +67,7 @@ def test_a_failure_in_short_says_what_to_do(failed):
 
 def test_a_success_in_short_shows_the_statement_closest_to_failing(passed):
     text = passed.explain()
-    assert text.startswith("Solution found: both statements passed the test on 200 held-out rows")
+    assert text.startswith("Model passed: both statements passed the test on 200 held-out rows")
     assert f"Closest to failing: {passed.constraints[0].statement}\n" in text
     assert passed.constraints[1].statement not in text
     assert len(text.splitlines()) < 15
@@ -89,7 +90,7 @@ def test_a_finite_sample_promise_has_no_limit(failed):
 def test_details_have_all_that_one_can_act_on(failed):
     worst = failed.constraints[0]
     text = failed.explain(details=True)
-    assert text.startswith("No solution found: 1 of 3 statements did not pass")
+    assert text.startswith("Model did not pass: 1 of 3 statements did not pass")
     assert f"FAILED: {TEXTS[0]}" in text
     assert "(asymptotic); the upper bound must be at most 0" in text
     assert "rows: 180 where T == 0" in text
@@ -119,12 +120,12 @@ def test_the_rows_needed_are_named(failed):
 
 def test_a_failure_beside_a_violated_assumption_has_both_in_its_headline(failed):
     assert verdict(failed) == (
-        "No solution found: 1 of 3 statements did not pass the test on 200 held-out rows. Besides, "
-        "an assumption is violated (tau is known), which was accepted."
+        "Model did not pass: 1 of 3 statements did not pass the test on 200 held-out rows. "
+        "Besides, an assumption is violated (tau is known), which was accepted."
     )
     objected = replace(failed, terms=replace(failed.terms, accept_violated=()))
     assert verdict(objected) == (
-        "No solution found: an assumption is violated (tau is known). Besides, 1 of 3 statements "
+        "Model did not pass: an assumption is violated (tau is known). Besides, 1 of 3 statements "
         "did not pass the test on 200 held-out rows."
     )
 
@@ -182,7 +183,7 @@ def test_a_verdict_names_the_assumptions_that_do_not_hold(passed):
     wrong = (Assumption.of("tau_known", "violated", "it is not"),)
     shaken = replace(passed, passed=False, assumptions=wrong)
     assert verdict(shaken) == (
-        "No solution found: an assumption is violated (tau is known), although both statements "
+        "Model did not pass: an assumption is violated (tau is known), although both statements "
         "passed the test on 200 held-out rows."
     )
     assert "No model is released, because of what does not hold:\n  - tau is known: it is not." in (
@@ -191,7 +192,7 @@ def test_a_verdict_names_the_assumptions_that_do_not_hold(passed):
     assert 'accept_violated=["tau_known"]' in shaken.explain()
     accepting = replace(passed.terms, accept_violated=("tau_known",))
     assert verdict(replace(shaken, passed=True, terms=accepting)) == (
-        "Solution found, although an assumption is violated (tau is known), which was accepted: "
+        "Model passed, although an assumption is violated (tau is known), which was accepted: "
         "both statements passed the test on 200 held-out rows."
     )
     sound = replace(passed, assumptions=())

@@ -18,7 +18,7 @@ def folder(tmp_path_factory):
 def shown(folder):
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as out:
         patch.setenv("COLUMNS", "100")  # whatever the terminal of who runs the tests is
-        demo.callback(folder)
+        demo.callback(folder, as_json=False)
     return out.getvalue()
 
 

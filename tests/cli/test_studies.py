@@ -15,6 +15,7 @@ from awkward import write_loans, write_study
 
 from elfair import Certificate, cli
 from elfair.cli import main
+from elfair.data.ledger import usual_ledger
 from elfair.study import read_table
 
 
@@ -86,13 +87,15 @@ def test_a_newcomer_comes_from_a_table_to_a_verified_model(elfair, loans, tmp_pa
 
 def test_the_exit_code_says_what_came_of_it(elfair, folder):
     assert "Solution found" in elfair("fit", "study.toml", code=0).output
-    Path("other").mkdir()  # in the same folder it would be a second look
+    Path("other").mkdir()
     write_study(
         folder / "other" / "strict.toml",
         "../loans.csv",
         constraints='[[constraints]]\ntext = "accuracy >= 0.99"',
     )
-    told = elfair("fit", "other/strict.toml", "--anyway", code=3).output
+    # In the same ledger it would be a second look.
+    own = "--within", ".", "--ledger", "own.db"
+    told = elfair("fit", "other/strict.toml", "--anyway", *own, code=3).output
     assert "No solution found" in told
     assert Path("other/results/rejected.elfair").exists()
     assert not Path("other/results/model.elfair").exists()
@@ -129,7 +132,7 @@ def test_another_test_of_the_same_rows_is_counted_between_processes(elfair, fold
     told = elfair("fit", "study.toml", "--overwrite", code=4).output
     assert Certificate.load("results/certificate.json").openings == 2
     assert "No solution found: an assumption is violated (held-out rows opened once)" in told
-    assert "looks=2 declares 2 in advance" in told
+    assert "looks = 2 (in [test]) declares 2 in advance" in told
     assert not Path("results/model.elfair").exists()
     # A copy of the study is another try on the same rows, and so is another seed.
     other = Path("study.toml").read_text(encoding="utf-8")
@@ -150,24 +153,64 @@ def test_looks_that_a_study_declares_share_delta(elfair, folder):
             folder / study, "loans.csv", extra=extra,
             constraints='[[constraints]]\ntext = "accuracy >= 0.6"',
         )  # fmt: skip
-    for seed, code in enumerate((0, 0, 4)):
-        elfair("fit", studies[seed], "--output", f"look-{seed}", code=code)
+    for seed in range(2):
+        elfair("fit", studies[seed], "--output", f"look-{seed}")
         record = Certificate.load(f"look-{seed}/certificate.json")
         assert (record.openings, record.terms.looks) == (seed + 1, 2)
         assert {result.delta for result in record.constraints} == {0.05}
         assert record.joint_delta == 0.1
-        model = "model" if code == 0 else "rejected"
         told = elfair(
             "verify", f"look-{seed}/certificate.json", "--data", "loans.csv",
-            "--model", f"look-{seed}/{model}.elfair", "--refit",
+            "--model", f"look-{seed}/model.elfair", "--refit",
         ).output  # fmt: skip
         assert "no problems found" in told
+    # What was declared is spent: no row is opened.
+    told = elfair("fit", studies[2], "--output", "look-2", code=5).output
+    assert told.startswith("Not tested: 2 looks at these rows were declared, and all of them")
+    assert told.count("Hint:") == 1
+    assert not Path("look-2").exists()
     # The number cannot be raised after the first look.
     more = (folder / "look-2.toml").read_text(encoding="utf-8").replace("looks = 2", "looks = 3")
     Path("more.toml").write_text(more, encoding="utf-8")
     told = elfair("fit", "more.toml", "--output", "more", code=2).output
-    assert "looks=2 was declared before the first look at these rows" in told
+    assert "looks = 2 (in [test]) was declared before the first look at these rows" in told
     assert not Path("more").exists()
+
+
+def test_a_test_goes_on_with_rows_that_came_since(elfair, folder):
+    lines = Path("loans.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    constraints = '[[constraints]]\ntext = "accuracy >= 0.85"'
+    extra = "[test]\nbound = 'growth'"
+    write_study(folder / "study.toml", "loans.csv", extra=extra, constraints=constraints)
+    Path("loans.csv").write_text("".join(lines[:301]), encoding="utf-8")
+    told = elfair("fit", "study.toml", "--anyway", code=3).output
+    assert "No solution found" in told
+    assert "0 of 300 rows are fresh" in elfair(
+        "fit", "study.toml", "--continue", "results", code=2
+    ).output  # fmt: skip
+    # Nobody becomes fresh by another identifier.
+    again = ["again " + line.removeprefix("again ") for line in lines[1:301]]
+    Path("loans.csv").write_text("".join([*lines[:301], *again]), encoding="utf-8")
+    told = elfair("fit", "study.toml", "--continue", "results", code=2).output
+    assert "300 of 300 fresh rows are copies" in told
+    assert not Path("results-2").exists()
+    Path("loans.csv").write_text("".join(lines), encoding="utf-8")
+    # The search gave the first test hardly a chance, which says nothing of this one.
+    elfair("fit", "study.toml", "--continue", "results", code=0)
+    record = Certificate.load("results-2/certificate.json")
+    assert (record.stage.number, record.n_held_out, record.openings) == (2, 2700, 1)
+    assert record.provenance.study == Path("study.toml").read_text(encoding="utf-8")
+    told = elfair(
+        "verify", "results-2/certificate.json", "--data", "loans.csv",
+        "--model", "results-2/model.elfair", "--earlier", "results/certificate.json",
+    ).output  # fmt: skip
+    assert "no problems found" in told
+    assert "continues" in elfair("ledger").output
+    # The study is the one that was declared.
+    write_study(folder / "study.toml", "loans.csv", extra=extra + "\nseed = 2")
+    further = ("fit", "study.toml", "--output", "further", "--continue")
+    assert "the study file has changed" in elfair(*further, "results", code=2).output
+    assert "could not be read" in elfair(*further, "copy", code=2).output
 
 
 PAPERS = "[test]\nestimator = 'is'\n"
@@ -180,9 +223,11 @@ def test_a_violated_assumption_has_an_exit_code_and_is_accepted_in_writing(elfai
     told = elfair("fit", "is.toml", code=4).output
     headline = "No solution found: an assumption is violated (tau is known), although both"
     assert headline in told
-    assert 'accept_violated=["tau_known"]' in told
+    assert 'accept_violated = ["tau_known"] (in [test])' in told
     assert headline in elfair("explain", "results/certificate.json").output
-    assert headline in elfair("verify", "results/certificate.json").output
+    told = elfair("verify", "results/certificate.json", code=4).output
+    assert headline in told
+    assert "VIOLATED, so the stated confidence is not justified: tau is known" in told
     assert headline in Path("results/report.html").read_text(encoding="utf-8")
     told = elfair("decide", "results/rejected.elfair", "loans.csv", "--log", "log.csv", code=1)
     assert "an assumption is violated (tau is known)" in told.output
@@ -202,9 +247,10 @@ def test_a_violated_assumption_has_an_exit_code_and_is_accepted_in_writing(elfai
         assert headline in shown
     told = elfair(
         "verify", "results/certificate.json", "--data", "loans.csv",
-        "--model", "results/model.elfair",
+        "--model", "results/model.elfair", "--report", "results/report.html", code=4,
     ).output  # fmt: skip
     assert headline in told
+    assert "VIOLATED, so the stated confidence is not justified: tau is known" in told
     people = read_table("loans.csv").table.drop_columns(["Approved?", "p(decision)"])
     from elfair.study.writing import write_table
 
@@ -221,13 +267,13 @@ def test_an_assumption_that_cannot_be_accepted_is_an_error(elfair, folder):
     assert told.count("Hint:") == 1
     write_study(folder / "wrong.toml", "loans.csv", extra="[test]\naccept_violated = ['tau']")
     assert "'opened_once', " in elfair("fit", "wrong.toml", code=2).output
-    assert not Path("elfair.openings").exists()
+    assert not usual_ledger().exists()
 
 
 def test_one_line_that_is_open_is_called_it(elfair, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = "".join(f"{k},{'fm'[k % 2]},{k % 2},0.5,{k / 7}\n" for k in range(20))
-    (tmp_path / "t.csv").write_text("income,sex,approved,chance,impact\n" + rows)
+    (tmp_path / "t.csv").write_text("income,sex,approved,p,z\n" + rows)
     told = elfair("init", "t.csv").output
     assert "1 line with TODO: only you can fill in what belongs there." in told
 
@@ -241,9 +287,29 @@ def test_no_study_file_is_overwritten(elfair, folder):
 
 def test_results_are_not_overwritten_before_anything_is_spent(elfair, folder):
     elfair("fit", "study.toml")
-    openings = Path("elfair.openings").read_text()
+    looks = elfair("ledger").output
     assert "--overwrite" in elfair("fit", "study.toml", code=2).output
-    assert Path("elfair.openings").read_text() == openings
+    assert elfair("ledger").output == looks
+
+
+def test_a_copy_of_a_table_in_another_folder_and_format_is_the_same_rows(elfair, folder):
+    elfair("fit", "study.toml")
+    assert "look 1 of 1 declared" in elfair("ledger").output
+    Path("copy").mkdir()
+    from elfair.study.writing import write_table
+
+    write_table(read_table("loans.csv").table, Path("copy/loans.parquet"))
+    text = Path("study.toml").read_text(encoding="utf-8")
+    moved = text.replace("loans.csv", "loans.parquet") + "\n[test]\nseed = 3\n"
+    Path("copy/study.toml").write_text(moved, encoding="utf-8")
+    elfair("fit", "copy/study.toml", code=4)
+    assert Certificate.load("copy/results/certificate.json").openings == 2
+    listed = elfair("ledger").output
+    assert "2 looks" in listed
+    assert "look 2 of 1 declared" in listed
+    # Another ledger knows nothing of it; who wants one says so.
+    elfair("fit", "copy/study.toml", "--overwrite", "--ledger", "own.db")
+    assert "1 look" in elfair("ledger", "--ledger", "own.db").output
 
 
 def test_wrong_propensities_are_bad_input_to_check_and_fit_alike(elfair, folder):
@@ -262,7 +328,7 @@ def test_wrong_propensities_are_bad_input_to_check_and_fit_alike(elfair, folder)
         assert "the propensities do not fit the decisions" in told
         assert "how often " in told
     assert not Path("results").exists()
-    assert not Path("elfair.openings").exists()
+    assert not usual_ledger().exists()
 
 
 BAD = {
@@ -317,9 +383,15 @@ NOWHERE = {
     "fit": ["nowhere.toml"],
     "explain": ["nowhere.json"],
     "verify": ["nowhere.json"],
+    "sign": ["nowhere.json", "--key", "nowhere.pem"],
+    "keygen": ["--output", "loans.csv"],
     "predict": ["nowhere.elfair", "loans.csv", "--output", "decided.csv"],
     "decide": ["nowhere.elfair", "loans.csv", "--log", "log.csv"],
+    "monitor": ["nowhere.elfair", "loans.csv", "--delay", "30"],
+    "ledger": ["--ledger", "loans.csv"],
     "demo": ["--output", "loans.csv/demo"],
+    "serve": ["nowhere"],
+    "completion": ["nushell"],
     "experiment": ["run", "nowhere.toml"],
 }
 
@@ -390,7 +462,8 @@ def test_decisions_are_drawn_and_logged(elfair, fitted, tmp_path, monkeypatch):
         told = elfair("decide", "results/model.elfair", table, "--log", log)
         assert "50 decisions appended" in told.output
     told = elfair("decide", "results/model.elfair", later, "--log", log, code=2)
-    assert "'P000050' is in the log" in told.output
+    assert "is in the log" in told.output
+    assert "'P000050'" in told.output
     logged = read_table(log).table
     assert logged.num_rows == 100
     certificate = Certificate.load("results/certificate.json")
@@ -409,6 +482,8 @@ def test_a_rejected_model_decides_nothing(elfair, folder, tmp_path):
     ).output
     assert "no solution found" in told
     assert not (tmp_path / "log.csv").exists()
+    told = elfair("verify", "results/certificate.json", code=3).output
+    assert "The certificate says: No solution found" in told
 
 
 def test_what_can_be_verified_without_data_is_and_the_rest_is_said_to_be_skipped(elfair, fitted):
@@ -443,9 +518,17 @@ def test_help_comes_at_once():
     )
     for heavy in ("numpy", "sklearn", "pyarrow", "pydantic", "jinja2", "rich"):
         assert f" {heavy}\n" not in done.stderr
-    order = ["init", "check", "plan", "fit", "explain", "verify", "predict", "decide", "demo"]
+    order = ["init", "check", "plan", "fit", "explain", "verify", "sign", "keygen", "predict"]
+    order += ["decide", "monitor"]
     listed = done.stdout.partition("Commands:\n")[2].splitlines()
-    assert [line.split()[0] for line in listed if line[2:3].strip()] == [*order, "experiment"]
+    assert [line.split()[0] for line in listed if line[2:3].strip()] == [
+        *order,
+        "ledger",
+        "demo",
+        "serve",
+        "experiment",
+        "completion",
+    ]
 
 
 def test_the_query_that_is_asked_is_shown(elfair, fitted):
@@ -454,5 +537,7 @@ def test_the_query_that_is_asked_is_shown(elfair, fitted):
     assert "needs a query" in told.stderr
     kinds = "auto_type_candidates = ['DOUBLE', 'VARCHAR']"  # yes stays a word
     query = f"from read_csv('{fitted / 'loans.csv'}', {kinds})"
-    told = elfair("verify", certificate, "--data", "duckdb://", "--query", query)
+    asked = ("verify", certificate, "--data", "duckdb://", "--query", query)
+    assert "--within" in elfair(*asked, code=1).output
+    told = elfair(*asked, "--within", fitted)
     assert told.stderr == f"duckdb:// is asked: {query}\n"

@@ -9,13 +9,17 @@ import pandas as pd
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.exceptions import FitFailedWarning
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from elfair import ELFClassifier
 from elfair.populations import FosterCare
+from elfair.report import Report
 
 POPULATION = FosterCare(alpha=0.9)
 DRAW = POPULATION.sample(1800, seed=31)
@@ -176,3 +180,54 @@ class Recording(ELFClassifier):
         super().fit(X, y, **logged)
         self.seen.append(self.certificate_.openings)
         return self
+
+
+def outside(certificate):
+    """What the certificate says was fitted outside the seal."""
+    return [each.text for each in certificate.warnings if each.code == "fitted_outside"]
+
+
+def test_a_certificate_names_the_steps_that_saw_held_out_rows():
+    rows = X.assign(place=np.where(DRAW.group == 1, "a", "b"))
+    rows.iloc[::7, 0] = np.nan
+    encode = make_column_transformer((OneHotEncoder(), ["place"]), remainder="passthrough")
+    pipe = make_pipeline(encode, SimpleImputer(), ELFClassifier("accuracy >= 0.5", candidates=3))
+    certificate = pipe.fit(rows, DRAW.label)[-1].certificate_
+    (said,) = outside(certificate)
+    assert "step 'columntransformer' of a Pipeline, ColumnTransformer (OneHotEncoder)" in said
+    assert "step 'simpleimputer' of a Pipeline, SimpleImputer" in said
+    for text in (certificate.explain(), certificate.explain(details=True)):
+        assert "SimpleImputer" in text
+    assert "SimpleImputer" in Report(certificate).markdown()
+
+
+def test_a_pipeline_inside_another_names_the_steps_of_both():
+    inner = make_pipeline(SimpleImputer(), ELFClassifier("accuracy >= 0.5", candidates=3))
+    pipe = make_pipeline(StandardScaler(), inner).fit(X, DRAW.label)
+    (said,) = outside(pipe[-1][-1].certificate_)
+    assert "SimpleImputer" in said
+    assert "StandardScaler" in said
+
+
+def test_frozen_steps_and_plain_fits_are_no_leak():
+    clf = ELFClassifier("accuracy >= 0.5", candidates=3)
+    assert outside(clone(clf).fit(X, DRAW.label).certificate_) == []
+    frozen = FrozenEstimator(StandardScaler().fit(X))
+    pipe = make_pipeline(frozen, "passthrough", clf).fit(X, DRAW.label)
+    assert outside(pipe[-1].certificate_) == []
+
+
+def test_a_certificate_says_that_a_search_fitted_the_model():
+    clf = ELFClassifier("accuracy >= 0.5", candidates=3)
+    search = GridSearchCV(clf, {"delta": [0.1, 0.2]}, cv=2).fit(X, DRAW.label)
+    (said,) = outside(search.best_estimator_.certificate_)
+    assert "a search or cross-validation" in said
+
+
+def test_the_fits_that_a_cross_validation_compares_say_so():
+    clf = make_pipeline(StandardScaler(), ELFClassifier("accuracy >= 0.5", candidates=3))
+    fits = cross_validate(clf, X, DRAW.label, cv=2, return_estimator=True)["estimator"]
+    for each in fits:
+        (said,) = outside(each[-1].certificate_)
+        assert "a search or cross-validation" in said
+        assert "StandardScaler" in said

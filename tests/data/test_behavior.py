@@ -88,6 +88,13 @@ def test_a_model_may_lack_a_class_and_know_one_it_never_takes() -> None:
     np.testing.assert_allclose(data.behavior, never)
 
 
+class NeverFitted:
+    """No scikit-learn classifier: nobody but its author can fit it."""
+
+    def predict_proba(self, X):
+        raise NotImplementedError
+
+
 def test_models_that_do_not_fit() -> None:
     def model(**changes: Any) -> dict[str, Any]:
         return {"propensity": None, "behavior": Model(**{"probabilities": BEHAVIOR, **changes})}
@@ -97,11 +104,9 @@ def test_models_that_do_not_fit() -> None:
     refused("each of its 2 classes. Got shape (6,)", **model(probabilities=np.ones(6)))
     refused("each of its 2 classes. Got shape (6, 3)", **model(probabilities=np.ones((6, 3)) / 3))
     refused("predict_proba of the behaviour model has 3 rows", **model(probabilities=BEHAVIOR[:3]))
-    refused("sum to 1. Row 0 sums to 1.5", **model(probabilities=np.full((6, 2), 0.75)))
+    refused("row 0 sums to 1.5", **model(probabilities=np.full((6, 2), 0.75)))
     refused("missing or infinite values in 6 of 6", **model(probabilities=np.full((6, 2), np.nan)))
-    refused(
-        "must be a fitted model", "fit it first", propensity=None, behavior=LogisticRegression()
-    )
+    refused("must be a fitted model", "fit it first", propensity=None, behavior=NeverFitted())
 
 
 @pytest.mark.parametrize("hold", [dict, pd.DataFrame, pl.DataFrame, pa.table])
@@ -121,7 +126,7 @@ def test_behavior_tables_that_do_not_fit() -> None:
     refused("shape (6, 2)", "Got shape (4, 2)", propensity=None, behavior=BEHAVIOR[:4])
     refused("shape (6, 2)", "Got shape (6, 1)", propensity=None, behavior=[0.5] * 6)
     refused("shape (6, 2)", "(0, 1)", "(6, 3)", propensity=None, behavior=np.ones((6, 3)) / 3)
-    refused("sum to 1. Row 5 sums to 0.9", **table([0.4, 0.5]))
+    refused("row 5 sums to 0.9", **table([0.4, 0.5]))
     refused("negative, missing or infinite values in 1 of 6 rows (the first is row 5)",
             **table([-0.5, 1.5]))  # fmt: skip
     refused("missing or infinite values in 1 of 6", **table([np.nan, 0.5]))
@@ -140,11 +145,11 @@ def test_rounding_in_behavior_is_taken_out() -> None:
 def test_propensity_and_behavior_must_agree() -> None:
     nearly = np.array(PROPENSITY) + 5e-7
     np.testing.assert_allclose(make(behavior=BEHAVIOR, propensity=nearly).behavior, BEHAVIOR)
-    refused("disagree in 1 rows: in row 1, propensity is 0.75 and behavior says 0.25",
+    refused("disagree in 1 of 6 rows: in row 1, propensity is 0.75 and behavior says 0.25",
             behavior=BEHAVIOR, propensity=[0.5, 0.75, *PROPENSITY[2:]])  # fmt: skip
     # Both differ by less than a millionth, and the weights by a factor of two.
     small = [[1 - 4e-7, 4e-7]] * 6
-    refused("disagree in 6 rows", behavior=small, decision=[1] * 6, propensity=[8e-7] * 6)
+    refused("disagree in 6 of 6 rows", behavior=small, decision=[1] * 6, propensity=[8e-7] * 6)
 
 
 def test_a_kept_model_is_checked_whenever_it_is_asked() -> None:
@@ -152,5 +157,5 @@ def test_a_kept_model_is_checked_whenever_it_is_asked() -> None:
     np.testing.assert_allclose(behavior_probabilities(Model(BEHAVIOR), None, classes), BEHAVIOR)
     with pytest.raises(DataError, match="missing or infinite values in 1 of 1 rows"):
         behavior_probabilities(Model([[np.nan, 0.5]]), None, classes)
-    with pytest.raises(DataError, match=r"Row 0 sums to 0\.9"):
+    with pytest.raises(DataError, match=r"row 0 sums to 0\.9"):
         behavior_probabilities(Model([[0.4, 0.5]]), None, classes)

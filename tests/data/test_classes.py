@@ -73,3 +73,44 @@ def test_labels_and_decisions_that_share_no_value(label, decision, hint):
 
 def test_named_classes_may_be_shared_by_no_row():
     assert table([0, 0], [1, 1], classes=[0, 1]).positive == 1
+
+
+@pytest.mark.parametrize("of", ["decision", "y"])
+@pytest.mark.parametrize(
+    ("slip", "n", "said"),
+    [
+        ("aprove", 3, "meant to be 'approve'"),
+        ("aprove", 15, "meant to be 'approve'"),
+        ("dney", 15, "meant to be 'deny'"),
+        ("dny", 15, "meant to be 'deny'"),
+        ("Deny ", 400, "meant to be 'deny'"),
+        ("a", 20, "meant to be 'approve'"),
+    ],
+)
+def test_a_slip_is_no_class(of, slip, n, said):
+    right = ["approve", "deny"] * 1500
+    wrong = [slip] * n + right[n:]
+    columns = {"decision": right, "y": right} | {of: wrong}
+    X = [[0.0]] * 3000
+    with pytest.raises(DataError, match=f"{of} holds {slip!r} in {n} of 3,000 rows") as caught:
+        LoggedData(X, **columns)
+    assert said in str(caught.value)
+    named = LoggedData(X, **columns, classes=[slip, "approve", "deny"])
+    assert named.classes.tolist() == sorted([slip, "approve", "deny"])
+
+
+def test_a_code_for_missing_is_no_class():
+    decisions = [0, 1] * 100 + [9] * 4
+    with pytest.raises(DataError, match=r"decision holds 9 in 4 of 204 rows .* stands for missing"):
+        LoggedData([[0.0]] * 204, decision=decisions)
+    LoggedData([[0.0]] * 204, decision=decisions, classes=[0, 1, 9])
+
+
+@pytest.mark.parametrize(
+    "classes", [["arm a", "arm b"], [-1, 0, 1], ["A", "B", "C"], [1, 2, 9, 10], ["low", "high"],
+                ["level 1", "level 2"], ["admit", "refuse", "admit later"]],
+)  # fmt: skip
+def test_rare_classes_that_are_other_words_are_classes(classes):
+    column = np.repeat(np.array(classes, dtype=object), [300, *[20] * (len(classes) - 1)])
+    data = LoggedData([[0.0]] * len(column), decision=column.tolist())
+    assert data.classes.tolist() == sorted(classes)

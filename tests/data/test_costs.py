@@ -105,7 +105,8 @@ def test_the_certificate_shows_the_matrix_and_asks_for_labels():
 def test_what_is_missing_is_said():
     X, label, columns = table()
     model = np.full(400, 0.5)
-    with pytest.raises(ConstraintError, match=r"cost= was not given\.\n +E\[cost\](.|\n)*Hint: "):
+    message = r"neither cost= nor person_cost= was given\.\n +E\[cost\](.|\n)*Hint: "
+    with pytest.raises(ConstraintError, match=message):
         certify(model, LoggedData(X, label, **{**columns, "cost": None}), "E[cost] <= 1")
     with pytest.raises(ConstraintError, match="needs labels, but y was not given"):
         certify(model, LoggedData(X, **columns), "E[cost] <= 1")

@@ -43,6 +43,41 @@ def test_copies_are_counted_however_coarse_the_columns(times, digits):
     assert copies(logged(of)) == 400 * times - different
 
 
+def indexed(of, index):
+    return LoggedData(
+        {"x": of["x"], "index": index}, decision=of["decision"],
+        propensity=np.full(of["x"].size, 0.5), impact=of["impact"],
+        sensitive_features={"T": of["T"]},
+    )  # fmt: skip
+
+
+INDICES = {
+    "counts": np.arange,
+    "counts with gaps": lambda n: 7 + np.arange(n) * 3 + (np.arange(n) > 9),
+    "counts down": lambda n: np.arange(n)[::-1],
+    "a shuffled count": lambda n: np.random.default_rng(1).permutation(n),
+    "names": lambda n: np.array([f"row {i}" for i in range(n)], dtype=object),
+}
+
+
+@pytest.mark.parametrize("times", [2, 6])
+@pytest.mark.parametrize("digits", [9, 1])
+@pytest.mark.parametrize("kind", INDICES)
+def test_an_index_among_the_features_hides_no_copies(kind, digits, times):
+    of = columns(times=times, digits=digits)
+    data = indexed(of, INDICES[kind](400 * times))
+    assert copies(data) == copies(logged(of)) > 0
+    with pytest.raises(DataError, match="rows are copies"):
+        certify(np.full((400 * times, 2), 0.5), data, TEXT)
+
+
+@pytest.mark.parametrize("digits", [9, 2, 1, 0])
+@pytest.mark.parametrize("n", [60, 400, 4_000])
+def test_an_index_of_people_who_are_alike_makes_no_copies(n, digits):
+    data = indexed(columns(n, digits=digits), np.arange(n))
+    assert copies(data) <= 0.05 * n
+
+
 @pytest.mark.parametrize("digits", [9, 2, 1, 0])
 @pytest.mark.parametrize("n", [60, 400, 4_000])
 def test_people_who_are_alike_are_no_copies(n, digits):

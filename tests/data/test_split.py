@@ -105,7 +105,8 @@ def test_the_split_goes_with_the_row_ids(ids: list[Any], seed: int, random: Any)
 def test_whole_row_ids_of_any_width_are_the_same_people() -> None:
     narrow = halves(rows(20, row_id=np.arange(20, dtype=np.uint8)))
     assert halves(rows(20, row_id=np.arange(20, dtype=np.int64))) == narrow
-    assert halves(rows(20)) == narrow  # the index is the id of those who have none
+    candidate, held_out = halves(rows(20))  # the index is the id of those who have none
+    assert (candidate, held_out) == (sorted(narrow[0]), narrow[1])
 
 
 # -- the split is random ------------------------------------------------------------------------
@@ -187,6 +188,68 @@ def test_keys_of_many_rows_look_random(seed: int) -> None:
 def test_each_bit_that_goes_in_moves_half_of_those_that_come_out(key: int, bit: int) -> None:
     first, second = mix(np.array([key, key ^ (1 << bit)], dtype=np.uint64)).tolist()
     assert 8 <= (first ^ second).bit_count() <= 56
+
+
+# -- the split by time --------------------------------------------------------------------------
+
+
+def in_time(time: Any, seed: int = 0, **columns: Any) -> tuple[list[int], list[int]]:
+    n = len(time)
+    data = LoggedData(np.zeros((n, 1)), impact={"place": np.arange(n)}, time=time, **columns)
+    candidate, held_out = halves(data, kind="time", seed=seed)
+    return candidate, held_out
+
+
+def test_the_search_has_the_past_and_the_test_the_most_recent_rows() -> None:
+    time = np.random.default_rng(0).permutation(50)
+    candidate, held_out = in_time(time)
+    assert time[candidate].max() < time[held_out].min()
+    assert len(candidate) == 30
+    assert held_out != sorted(held_out)  # bets depend on an order that has nothing to do with time
+    days = np.datetime64("2020-01-01") + time
+    assert in_time(days) == (candidate, held_out)
+
+
+def test_rows_of_one_time_are_divided_at_random() -> None:
+    time = np.repeat([1, 2, 3], [10, 30, 10])
+    halved = [in_time(time, seed) for seed in range(200)]
+    for candidate, held_out in halved:
+        assert len(candidate) == 30
+        assert set(range(10)) <= set(candidate)
+        assert set(range(40, 50)) <= set(held_out)
+    often = np.zeros(50)
+    for candidate, _ in halved:
+        often[candidate] += 1
+    assert often[10:40] == pytest.approx(200 * 20 / 30, abs=30)  # 4.5 standard errors
+
+
+def test_a_unit_counts_by_its_last_row() -> None:
+    """Else the search would see what came after rows that are tested."""
+    unit = np.arange(40) % 20
+    time = np.where(np.arange(40) < 20, unit, 100 - unit)  # who came first comes back last
+    candidate, held_out = in_time(time, unit=unit)
+    assert set(unit[candidate]) == set(range(8, 20))
+    assert set(unit[held_out]) == set(range(8))
+
+
+def test_the_split_by_time_does_not_depend_on_the_order_of_identified_rows() -> None:
+    time, ids, order = (
+        np.repeat([1, 2], 25),
+        np.arange(50),
+        np.random.default_rng(1).permutation(50),
+    )
+    first, _ = in_time(time, row_id=ids)
+    second, _ = in_time(time[order], row_id=ids[order])
+    assert sorted(ids[first]) == sorted(ids[order][second])
+
+
+def test_without_a_time_it_is_refused() -> None:
+    with pytest.raises(DataError, match="split='time' needs the time of each row"):
+        Split.of(LoggedData(np.zeros((9, 1))), "time", share=0.6)
+    with pytest.raises(DataError, match=r"time must hold dates or numbers.*Got 'May'"):
+        LoggedData(np.zeros((2, 1)), time=["May", "June"])
+    with pytest.raises(DataError, match="time is missing"):
+        LoggedData(np.zeros((2, 1)), time=[1.0, np.nan])
 
 
 # -- the stratified split -----------------------------------------------------------------------

@@ -30,6 +30,7 @@ GOOD: dict[str, Any] = {
     "propensity": [0.5, 0.25, 0.75, 0.5, 0.9, 0.1],
     "impact": {"income": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]},
     "row_id": ["a", "b", "c", "d", "e", "f"],
+    "time": [3, 1, 4, 1, 5, 9],
 }
 BEHAVIOR = [[0.5, 0.5], [0.25, 0.75], [0.25, 0.75], [0.5, 0.5], [0.9, 0.1], [0.9, 0.1]]
 
@@ -274,11 +275,30 @@ def test_a_feature_may_also_be_a_group() -> None:
         ("propensity", [0.5] * 7, "propensity has 7 rows"),
         ("impact", {"income": [1.0] * 5}, "impact 'income' has 5 rows"),
         ("row_id", [1, 2], "row_id has 2 rows"),
-        ("X", {"age": [1.0] * 7}, "y has 6 rows, but X has 7"),
+        ("X", {"age": [1.0] * 7}, "decision has 6 rows, but X has 7"),
     ],
 )
 def test_lengths_must_agree(what: str, values: Any, named: str) -> None:
     refused(named, **{what: values})
+
+
+def test_all_mistakes_are_named_at_once_with_the_counts_of_all_rows() -> None:
+    with pytest.raises(DataError) as caught:
+        make(
+            y=[0, None, 1, None, 1, 0],
+            decision=[0, 1, None, 1, 0, 1],
+            row_id=[1, 2, 3, 4, 5, 5],
+            propensity=[0.5, 1.5, 50, 0.5, -1, 0.5],
+            impact={"income": [1.0, "n/a", 2.0, "?", "n/a", float("inf")]},
+        )
+    said = str(caught.value)
+    assert said.startswith("the table: 5 mistakes:")
+    assert "y is missing in 2 of 6 rows (the first is row 1)" in said
+    assert "decision is missing in 1 of 6 rows (the first is row 2)" in said
+    assert "propensity must be in (0, 1]. Got 1.5, 50.0, -1.0 in 3 of 6 rows" in said
+    assert "impact 'income' must hold numbers. Got 'n/a', '?' (object) in 3 of 6 rows" in said
+    assert said.count("Hint:") == 5
+    assert "[columns]" not in said
 
 
 @pytest.mark.parametrize("what", ["y", "decision", "row_id"])
@@ -396,7 +416,7 @@ def test_lists_in_cells_are_refused() -> None:
 # -- parts of the table, and their fingerprint --------------------------------------------------
 
 BY_ROW = ("matrix", "label", "label_index", "decision", "decision_index", "propensity",
-          "behavior", "row_id", "position")  # fmt: skip
+          "behavior", "row_id", "time", "position")  # fmt: skip
 
 
 @given(st.lists(st.integers(0, N - 1)))

@@ -28,10 +28,10 @@ def columns(n: int, seed: int = 0) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("kind", ["random", "stratified", "crossfit"])
+@pytest.mark.parametrize("kind", ["random", "time", "stratified", "crossfit"])
 def test_no_split_divides_a_unit(kind: Any) -> None:
     unit = np.random.default_rng(1).integers(0, 60, 300)
-    data = LoggedData(**columns(300), unit=unit)
+    data = LoggedData(**columns(300), unit=unit, time=np.arange(300))
     for fold in Split.of(data, kind, share=0.6, seed=3, folds=5).folds:
         assert not set(fold.candidate.unit) & set(fold.sealed.open().unit)
     for seen, unseen in in_folds(data, 0):

@@ -79,10 +79,11 @@ def test_an_error_in_the_search_is_an_error_and_not_no_solution_found(monkeypatc
     assert is_unfitted(clf)
 
 
-#: Of three decisions the propensity of one does not tell the others': only weights can look wrong.
+#: Of three decisions the propensity of one does not tell the others': if they are too large, only
+#: weights can look wrong.
 THREE = {
     "decision": np.where(np.arange(1500) % 5 == 0, 2, DRAW.decision),
-    "propensity": np.full(1500, 0.3),
+    "propensity": np.full(1500, 0.7),
 }
 
 
@@ -143,21 +144,21 @@ MATRIX = np.where(np.arange(5) == 2, np.nan, X)
 @pytest.mark.parametrize(
     ("features", "label", "given", "words"),
     [
-        (X[:-1], Y, {}, "has 1500 rows, but X has 1499"),
-        (X, Y[:-1], {}, "y has 1499 rows, but X has 1500"),
-        (X, Y, {"impact": DRAW.impact[:9]}, "impact 'impact' has 9 rows, but X has 1500"),
+        (X[:-1], Y, {}, "has 1,500 rows, but X has 1,499"),
+        (X, Y[:-1], {}, "y has 1,499 rows, but X has 1,500"),
+        (X, Y, {"impact": DRAW.impact[:9]}, "impact 'impact' has 9 rows, but X has 1,500"),
         (X, Y, {"propensity": DRAW.propensity[:9]}, "propensity has 9 rows"),
         (X, Y, {"decision": DRAW.decision[:9]}, "decision has 9 rows"),
         (X, Y, {"sensitive_features": {"T": [1]}}, "sensitive feature 'T' has 1 rows"),
         (MATRIX, Y, {}, "no row has a value of feature 'x2'"),
-        (X, Y, changed("impact", slice(3), np.nan), "missing in 3 of 1500 rows .* not observed"),
-        (X, Y, changed("impact", 0, np.inf), "impact 'impact' is infinite in 1 of 1500 rows"),
-        (X, Y, changed("propensity", 4, 0), r"must be in \(0, 1\]\. Got 0\.0 in 1 of 1500 rows"),
-        (X, Y, changed("propensity", 4, -0.5), "Got -0.5 in 1 of 1500 rows"),
-        (X, Y, changed("propensity", 4, 1.5), "Got 1.5 in 1 of 1500 rows"),
-        (X, Y, changed("propensity", 4, np.nan), "Got nan in 1 of 1500 rows"),
-        (X, Y, changed("propensity", 4, 1), "exactly 1 in 1 of 1500 rows .* cannot be identified"),
-        (X, Y, {"propensity": np.ones(1500)}, "exactly 1 in 1500 of 1500 rows .* deterministic"),
+        (X, Y, changed("impact", slice(3), np.nan), "missing in 3 of 1,500 rows .* not observed"),
+        (X, Y, changed("impact", 0, np.inf), "impact 'impact' is infinite in 1 of 1,500 rows"),
+        (X, Y, changed("propensity", 4, 0), r"must be in \(0, 1\]\. Got 0\.0 in 1 of 1,500 rows"),
+        (X, Y, changed("propensity", 4, -0.5), "Got -0.5 in 1 of 1,500 rows"),
+        (X, Y, changed("propensity", 4, 1.5), "Got 1.5 in 1 of 1,500 rows"),
+        (X, Y, changed("propensity", 4, np.nan), "Got nan in 1 of 1,500 rows"),
+        (X, Y, changed("propensity", 4, 1), "exactly 1 in 1 of 1,500 rows .* cannot be identified"),
+        (X, Y, {"propensity": np.ones(1500)}, "exactly 1 in 1,500 of 1,500 rows .* deterministic"),
         (X, Y, {"decision": DRAW.decision + 7}, "y and decision share no value"),
         (X, None, {}, "requires y to be passed"),
         (X, np.where(Y == 0, 0.5, 1.7), {}, "Unknown label type"),
@@ -192,7 +193,7 @@ def test_bad_data_get_a_clear_error_and_leave_nothing(features, label, given, wo
             r"search must be 'gradient' .* or 'cmaes' \(the paper's\). Got 'magic'",
         ),
         ({"objective": "magic"}, "magic"),
-        ({"split": "magic"}, "split must be 'random', 'stratified' .* Got 'magic'"),
+        ({"split": "magic"}, "split must be 'random', 'time' .* Got 'magic'"),
         ({"power": 1.0}, r"power must be a number in \(0, 1\)"),
         ({"power": None}, "either power or inflation"),
         ({"inflation": 2.0}, "either power or inflation"),
@@ -224,7 +225,7 @@ def test_bad_parameters_get_a_clear_error_and_leave_nothing(parameters, words):
 @pytest.mark.parametrize(
     ("y", "words"),
     [
-        ([None, *Y[1:].tolist()], "y is missing in 1 of 1500 rows"),
+        ([None, *Y[1:].tolist()], "y is missing in 1 of 1,500 rows"),
         (np.where(Y == 1, np.nan, Y), "y is missing in"),
         (["a", *Y[1:].tolist()], "a mixture of int, str"),
         (np.column_stack([Y, Y]), "y should be a 1d array"),
@@ -373,3 +374,37 @@ def test_labels_of_several_levels_are_no_error():
         assert LoggedData(pd.DataFrame(X, index=own), pd.Series(Y, index=other)).n == 1500
     with pytest.raises(DataError, match="different order"):
         LoggedData(pd.DataFrame(X, index=deep), pd.Series(Y, index=deep[::-1]))
+
+
+# -- what stands for missing, and names --------------------------------------------------------
+
+
+@pytest.mark.parametrize("code", [-999, 99999, -88])
+def test_an_impact_that_is_a_code_is_refused(code):
+    """It would count as an impact far from all others."""
+    impact = np.where(np.arange(len(DRAW.impact)) % 50 == 3, code, np.abs(DRAW.impact))
+    with pytest.raises(DataError, match=rf"is {code} in 30 of 1,500 rows \(the first is row 3\)"):
+        fit(ELFClassifier(NO_WORSE), impact=impact)
+
+
+@pytest.mark.parametrize("far", [-999.5, -990.0])
+def test_an_impact_that_is_far_from_others_is_an_impact(far):
+    impact = np.where(np.arange(len(DRAW.impact)) == 3, far, DRAW.impact)
+    assert LoggedData(X, Y, **{**LOGGED, "impact": impact}).impacts["impact"][3] == far
+
+
+@pytest.mark.parametrize("word", ["?", "n/a", "Unknown"])
+def test_a_decision_that_nobody_knows_is_refused(word):
+    decision = np.where(DRAW.decision == 1, "treat", "wait").astype(object)
+    decision[5::100] = word
+    with pytest.raises(DataError, match="stands for missing"):
+        ELFClassifier(NO_WORSE).fit(X, **{**LOGGED, "decision": decision})
+    # Of two arms, one may well be called so.
+    decision = np.where(DRAW.decision == 1, "treat", word)
+    assert LoggedData(X, **{**LOGGED, "decision": decision}).classes.size == 2
+
+
+def test_two_columns_of_one_name_are_refused():
+    table = pd.DataFrame(X, columns=["a", "a", *range(2, X.shape[1])])
+    with pytest.raises(DataError, match="X has two columns with the same name"):
+        ELFClassifier(NO_WORSE).fit(table, Y, **LOGGED)

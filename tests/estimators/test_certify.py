@@ -245,10 +245,10 @@ def test_finite_sample_bounds_are_wider_than_t_and_say_what_they_are(bound):
 
 def test_wrong_propensities_raise_a_warning_and_violate_an_assumption():
     rng = np.random.default_rng(0)
-    data = LoggedData(  # of three decisions, so that only the weights look wrong
+    data = LoggedData(  # of three decisions, and too large, so that only the weights look wrong
         rng.normal(size=(400, 2)),
         decision=rng.integers(0, 3, 400),
-        propensity=np.full(400, 0.2),
+        propensity=np.full(400, 0.5),
         impact=rng.random(400),
     )
     with pytest.warns(CertificateWarning, match="mean weight near 1") as caught:
@@ -276,7 +276,7 @@ def test_a_rare_decision_that_never_came_is_not_taken_for_a_wrong_propensity():
 @pytest.mark.parametrize(
     ("probabilities", "words"),
     [
-        (np.full((400, 2), 0.6), "Row 0 sums to 1.2"),
+        (np.full((400, 2), 0.6), "row 0 sums to 1.2"),
         (np.full((400, 3), 1 / 3), r"shape \(400, 2\)\. Got \(400, 3\)"),
         (np.full((399, 2), 0.5), r"Got \(399, 2\)"),
         (np.full(400, 1.2), "Got negative, missing or infinite values in 400 of 400 rows"),

@@ -15,7 +15,8 @@ from elfair.data.split import Split
 from elfair.errors import BoundError, DataError, InputError
 from elfair.language.build import col
 from elfair.populations import FosterCare
-from elfair.search import Selection, progress
+from elfair.records import progress
+from elfair.search import Selection
 from elfair.search.selection import ASKED
 from elfair.statistics import Baselines, Estimation, Impact
 

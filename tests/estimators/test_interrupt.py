@@ -13,7 +13,7 @@ CHILD = """
 import numpy as np
 from sklearn.exceptions import NotFittedError
 from elfair import ELFClassifier
-from elfair.search import progress
+from elfair.records.progress import Progress
 
 rng, n, k = np.random.default_rng(0), 10_000, 100
 decision = rng.integers(0, k, n)
@@ -26,14 +26,14 @@ log = dict(
 clf = ELFClassifier(
     [f"E[impact | T == {t}] >= E_logged[impact | T == {t}]" for t in (0, 1)], objective="E[impact]"
 )
-call = progress.SearchProgress.__call__
+call = Progress.__call__
 
 def said(self):
     if not self.steps:
         print("searching", flush=True)
     call(self)
 
-progress.SearchProgress.__call__ = said
+Progress.__call__ = said
 X = rng.standard_normal((n, 25))
 try:
     clf.fit(X, **log)

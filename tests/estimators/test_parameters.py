@@ -20,7 +20,7 @@ from elfair.records.reading import REQUIRED
 
 OWNERS = {"classifier": ELFClassifier, "regressor": ELFRegressor, "certify": certify}
 #: What certify is told of data; not parameters.
-DATA = {"probabilities", "data", "self"}
+DATA = {"probabilities", "data", "ledger", "self"}
 NAN, INF = float("nan"), float("inf")
 #: Values that are wrong whatever else is asked for.
 WRONG = {
@@ -31,6 +31,9 @@ WRONG = {
     "classes": [0, "01", [], [[0], [1]], {"a": 1}, [None, 1]],
     "cost": [0, "free", True, object()],
     "scorer": ["trees", 3, LogisticRegression, LinearSVC(), object()],
+    "policy": ["trees", None, 1, ["tree"]],
+    "depth": [0, 3, 1.5, True, None, "2"],
+    "leaf_rows": [0, -1, 2.5, None, "10"],
     "exploration": [0, 1.0, -0.1, NAN, True, None, "0.05", [0.1]],
     "spread": [
         (0.5, 0.2), (0.0, 0.5), (-0.1, 0.5), (0.1, 1.0), (0.1, 1.5), (0.1,), 0.5, None, "ab",
@@ -44,6 +47,7 @@ WRONG = {
         {"impact": (1, 0)}, (False, True),
     ],
     "Lambda": [0.9, 0, -1, INF, NAN, "2", True, [2.0], None],
+    "shift": [0.9, 0, -1, INF, NAN, "2", True, [2.0], None],
     "propensity_floor": [0, -0.1, 1.5, NAN, "low", True, [0.1]],
     "average": ["person", None, 1, ["unit"], True],
     "search": ["grid", None, 3, "CMAES"],
@@ -78,6 +82,7 @@ RIGHT = {
     "reach": [1, 0.5, np.float32(2)],
     "impact_range": [(0, 1), [0, 1], np.array([-1.5, 2]), {"impact": (0, 1)}, {}],
     "Lambda": [1, 1.5, 20],
+    "shift": [1, 1.5, 20],
     "propensity_floor": [1, 0.05],
     "power": [0.5],
     "inflation": [None, 2],
@@ -235,4 +240,5 @@ def test_defaults_and_examples_are_allowed():
 
 def test_every_kind_of_split_can_be_asked_for():
     (split,) = (each for each in PARAMETERS if each.name == "split")
-    assert {*split.allowed.choices, "none"} == set(get_args(SplitKind))
+    not_asked_for = {"none", "continued"}  # without constraints, and after "no solution found"
+    assert {*split.allowed.choices, *not_asked_for} == set(get_args(SplitKind))

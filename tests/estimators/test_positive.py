@@ -159,7 +159,7 @@ def test_labels_that_were_never_decided_are_shown_beside_the_decisions():
     with pytest.raises(elfair.errors.DataError) as info:
         ELFClassifier("E[impact] >= E_logged[impact]").fit(mixed)
     assert (
-        "'refuse' was never taken in 1200 rows, so nothing is known about its impact. The classes "
+        "'refuse' was never taken in 1,200 rows, so nothing is known about its impact. The classes "
         "are the values of y and decision together: y holds 'approve', 'refuse'; decision holds "
         "'approve', 'deny'."
     ) in str(info.value)

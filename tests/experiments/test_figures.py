@@ -75,9 +75,9 @@ def drawn(experiment, records, folder, *, png=False):
     summary = summarize(experiment, records, {"elfair": "ELF", "elf-paper": "ELF (paper)"})
     save = Figure.savefig
 
-    def save_svg(self, path, **options):
-        if png or path.suffix == ".svg":
-            save(self, path, **options)
+    def save_svg(self, to, **options):
+        if png or options["format"] == "svg":
+            save(self, to, **options)
 
     with patch.object(Figure, "savefig", save_svg):
         return {path.name: path for path in draw(experiment, summary, folder)}

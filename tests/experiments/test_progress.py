@@ -14,10 +14,11 @@ from elfair.experiments.progress import (
     Timing,
     by_method,
     described,
-    spoken,
     status,
 )
 from elfair.experiments.trial import TrialRecord
+from elfair.records.progress import Nobody
+from elfair.records.text import spoken
 
 
 def trial(method="slow", n=100, seconds=1.0, outcome="returned"):
@@ -85,9 +86,22 @@ def clock(monkeypatch):
     return clock
 
 
+class Kept:
+    """Keeps what it is told."""
+
+    def __init__(self):
+        self.moments = []
+
+    def __call__(self, moment):
+        self.moments.append(moment)
+
+    def close(self):
+        self.moments.append(None)
+
+
 def test_processor_time_becomes_time_on_the_clock(clock):
     timing = Timing([trial(seconds=1.0)])
-    progress = Progress({("slow", 100): 20}, timing, total=30, jobs=2, quiet=True)
+    progress = Progress({("slow", 100): 20}, timing, total=30, jobs=2, listener=Nobody())
     assert progress.left() == 10.0  # 20 seconds of work for two
     clock.now += 1000  # workers start
     progress([trial(seconds=1.0)])
@@ -98,37 +112,15 @@ def test_processor_time_becomes_time_on_the_clock(clock):
     assert progress.finished == 5
 
 
-def test_lines_come_every_ten_seconds_where_there_is_no_terminal(clock, capsys):
-    with Progress({("slow", 100): 20}, Timing(), total=30, jobs=1, quiet=False) as progress:
+def test_whoever_listens_hears_of_trials_crashes_and_time(clock):
+    kept = Kept()
+    with Progress({("slow", 100): 20}, Timing(), total=30, jobs=1, listener=kept) as progress:
         progress([trial()])
-        assert capsys.readouterr().err == ""
         clock.now += 10
         progress([trial(outcome="failed")])
-        assert capsys.readouterr().err == "12 of 30 trials, 1 crashed, about 3.0 min left\n"
-        clock.now += 5
-        progress([trial()])
-        assert capsys.readouterr().err == ""
-
-
-def test_a_terminal_gets_a_bar(clock, capsys, monkeypatch):
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    monkeypatch.setenv("COLUMNS", "120")
-    with Progress({("slow", 100): 20}, Timing(), total=30, jobs=1, quiet=False) as progress:
-        progress([trial()])
-        clock.now += 5
-        progress([trial(outcome="failed")])
-    shown = capsys.readouterr().err
-    assert "12 of 30 trials" in shown
-    assert "1 crashed" in shown
-    assert "about 90 s left" in shown
-
-
-def test_quiet_is_quiet(clock, capsys, monkeypatch):
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    with Progress({("slow", 100): 20}, Timing(), total=30, jobs=1, quiet=True) as progress:
-        clock.now += 100
-        progress([trial()])
-    assert capsys.readouterr() == ("", "")
+    *_, last, closed = kept.moments
+    assert str(last).endswith("40 %, 12 of 30 trials, 1 crashed, 10 s; about 3.0 min left")
+    assert closed is None
 
 
 def test_times_are_said_without_powers_of_ten():

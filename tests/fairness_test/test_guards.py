@@ -16,7 +16,7 @@ from elfair.search import Target
 from elfair.search.requirements import Requirement
 from elfair.statistics import Baselines, Estimation
 from elfair.statistics.claims import read_constraints
-from elfair.statistics.hidden import worst_row
+from elfair.statistics.hidden import Hidden, worst_row
 from elfair.statistics.plan import Plan
 from elfair.statistics.rows import Learnt
 
@@ -121,6 +121,49 @@ def test_the_search_foresees_all_that_the_test_allows_for(text, common):
     if common < 0.1:
         assert part.least_variance > part.variance
         assert unseen_cost(record.parts, test.groups, 0.1) > 0
+
+
+def untold(n):
+    """A log of such decisions that tells only the probability of those taken, and its test."""
+    behavior, new = np.tile([0.495, 0.495, 0.01], (n, 1)), np.tile([[0.45], [0.1]], n)
+    data = log_of(n, behavior, np.random.default_rng(5), known=False)
+    plan = Plan.make(
+        read_constraints(NO_WORSE, 0.1), "guarded", Baselines(Estimation(), data), data
+    )
+    return data, plan, new
+
+
+def test_without_the_other_probabilities_the_search_foresees_what_tests_charge_on_average():
+    """A test of 100 rows may hold a row of the rare decision, or none: a forecast expects both."""
+    everyone, plan, new = untold(30_000)
+    foreseen, charged = [], []
+    for start in range(0, everyone.n, 100):
+        data, free = everyone.take(np.arange(start, start + 100)), new[:, :100]
+        (compiled,) = plan.compile(data)
+        (rows,) = (part.rows for part in compiled.parts)
+        cost = Hidden.under(rows.guessed, free).rare_cost(data.n, 0.1)
+        foreseen.append(cost / rows.weighted.worst)
+        (group,) = bounded(compiled, data, free, [None], 1.0).groups
+        charged.append(unseen_share(group, 0.1))
+    assert np.mean(charged) > 0.02
+    assert np.mean(foreseen) == pytest.approx(np.mean(charged), rel=0.25)
+    assert Hidden.under(rows, free).rare_cost(data.n, 0.1) == 0  # a test does not guess
+
+
+def test_the_slope_of_what_is_foreseen():
+    data, plan, free = untold(300)
+    (compiled,) = plan.compile(data)
+    (rows,) = (part.rows.guessed for part in compiled.parts)
+
+    def cost(free):
+        return Hidden.under(rows, free).rare_cost(data.n, 0.1)
+
+    more = np.zeros((2, data.n))
+    more[1] = 1e-6  # more of the rare decision, at the cost of the first
+    expected = (cost(free + more) - cost(free - more)) / 2
+    found = (Hidden.under(rows, free).rare_cost_slope(cost(free)) * more).sum()
+    assert found == pytest.approx(expected, rel=1e-4)
+    assert expected > 0
 
 
 def two(one):

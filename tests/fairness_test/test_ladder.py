@@ -29,9 +29,9 @@ KNOWN = {
 class Watched:
     """The tests of the last fit, one for each model, and what came of them."""
 
-    def __call__(self, rungs):
+    def __call__(self, rungs, before):
         self.trials = [rung for (rung,) in rungs]
-        self.turns = run_in_turn([rung] for rung in self.trials)
+        self.turns = run_in_turn(([rung] for rung in self.trials), before)
         return self.turns
 
     @property
@@ -135,7 +135,7 @@ def test_the_test_by_hand(name, watched):
     low, high = released.policy.box
     assert all(((low <= theta) & (theta <= high)).all() for theta in watched.thetas)
     if isinstance(model, ELFClassifier) and model.solution_found_:
-        rows = outcomes[0].data
+        rows = outcomes[0].rows.like
         shown = model.predict_proba(rows.features)
         np.testing.assert_allclose(
             shown[:, 1:].T, watched.trials[place - 1].policy(rows), rtol=0, atol=1e-12
@@ -155,7 +155,7 @@ def test_the_test_by_hand(name, watched):
 def test_certify_says_the_same_of_the_model_that_was_released(parameters, watched):
     clf = foster_care(parameters)
     assert clf.certificate_.search.place > 1
-    rows = watched.turns.data
+    rows = watched.turns.rows.like
     parameters = {"constraints": POPULATION.constraints, **parameters}
     again = certify(clf.predict_proba(rows.features), rows, **parameters)
     assert again.n_candidate == 0  # nothing was learnt, so the same rows are tested
@@ -238,9 +238,9 @@ def test_the_seal_is_broken_once_and_only_when_all_is_chosen(monkeypatch, counte
         events.append("open")
         return opened(self)
 
-    def watched(trials):
+    def watched(trials, before):
         events.append("test")
-        return in_turn(trials)
+        return in_turn(trials, before)
 
     monkeypatch.setattr(SealedHalf, "open", open_)
     monkeypatch.setattr(test, "run_in_turn", watched)

@@ -14,63 +14,23 @@ import warnings
 import numpy as np
 import pytest
 
+from confounding import (
+    BETA,
+    DELTA,
+    HIGH,
+    LAMBDA,
+    NEW,
+    PRICE,
+    SHARE,
+    draw,
+    even,
+    passes,
+    world,
+)  # fmt: skip
 from counting import check_rare
-from elfair import ELFClassifier, LoggedData, certify
+from elfair import ELFClassifier
 from elfair.data.looks import LooksOfProcess, counted_in
 from elfair.errors import CertificateWarning
-
-N = 600
-DELTA = 0.1
-LAMBDA = 1.49  # a break-even value of 1.5 is too large
-BETA = np.array([0.4, 0.6])  # of decision 1, by x
-NEW = np.array([0.7, 0.8])
-SPREAD = 0.05
-
-
-def given_u(beta):
-    """The probability of decision 1 given u = 1 and u = 0, with an odds ratio of Lambda and
-    1 / Lambda to beta, and P(u = 1), such that beta is their mean.
-    """
-    odds = beta / (1 - beta) * np.array([LAMBDA, 1 / LAMBDA])
-    high, low = odds / (1 + odds)
-    return high, low, (beta - low) / (high - low)
-
-
-HIGH, LOW, SHARE = np.array([given_u(each) for each in BETA]).T
-#: Decision 1 brings u - PRICE, and 0 brings nothing. This makes the new model exactly as good as
-#: the old one, which decided about those whom it helps.
-PRICE = (np.mean(NEW * SHARE) - np.mean(SHARE * HIGH)) / (np.mean(NEW) - np.mean(BETA))
-
-
-def world(rng, n):
-    x = rng.integers(0, 2, n)
-    u = rng.random(n) < SHARE[x]
-    return x, u, (rng.random(n) < np.where(u, HIGH[x], LOW[x])).astype(int)
-
-
-def draw(seed, sign=1, n=N):
-    rng = np.random.default_rng(seed)
-    x, u, decision = world(rng, n)
-    impact = sign * (decision * (u - PRICE) + rng.normal(0, SPREAD, n))
-    return x, LoggedData(
-        x[:, None].astype(float),
-        decision=decision,
-        behavior=np.column_stack([1 - BETA[x], BETA[x]]),
-        impact=np.clip(impact, -1.5, 1.5),
-        classes=[0, 1],
-    )
-
-
-def certified(sign, seed, **parameters):
-    x, data = draw(seed, sign)
-    text = f"E[impact] {'>=' if sign > 0 else '<='} E_logged[impact]"
-    with warnings.catch_warnings(), counted_in(LooksOfProcess()):
-        warnings.simplefilter("ignore", CertificateWarning)
-        return certify(NEW[x], data, text, delta=DELTA, **parameters)
-
-
-def passes(sign, parameters, seed):
-    return certified(sign, seed, **parameters).passed
 
 
 def test_the_population_is_at_the_edge():
@@ -98,10 +58,6 @@ def test_at_lambda_it_passes_at_most_delta_of_the_time(sign, more):
 def test_without_lambda_it_passes_far_more_often(sign):
     """Else this population would show nothing."""
     assert np.mean([passes(sign, {"bound": "ttest"}, seed) for seed in range(60)]) > 0.5
-
-
-def even(sign, seed):
-    return certified(sign, seed, bound="ttest").constraints[0].break_even
 
 
 @pytest.mark.parametrize("sign", [1, -1])

@@ -102,5 +102,5 @@ def test_the_bound_is_wider_by_the_square_root_of_two(monkeypatch):
         return result.upper - result.estimate
 
     wide = width()
-    monkeypatch.setattr("elfair.fairness_test.test.SHARED_ROWS", 1.0)
+    monkeypatch.setattr("elfair.fairness_test.opened.SHARED_ROWS", 1.0)
     assert wide == pytest.approx(sqrt(2) * width())

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from itertools import product
 
 import pytest
 
+from elfair.errors import ConstraintError
 from elfair.language.build import FPR, PR, TPR, E, E_logged, accuracy, col, median
 from elfair.language.conjunction import Linear, conjuncts, linear_form
 from elfair.language.expressions import (
@@ -24,6 +26,7 @@ from elfair.language.expressions import (
     Statement,
     Sum,
 )
+from elfair.language.intervals import Formula
 from elfair.language.parsing import parse
 from elfair.language.tree import find
 
@@ -49,10 +52,73 @@ def test_terms_merge_and_zeros_vanish() -> None:
     assert forms("PR / 4 - (TPR - 1) <= 0") == [Linear(1.0, ((0.25, PR()), (-1.0, TPR())))]
 
 
-def test_a_statement_that_cancels_exactly_is_kept() -> None:
-    (only,) = conjuncts("E[impact] >= E[impact]")
-    assert only.form == Linear(0.0, ())
-    assert only.text == "E[impact] <= E[impact]"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "E[impact] >= E[impact]",
+        "PR <= PR + .1",
+        "2 * PR <= PR + PR",
+        "E[impact] + PR <= PR + E[impact]",
+    ],
+)
+def test_a_statement_that_cancels_is_refused(text) -> None:
+    with pytest.raises(ConstraintError, match="cancel out; nothing is left to test"):
+        conjuncts(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("E[impact] + 1e17 - 1e17 >= 3", "-E[impact] + 3"),
+        ("1e17 * PR + PR - 1e17 * PR <= 0.5", "PR - 0.5"),
+        ("1e17 + E[impact] <= 1e17", "E[impact]"),
+    ],
+)
+def test_no_number_is_lost_to_rounding(text, form) -> None:
+    (only,) = conjuncts(text)
+    assert str(only.form) == form
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "E[impact] - 1e17 >= 3 - 1e17",
+        "E[impact] - 1e17 >= 3",
+        "1e17 * PR + PR <= 1",
+        "1e-200 * (1e-200 * PR) <= 1",
+        "1e-200 * 1e-200 <= PR",
+        "1e-200 * abs(1e-200 * PR - 1) <= 1",
+    ],
+)
+def test_a_number_that_would_be_lost_is_refused(text) -> None:
+    with pytest.raises(ConstraintError, match="would lose one") as caught:
+        conjuncts(text)
+    assert caught.value.hint is not None
+
+
+def test_a_nested_abs_asks_each_question_once() -> None:
+    text = "E[impact]"
+    for k in range(48):
+        text = f"abs({text} - {k})"
+    begin = time.process_time()
+    for each in conjuncts(f"{text} <= 100"):
+        assert len(Formula(each.form).tails) <= 4
+    assert time.process_time() - begin < 2
+
+
+@pytest.mark.parametrize("sign", ["*", "/"])
+def test_long_products_are_refused_and_shorter_ones_are_fast(sign) -> None:
+    begin = time.process_time()
+    with pytest.raises(ConstraintError, match="nested at most 60 deep"):
+        conjuncts(sign.join(["E[impact]"] * 400) + " <= 1")
+    product = E("impact")
+    for _ in range(3000):
+        product = product * E("impact")
+    with pytest.raises(ConstraintError, match="nested at most 60 deep"):
+        conjuncts(product <= 1)
+    for each in conjuncts(sign.join(["E[impact]"] * 55) + " <= 1"):
+        assert len(Formula(each.form).tails) <= 2
+    assert time.process_time() - begin < 2
 
 
 def test_parts_that_need_no_data_are_left_out() -> None:

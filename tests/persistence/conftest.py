@@ -26,6 +26,7 @@ from elfair.persistence.contents import members_of, pack
 from elfair.populations import Dosage, FosterCare
 
 TREE = "sklearn.tree._tree.Tree"
+BOOSTED = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
 ROWS = 800
 
 
@@ -64,6 +65,15 @@ def named_features() -> Any:
     X, y, logged = care()
     frame = pd.DataFrame(X, columns=[f"feature {j}" for j in range(X.shape[1])])
     return fitted(ELFClassifier("accuracy >= 0.5"), frame, y, **logged)
+
+
+def boosting_with_gaps() -> Any:
+    """What its scorer sees is not what the rest of the model sees."""
+    X, y, _ = care()
+    frame = pd.DataFrame(X, columns=[f"feature {j}" for j in range(X.shape[1])])
+    frame = frame.mask(np.random.default_rng(5).random(frame.shape) < 0.1)
+    scorer = HistGradientBoostingClassifier(max_iter=5)
+    return fitted(ELFClassifier("accuracy >= 0.5", scorer=scorer), frame, y)
 
 
 def with_behavior(model: Any) -> Any:
@@ -128,6 +138,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "pipeline": lambda: on_care(scorer=make_pipeline(StandardScaler(), LogisticRegression())),
     "forest": lambda: on_care(scorer=RandomForestClassifier(5, max_depth=4)),
     "boosting": lambda: on_care(scorer=HistGradientBoostingClassifier(max_iter=5)),
+    "boosting with gaps": boosting_with_gaps,
     "calibrated": lambda: on_care(scorer=CalibratedClassifierCV(LinearSVC(), cv=2)),
     "scored folds": lambda: on_care(scorer=GaussianNB(), split="crossfit", folds=3),
     "network": lambda: on_care(scorer=MLPClassifier((3,), solver="lbfgs", max_iter=5000)),
@@ -137,13 +148,16 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "regressor without a reach": lambda: regressor(impact=False),
     "regressor folds": lambda: regressor(split="crossfit", folds=3),
     "torch": lambda: on_care(scorer=network(), exploration=0.1),
+    "tree": lambda: on_care(policy="tree"),
+    "tree folds": lambda: on_care(policy="tree", depth=1, split="crossfit", folds=3),
     "no solution": lambda: on_care(constraints="accuracy >= 0.999"),
 }
 
 #: What loading each kind needs to be told.
 NEEDS: dict[str, dict[str, Any]] = {
     "forest": {"trusted": [TREE]},
-    "boosting": {"trusted": ["sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"]},
+    "boosting": {"trusted": [BOOSTED]},
+    "boosting with gaps": {"trusted": [BOOSTED]},
     "calibrated": {
         "trusted": [
             "sklearn.calibration._CalibratedClassifier",

@@ -17,6 +17,7 @@ from elfair import (
     ELFClassifier,
     ELFRegressor,
     InputError,
+    LoggedData,
     MissingPackageError,
     NoSolutionFoundError,
 )
@@ -123,26 +124,29 @@ def test_features_are_held_against_their_names(made, people, tmp_path):
         after.predict(people(after).rename(columns={"feature 0": "another"}))
 
 
-def test_an_encoding_travels_with_the_model(made, tmp_path):
+def test_an_encoding_travels_with_the_model(tmp_path):
     encoding = {"columns": ["Age (years)", "Größe"], "levels": {"housing": ["own", None, 1.5]}}
     path, again = tmp_path / "model.elfair", tmp_path / "again.elfair"
-    made("linear").save(path, encoding=encoding)
+    rows = [[0.0], [1.0]] * 20, [0, 1] * 20
+    plain = ELFClassifier().fit(LoggedData(*rows))
+    told = ELFClassifier().fit(LoggedData(*rows, encoding=encoding))
+    assert told.certificate_.digests.model != plain.certificate_.digests.model
+    told.save(path)
     after = elfair.load(path)
     assert after.encoding_ == encoding
     assert list(after.encoding_) == list(encoding)
     after.save(again)
     assert again.read_bytes() == path.read_bytes()
-    after.set_params(constraints=()).fit([[0.0], [1.0]] * 20, [0, 1] * 20)
+    after.fit(*rows)
     assert not hasattr(after, "encoding_")  # it was that of other features
 
 
 @pytest.mark.parametrize(
     "encoding", [{"a": (1, 2)}, {1: "a"}, {"a": float("nan")}, {"a": np.float32(1)}, ["a"], "a"]
 )
-def test_an_encoding_that_json_would_change_is_refused(made, encoding, tmp_path):
+def test_an_encoding_that_json_would_change_is_refused(encoding):
     with pytest.raises(InputError, match="encoding must be a dict"):
-        made("linear").save(tmp_path / "model.elfair", encoding=encoding)
-    assert not list(tmp_path.iterdir())
+        LoggedData([[0.0], [1.0]], [0, 1], encoding=encoding)
 
 
 def test_only_a_fitted_estimator_can_be_saved(tmp_path):

@@ -53,6 +53,49 @@ def test_held_out_impacts_and_labels_are_never_looked_at(log, settings):
     assert check(ELFClassifier(**settings), LoggedData(**changed)).to_json() == report.to_json()
 
 
+@pytest.mark.parametrize("split", ["random", "crossfit"])
+@pytest.mark.parametrize(
+    "texts", [["accuracy >= 0.6", "TPR[T == 1] >= 0.4"], ["abs(TPR[T == 0] - TPR[T == 1]) <= 0.9"]]
+)
+def test_held_out_labels_that_only_some_decisions_reveal_are_never_looked_at(log, texts, split):
+    table = log(200)
+    label = np.where(table["decision"] == 1, table["y"], np.nan)
+    rows = {**table, "y": label, "label_seen_for": [1]}
+    sealed = np.arange(200) if split == "crossfit" else held_out(LoggedData(**rows))
+    other = label.copy()
+    other[sealed] = np.where(np.isnan(label[sealed]), np.nan, 1 - label[sealed])
+    assert np.nansum(other) != np.nansum(label)
+    settings = ELFClassifier(texts, split=split)
+    report = check(settings, LoggedData(**rows))
+    assert check(settings, LoggedData(**{**rows, "y": other})).to_json() == report.to_json()
+
+
+def test_rows_that_a_forecast_sees_have_no_held_out_label_that_some_decisions_reveal(log):
+    """Nothing that reads these rows can tell, even if no forecast of today asks for labels."""
+    table = log(200)
+    label = np.where(table["decision"] == 1, table["y"], np.nan)
+    data = LoggedData(**{**table, "y": label, "label_seen_for": [1]})
+    visible = VisibleRows.of(data, ELFClassifier("accuracy >= 0.6").request(data)).everyone
+    sealed = held_out(data)
+    told = np.isfinite(label[sealed])
+    assert np.unique(label[sealed][told]).size == 2
+    assert set(visible.label_index[sealed][told]) == {0}
+    assert set(visible.label[sealed][told]) == {0}
+    assert set(visible.label_index[sealed][~told]) == {-1}  # nobody has these
+
+
+def test_candidate_labels_that_some_decisions_reveal_are_looked_at(log):
+    table = log(300)
+    label = np.where(table["decision"] == 1, table["y"], np.nan)
+    rows = {**table, "y": label, "label_seen_for": [1]}
+    seen = np.setdiff1d(np.arange(300), held_out(LoggedData(**rows)))
+    other = label.copy()
+    other[seen[::2]] = 1 - label[seen[::2]]
+    settings = ELFClassifier("accuracy >= 0.6")
+    first = check(settings, LoggedData(**rows))
+    assert check(settings, LoggedData(**{**rows, "y": other})) != first
+
+
 def test_candidate_impacts_are_looked_at(log):
     table = log(300)
     first = check(ELFClassifier(CONSTRAINTS), LoggedData(**table))
@@ -271,13 +314,13 @@ def test_the_record_and_its_text(log):
 def test_the_text_is_short_unless_details_are_asked_for(log):
     report = check(ELFClassifier(CONSTRAINTS), LoggedData(**log(400)))
     lines = report.text().splitlines()
-    assert len(lines) <= 10
+    assert len(lines) <= 12
     assert lines[0] == "Ready to fit: no problems found, 1 note."
     assert f"released with probability {report.chance:.2f}" in lines[1]
     chances = [float(line.split()[0]) for line in lines[2:5]]
     assert chances == sorted(chances)  # the least likely first
     one = report.groups[2]
-    assert f"T == 1: {one.candidate} + {one.held_out}" in lines[5]
+    assert f"T == 1: {one.candidate} + {one.held_out}" in report.text()
     assert len(report.text(details=True).splitlines()) > 30
 
 
@@ -364,3 +407,31 @@ def test_with_so_many_times_the_rows_a_proof_is_as_tight(log, alpha, n):
         return np.mean(widths, axis=0).max()
 
     assert width(ends, 2 * growth * 0.4 * n) == pytest.approx(width(None, 2 * 0.4 * n), rel=0.15)
+
+
+def test_many_decisions_are_forecast_together_alone():
+    rng, n, k = np.random.default_rng(0), 620, 31
+    decision = np.arange(n) % k
+    data = LoggedData(
+        rng.normal(size=(n, 2)), decision=decision, propensity=np.full(n, 1 / k),
+        impact=rng.normal(size=n),
+    )  # fmt: skip
+    report = check(ELFClassifier("E[impact] >= E_logged[impact] - 5", objective="E[impact]"), data)
+    assert "alone_not_forecast" in {each.code for each in report.findings}
+    assert all(each.together and not each.alone for each in report.statements)
+
+
+def test_people_with_several_rows_are_counted_as_people_in_both_halves():
+    rng = np.random.default_rng(0)
+    unit = np.repeat(np.arange(500), 3)
+    group, decision = rng.integers(0, 2, 500)[unit], rng.integers(0, 2, unit.size)
+    data = LoggedData(
+        rng.normal(size=(unit.size, 2)), sensitive_features={"T": group}, unit=unit,
+        decision=decision, propensity=np.full(unit.size, 0.5), impact=rng.normal(size=unit.size),
+    )  # fmt: skip
+    report = check(ELFClassifier(NO_WORSE, objective="E[impact]"), data)
+    assert report.counted == "units"
+    everyone = report.groups[0]
+    assert (everyone.candidate, everyone.held_out) == (300, 200)
+    assert "Units, candidate + held out: everyone: 300 + 200" in report.text()
+    assert "units, candidate + held out: 300 + 200 (100.0% of all)" in report.text(details=True)

@@ -106,6 +106,28 @@ def test_a_tiny_propensity_is_a_warning(log):
     assert "as much as 1,000" in one.evidence
 
 
+def test_estimated_propensities_are_a_note_and_little_overlap_a_warning():
+    rng = np.random.default_rng(0)
+    x, group = rng.normal(size=(1500, 1)), rng.integers(0, 2, 1500)
+
+    def found(steep):
+        decision = (rng.random(1500) < 1 / (1 + np.exp(-steep * x[:, 0]))).astype(int)
+        table = {
+            "X": x,
+            "sensitive_features": {"T": group},
+            "decision": decision,
+            "propensity": "estimated",
+            "impact": decision + x[:, 0] + rng.normal(size=1500),
+        }
+        return findings(table, objective="E[impact]")
+
+    report, codes = found(0.5)
+    assert codes["propensities_estimated"].severity == "note"
+    assert "little_overlap" not in codes
+    assert "expected by estimated propensities: 0: " in report.text(details=True)
+    assert found(9.0)[1]["little_overlap"].severity == "warning"
+
+
 def test_certain_decisions_are_a_note(log):
     class Old:
         classes_ = np.array([0, 1])
@@ -244,10 +266,10 @@ def test_a_decision_that_is_never_the_label_is_a_warning(log):
     words = np.array(["deny", "approve"], dtype=object)
     y, decision = words[table["y"]], words[table["decision"]]
     assert "decision_never_label" not in findings(table | {"y": y, "decision": decision})[1]
-    decision[:5] = "Approve"
+    decision[:5] = "accept"
     _, found = findings(table | {"y": y, "decision": decision})
     assert found["decision_never_label"].severity == "warning"
-    assert found["decision_never_label"].what == "decision 'Approve' is never the label"
+    assert found["decision_never_label"].what == "decision 'accept' is never the label"
     assert found["decision_never_label"].evidence.endswith("labels are 'approve', 'deny'")
     assert "values of decision and label together" in found["decision_never_label"].hint
 
@@ -290,6 +312,13 @@ def test_missing_impacts_that_something_stands_for_are_counted_in_a_note(log):
     _, found = findings({**table, "impact": impact, "missing_impact": "at random"})
     assert f"{gone.sum()} of 600 rows" in found["impact_unseen"].evidence
     assert "T = 1 with decision 0: " in found["impact_unseen"].evidence
+
+
+def test_labels_that_only_some_decisions_reveal_are_a_note(log):
+    table = log(600)
+    label = np.where(table["decision"] == 1, table["y"], np.nan)
+    _, found = findings({**table, "y": label, "label_seen_for": [1]})
+    assert "candidate rows have a label" in found["label_revealed"].evidence
 
 
 @pytest.mark.parametrize("by", ["group", "decision"])
@@ -335,3 +364,25 @@ def test_every_code_is_found_and_only_refusals_bring_their_own_hint():
     hints = {code: hint for texts in TEXTS.values() for code, (_, hint) in texts.items()}
     assert [code for code, hint in hints.items() if not hint] == ["refused"]
     assert set(TEXTS) == set(get_args(Severity))
+
+
+def test_sensitive_columns_and_identifiers_among_features_are_named_in_the_short_text():
+    rng = np.random.default_rng(0)
+    n = 400
+    X = {
+        "age": rng.integers(18, 70, n),
+        "sex": rng.integers(0, 2, n),
+        "number": rng.permutation(n) + 10_000,
+        "cents": rng.choice(10**7, n, replace=False),
+    }
+    log = {"decision": rng.integers(0, 2, n), "propensity": np.full(n, 0.5)}
+    data = LoggedData(X, **log, impact=rng.normal(size=n))
+    asks = ELFClassifier("E[impact] >= -2", objective="E[impact]")
+    report = check(asks, data)
+    told = {(each.code, each.about) for each in report.findings}
+    assert ("sensitive_feature_seen", "sex") in told
+    assert [about for code, about in told if code == "identifier_seen"] == ["number"]
+    assert "the new model sees the sensitive feature 'sex'" in report.text()
+    assert "sees 'number', which tells people apart" in report.text()
+    fitted = ELFClassifier("E[impact] >= -2", objective="E[impact]").fit(data)
+    assert "The model sees 'sex', which speaks of groups." in fitted.certificate_.explain()

@@ -105,6 +105,20 @@ def test_labels_of_held_out_rows_are_not_counted():
     assert plan_rows(asked, other, fits=3) == plan_rows(asked, logged(), fits=3)
 
 
+def test_held_out_labels_that_only_some_decisions_reveal_are_not_looked_at():
+    asked = classifier(["accuracy >= 0.6", "TPR[T == 1] >= 0.4"])
+    draw = POPULATION.sample(600, 1)
+    columns = {**draw.logged, "label_seen_for": [1]}
+    label = np.where(draw.decision == 1, draw.label, np.nan)
+    data = LoggedData(draw.features, label, **columns)
+    held = np.setdiff1d(np.arange(600), Split.of(data, "random", share=0.6).candidate.position)
+    other = label.copy()
+    other[held] = 1 - label[held]
+    assert np.nansum(other) != np.nansum(label)
+    changed = LoggedData(draw.features, other, **columns)
+    assert plan_rows(asked, changed, fits=3) == plan_rows(asked, data, fits=3)
+
+
 def test_another_seed_looks_at_other_rows():
     assert plan_rows(classifier(random_state=1), logged(), fits=4) != usual()
 

@@ -6,11 +6,12 @@ import errno
 import os
 import subprocess
 import sys
+import tracemalloc
 
 import pytest
 
 from elfair import InputError
-from elfair.records.files import write_whole
+from elfair.records.files import read_whole, write_new, write_whole
 
 
 def test_bytes_and_text_are_written_as_they_are(tmp_path):
@@ -51,9 +52,9 @@ def test_what_goes_wrong_leaves_all_as_it_was(name, code, tmp_path, monkeypatch)
     def fail(*_, **__):
         raise OSError(code, os.strerror(code))
 
-    where = "os.fsync" if name == "fsync" else f"pathlib.Path.{name}"
+    where = {"replace": "pathlib.Path.replace", "fsync": "os.fsync"}
     with monkeypatch.context() as patch:
-        patch.setattr(where, fail)
+        patch.setattr(where.get(name, "elfair.records.files.open"), fail, raising=name != "open")
         with pytest.raises(InputError, match=f"could not be written: {os.strerror(code)}") as error:
             write_whole(path, "new")
     assert "free disk space" in error.value.hint
@@ -61,10 +62,31 @@ def test_what_goes_wrong_leaves_all_as_it_was(name, code, tmp_path, monkeypatch)
     assert path.read_text() == "old"
 
 
+def test_a_new_file_is_whole_alone_and_as_private_as_it_is_to_be(tmp_path, monkeypatch):
+    write_new(tmp_path / "key", b"ours", mode=0o600)
+    with pytest.raises(FileExistsError):
+        write_new(tmp_path / "key", b"theirs")
+    assert (tmp_path / "key").read_bytes() == b"ours"
+    assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
+
+    def fail(*_):
+        raise OSError(errno.EPERM, "not here")
+
+    monkeypatch.setattr("os.link", fail)
+    write_new(tmp_path / "other", b"of a simple disk")
+    with pytest.raises(FileExistsError):
+        write_new(tmp_path / "key", b"theirs")
+    monkeypatch.undo()
+    monkeypatch.setattr("elfair.records.files.sync_folder", fail)
+    with pytest.raises(PermissionError):
+        write_new(tmp_path / "third", b"")
+    assert {each.name for each in tmp_path.iterdir()} == {"key", "other"}
+
+
 FULL = """
 import resource, sys
 from elfair.errors import InputError
-from elfair.records.files import write_whole
+from elfair.records.files import read_whole, write_whole
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:
     write_whole(sys.argv[1], b"x" * 10_000)
@@ -107,3 +129,15 @@ def test_places_that_are_no_files_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"could not be written|cannot be the name of a file"):
         write_whole(tmp_path / "loop", "")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["file", "loop"]
+
+
+def test_a_small_file_takes_little_memory(tmp_path):
+    (tmp_path / "small").write_bytes(b"x" * 3_000_000)
+    tracemalloc.start()
+    content = read_whole(tmp_path / "small", hint="none")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert content == b"x" * 3_000_000
+    assert peak < 10_000_000
+    with pytest.raises(InputError, match="at most 2,999,999 bytes"):
+        read_whole(tmp_path / "small", hint="none", most=2_999_999)

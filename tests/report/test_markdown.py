@@ -48,7 +48,7 @@ def test_it_reads_as_the_page_does(certificate, page, parsed):
 def test_nothing_in_it_is_html(page):
     names = {tag for tag, _ in page.tags}
     assert names <= {
-        *("h1", "h2", "h3", "p", "ul", "li", "table", "thead", "tbody", "tr", "th", "td"),
+        *("h1", "h2", "h3", "h4", "p", "ul", "li", "table", "thead", "tbody", "tr", "th", "td"),
         *("code", "pre", "em", "strong", "blockquote"),
     }
 
@@ -80,7 +80,7 @@ def test_what_users_wrote_is_text(of_kind, parsed):
 
 def test_words_and_names_are_apart(of_kind):
     text = Report(of_kind("solution")).markdown()
-    assert "\n### decision `1`\n" in text
+    assert "\n#### decision `1`\n" in text
     names = ", ".join(f"`{name}`" for name in of_kind("solution").roles.features)
     assert ", " in names
     assert f"| {names} |" in text
@@ -96,7 +96,7 @@ def test_violated_assumptions_are_loud(of_kind):
 
 
 def document(*blocks):
-    return Document("", (), "verdict", "found", blocks, (), (Section("A", (), "a"),))
+    return Document("", (), "verdict", "found", blocks, (), (("P", (Section("A", (), "a"),)),))
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ from typing import get_args
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from elfair import ELFClassifier
+from elfair import ELFClassifier, LoggedData, certify, cutoff
 from elfair.certificate import SplitKind
 from elfair.certificate.codes import ASSUMPTIONS, SHOWN_STATUS
 from elfair.errors import InputError
 from elfair.populations import FosterCare
-from elfair.report import Report, background, by_group, tested
+from elfair.report import Report, background, board, by_group, tested
 from elfair.report.blocks import prose
 from elfair.report.report import SECTIONS
 
@@ -31,6 +31,20 @@ def test_an_estimator_has_the_report_of_its_certificate():
 
 def test_the_text_is_that_of_the_terminal(certificate):
     assert Report(certificate).text() == certificate.explain()
+
+
+@pytest.mark.parametrize(
+    ("least", "headline"), [(0.1, "Model passed: "), (0.9, "Model did not pass: ")]
+)
+def test_a_model_from_elsewhere_passed_or_did_not_and_its_rule_is_told(least, headline):
+    log = FosterCare().sample(300, seed=4)
+    decided = cutoff(log.features[:, 0], 0.512345, decision="offer")
+    certificate = certify(decided, LoggedData(None, log.label), f"PR >= {least}")
+    report = Report(certificate)
+    for text in (report.html(), report.markdown(), report.text()):
+        assert headline in text
+        assert "olution found" not in text
+    assert "It takes decision 'offer' if the score is at least 0.512345" in report.markdown()
 
 
 def test_files_hold_what_the_methods_return(of_kind, tmp_path):
@@ -70,13 +84,14 @@ def test_each_assumption_of_the_documentation_is_explained(pytestconfig):
 def test_every_writer_of_blocks_is_a_section():
     written = [
         each
-        for module in (tested, by_group, background)
+        for module in (board, tested, by_group, background)
         for name, each in vars(module).items()
         if inspect.isfunction(each) and each.__module__ == module.__name__ and name[0] != "_"
         if each.__annotations__["return"] == "Iterator[Block]"
     ]
     assert len(written) > 10
-    sections = [write for _, _, write in SECTIONS]
+    openers = [board.lead, board.picture]
+    sections = [write for part in SECTIONS.values() for _, _, write in part] + openers
     assert [each for each in written if each not in sections] == []
 
 

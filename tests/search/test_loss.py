@@ -29,6 +29,8 @@ def make_loss(objective, label, n_classes, model=None):
         n=label.size,
         unit_index=None,
         sample_weight=None,
+        revealed=None,
+        subsample=None,
     )
     return PredictLabel(objective).loss(data, model)
 

@@ -11,7 +11,7 @@ from scipy.special import expit, ndtri
 from elfair import LoggedData
 from elfair.bounds import BOUNDS, FINITE_SAMPLE, Sample, get_bound
 from elfair.populations import FosterCare
-from elfair.search.prediction import XI_SHARE, Target
+from elfair.search.prediction import XI_SHARE, Factors, Target
 from elfair.search.requirements import Requirement
 from elfair.search.shrinkage import ShrunkMean
 from elfair.statistics import Baselines, Estimation, Rows
@@ -24,6 +24,10 @@ EVERYONE = "accuracy >= 0.3"
 DISJOINT = "E[impact | T == 0] - E[impact | T == 1] <= 0.4"
 OVERLAPPING = "E[impact | T == 0] - 0.5 * E[impact | label == 1] <= 0.4"
 TEXTS = [ONE, EVERYONE, DISJOINT, OVERLAPPING]
+# Bets for growth refuse averages over groups that share people.
+PAIRS = [
+    (bound, text) for bound in BOUNDS for text in TEXTS if (bound, text) != ("growth", OVERLAPPING)
+]
 TARGETS = [
     Target(power=0.95),
     Target(power=0.4, xi=0.03),
@@ -78,8 +82,7 @@ def other_means(compiled):
     ]
 
 
-@pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.parametrize("bound", BOUNDS)
+@pytest.mark.parametrize(("bound", "text"), PAIRS)
 @pytest.mark.parametrize("shrinking", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_gradients_against_finite_differences(text, bound, shrinking, n_classes):
@@ -104,8 +107,7 @@ def test_gradients_against_finite_differences(text, bound, shrinking, n_classes)
                 assert np.vdot(gradient, direction) == pytest.approx(expected, rel=2e-5, abs=1e-7)
 
 
-@pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.parametrize("bound", BOUNDS)
+@pytest.mark.parametrize(("bound", "text"), PAIRS)
 @pytest.mark.parametrize("shrinking", [False, True])
 def test_a_population_is_its_policies_one_by_one(text, bound, shrinking):
     compiled = compile_claim(text, make(3), bound)
@@ -321,3 +323,30 @@ def test_the_predicted_pass_probability_is_calibrated(text, n_candidate, n_test)
         passed = np.mean(np.array(missed) <= ndtri(chance))
         assert abs(passed - chance) <= 4 * sqrt(chance * (1 - chance) / draws) + optimism
     assert abs(np.std(missed) - 1) <= 4 / sqrt(2 * draws) + optimism
+
+
+@pytest.mark.parametrize("shrinking", [False, True])
+@pytest.mark.parametrize("bound", ["ttest", "guarded", "betting"])
+def test_what_a_change_of_people_costs_has_its_derivative(bound, shrinking):
+    compiled = compile_claim(TEXTS[0], make(), bound)
+    shrunk = other_means(compiled) if shrinking else None
+    requirement = Requirement(compiled.at_shift(1.4), TARGETS[0], 0.7, shrunk=shrunk)
+    plain = Requirement(compiled, TARGETS[0], 0.7, shrunk=shrunk)
+    (free,) = policies(2, 1)
+    prediction, by_mean = requirement.predict(free), Factors(0.0, mean=1.0)
+    assert prediction.mean > plain.predict(free).mean + 0.1 * prediction.spread
+    assert prediction.excess > plain.predict(free).excess
+    for factors, rel in ((by_mean, 0.02), (prediction.factors, 0.1)):
+        gradient, level = prediction.pull_back(factors, N), []
+        for step in (1e-5, -1e-5):
+            ahead = requirement.predict(free - step * gradient)
+            level.append(ahead.mean if factors is by_mean else ahead.excess)
+        assert np.vdot(gradient, gradient) == pytest.approx((level[1] - level[0]) / 2e-5, rel=rel)
+
+
+def test_excesses_of_a_population_under_a_change_of_people():
+    compiled = compile_claim(TEXTS[0], make()).at_shift(1.4)
+    requirement = Requirement(compiled, TARGETS[0], 0.7)
+    free = policies(2, 3)
+    each = [requirement.predict(one).excess for one in free]
+    assert requirement.excess(free) == pytest.approx(each)

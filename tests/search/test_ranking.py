@@ -41,6 +41,12 @@ def kept_of(promised, seen, variance=LUCK):
     return Kept.seen(np.array([promised]), np.array([seen]), np.array([variance]))
 
 
+@pytest.mark.parametrize("variance", [0.0, -5e-17])
+def test_rows_that_do_not_vary_tell_exactly_what_is_kept(variance):
+    kept = kept_of(4.0, 2.0, variance)
+    np.testing.assert_allclose([*kept.mean, *kept.variance, *kept.estimate], [0.5, 0, 0.5])
+
+
 def test_models_lie_between_those_found_in_their_order():
     models = between([np.array([0.0, 0.0]), np.array([2.0, 4.0]), np.array([2.0, 6.0])])
     assert len(models) == 2 * STEPS + 1

@@ -155,7 +155,7 @@ def test_the_record_is_tested_warned_of_and_verified():
     odd = int((data.sensitive["race"] == "b ").sum())
     assert (record.unnamed, record.groups[0].n) == (odd, odd)  # of all rows, not of tested ones
     assert f"{odd} of 600 people are in no group" in clf.explain()
-    assert f"{odd} of 600 people are in no group" in clf.report().markdown()
+    assert f"people whose race is 'b ' ({odd}, perhaps meant 'B')" in clf.report().markdown()
     assert "perhaps meant 'B'" in clf.report().html().replace("&#39;", "'")
     assert verify(clf.certificate_, data=data, model=clf).passed
 
@@ -164,3 +164,19 @@ def test_a_deliberate_choice_is_said_without_a_python_warning(recwarn):
     certificate = certify(np.full(400, 0.9), table(race=["A", "B"] * 200), ABOUT_A)
     assert certificate.people.unnamed == 200
     assert not recwarn
+
+
+@pytest.mark.parametrize(
+    ("values", "odd", "perhaps"),
+    [
+        (["F"] * 50 + ["M"] * 40 + ["Female"] * 10, "sex is 'Female'", "meant 'F'"),
+        (["F"] * 50 + ["M"] * 40 + ["m"] * 10, "sex is 'm'", "meant 'M'"),
+        ([0] * 50 + [1] * 40 + [9] * 10, "sex is 9", "stands for missing"),
+        ([1.0] * 50 + [2.0] * 40 + [99.0] * 10, "sex is 99", "stands for missing"),
+    ],
+)
+def test_abbreviations_and_codes_are_odd_groups(values, odd, perhaps):
+    first, second = (repr(each) for each in dict.fromkeys(values[:60]))
+    named = [f"E[impact | sex == {each}] >= 0" for each in (first, second)]
+    assert shown(people(named, sex=values)) == [(odd, 10, False, perhaps)]
+    assert shown(people([no_worse("sex")], sex=values)) == [(odd, 10, True, perhaps)]

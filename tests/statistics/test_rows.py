@@ -10,6 +10,7 @@ from elfair.statistics import Rows
 from elfair.statistics.decisions import decisions_of
 from elfair.statistics.hidden import Hidden
 from elfair.statistics.rows import Weighted
+from elfair.statistics.sums import Reach
 
 N = 30
 
@@ -142,6 +143,6 @@ def test_the_least_variance_of_rows_is_theirs_if_decisions_do_nothing():
             -np.inf,
             np.inf,
             (),
-            Weighted(residual, law, 1.0, 1.0),
+            Weighted(residual, law, 1.0, Reach(1.0)),
         )
         assert Hidden.under(of, free).least_variance == pytest.approx(truth, rel=0.01)

@@ -140,10 +140,12 @@ DEFECTS: dict[str, Defect] = {
     "label yes and no": Defect(
         each("repaid", lambda v: {"approve": "yes", "deny": "no"}[v]), "repaid",
         '[clean.repaid]\nvalues = { yes = "approve", no = "deny" }',
+        error="columns 'decision' and 'repaid' share no value, in 600 rows",
     ),
     "decision in other words": Defect(
         each("decision", lambda v: {"approve": "Approved", "deny": "DENIED"}[v]), "decision",
         '[clean.decision]\nvalues = { Approved = "approve", DENIED = "deny" }',
+        error="columns 'decision' and 'repaid' share no value, in 600 rows",
     ),
     "propensity in per cent": Defect(
         each("p", _percent), "p", "[clean.p]\npercent = true", error="propensity must be in (0, 1]",
@@ -237,6 +239,60 @@ DEFECTS: dict[str, Defect] = {
     "income in thousands": Defect(
         each("income", lambda v: f"{int(v) / 1000}k"), "income",
         '[clean.income]\nunit = "k"\nscale = 1000', error="column 'income' must hold numbers",
+    ),
+    "some propensities with a per cent sign": Defect(
+        each("p", lambda v: f"{_percent(v)}.0%", 2), "p", '[clean.p]\nunit = { "%" = 0.01 }',
+        error='write unit = { "%" = 0.01 } in [clean."p"]',
+    ),
+    "some incomes in thousands": Defect(
+        each("income", lambda v: f"{int(v) / 1000}k", 3), "income",
+        "[clean.income]\nunit = { k = 1000 }",
+        error='write unit = { "k" = 1000 } in [clean."income"]',
+    ),
+    "negatives in brackets": Defect(
+        each("savings", lambda v: f"({v[1:]})" if v[0] == "-" else v), "savings",
+        '[clean.savings]\nunit = { "()" = -1 }',
+        error='write unit = { "()" = -1 } in [clean."savings"]',
+    ),
+    "some savings with a decimal comma": Defect(
+        added({"savings": "0,5"}), "savings", '[clean.savings]\nvalues = { "0,5" = 0.5 }',
+        rows="keep = [\"customer not in ['X0', 'X1', 'X2', 'X3', 'X4', 'X5', 'X6']\"]",
+        error='values = { "0,5" = 0.5 }',
+    ),
+    "a slip in a few decisions": Defect(
+        each("decision", lambda v: v.replace("approve", "aprove"), 41), "decision",
+        '[clean.decision]\nvalues = { aprove = "approve" }',
+        error='values = { "aprove" = "approve" } in [clean."decision"]',
+    ),
+    "a slip in a few labels": Defect(
+        each("repaid", lambda v: v.replace("approve", "apporve"), 31), "repaid",
+        '[clean.repaid]\nvalues = { apporve = "approve" }', error="spellings",
+    ),
+    "missing impact as 99": Defect(
+        added({"savings": "99"}), "savings", "[clean.savings]\nmissing = [99]",
+        rows='missing_impact = "drop"', error="column 'savings' is 99 in 7 of 607 rows",
+    ),
+    "labels that nobody knows": Defect(
+        added({"repaid": "?"}), "repaid", '[clean.repaid]\nmissing = ["?"]',
+        rows="keep = [\"customer not in ['X0', 'X1', 'X2', 'X3', 'X4', 'X5', 'X6']\"]",
+        error="column 'repaid' is '?' in 7 of 607 rows",
+    ),
+    "decisions that nobody knows": Defect(
+        added({"decision": "n/a"}), "decision", '[clean.decision]\nmissing = ["n/a"]',
+        rows="keep = [\"customer not in ['X0', 'X1', 'X2', 'X3', 'X4', 'X5', 'X6']\"]",
+        error="column 'decision' is 'n/a' in 7 of 607 rows",
+    ),
+    "impacts with a comma and a word": Defect(
+        lambda table: added({"savings": "lost to follow up"})(
+            each("savings", lambda v: v.replace(".", ","))(table)
+        ), "savings", '[clean.savings]\ndecimal = ","\nmissing = ["lost to follow up"]',
+        rows='missing_impact = "drop"',
+        error='write decimal = "," in [clean."savings"]; for \'lost to follow up\'',
+    ),
+    "ages with a unit and a sign": Defect(
+        each("age", lambda v: ">78" if v == "79" else f"{v} yrs" if int(v) % 3 else v), "age",
+        '[clean.age]\nunit = "yrs"\nvalues = { ">78" = 79 }',
+        error='write unit = "yrs" in [clean."age"]; for \'>78\'',
     ),
     "group of two columns": Defect(
         lambda table: {

@@ -135,7 +135,7 @@ def test_every_setting_is_shown_and_can_be_switched_on(tmp_path):
     raw = tomllib.loads(loose)
     known = {"": keys_of(StudyKeys)}
     known |= {name: keys for name, each in known[""].items() if (keys := keys_inside(each))}
-    apart = {"later", "clean", "derived"}  # tables that stand there as comments
+    apart = {"later", "clean", "derived", "names"}  # tables that stand there as comments
     assert set(known) | {"derived"} == {
         *("", "data", "columns", "rows", "model", "test", "constraints"), *apart
     }  # fmt: skip
@@ -249,7 +249,10 @@ def test_the_source_is_written_from_the_study_files_folder(tmp_path):
     text = draft_study(tmp_path / "tables" / "people.parquet", folder=tmp_path / "studies")
     study = StudyFile.loads(text, folder=tmp_path / "studies")
     assert study.data.source == "../tables/people.parquet"
-    assert study.read().data.n == N
+    with pytest.raises(InputError, match=r"outside its folder(?s:.*)--within"):
+        study.read()
+    trusted = StudyFile.loads(text, folder=tmp_path / "studies", within=[tmp_path / "tables"])
+    assert trusted.read().data.n == N
 
 
 def test_nothing_is_written(tmp_path):
@@ -320,7 +323,7 @@ def test_a_label_may_be_known_by_the_words_of_the_decision_alone():
         ("sex at birth", list(range(N)), "looks like groups, but it has 40 different values"),
         (
             "debt",
-            [f"{k},500" for k in range(N)],
+            [f"{k + 1},500" for k in range(N)],
             "numbers with a comma: declare decimal or thousands in [clean], as it is meant",
         ),
     ],
@@ -488,6 +491,39 @@ def test_a_positive_decision_is_a_guess_that_waits_to_be_confirmed(classes, line
     assert study.read().data.positive == (1 if classes == [0, 1] else None)
     confirmed = StudyFile.loads(text.replace(found, found.removeprefix("# ")), folder=tmp_path)
     assert confirmed.read().data.positive in classes
+
+
+def test_the_name_of_a_probability_tells_the_decision():
+    table = {name: values for name, values in PEOPLE.items() if "approved" not in name}
+    yes = np.resize(["yes", "no"], N).tolist()
+    guess = guess_columns({**table, "Referred": yes, "P(referred)": [0.5, 0.25] * (N // 2)})
+    assert (guess.decision, guess.propensity) == ("Referred", "P(referred)")
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        (
+            [f"{k * 9 // 10 % 28 + 1:02d}.03.{1990 + k * 9 // 10}" for k in range(N)],
+            "dates: declare date in [clean]",
+        ),
+        (
+            [f"{k * 9 // 10} kg" if k > 1 else "?x?" for k in range(N)],
+            "numbers, but for '?x?': say in [clean]",
+        ),
+        ([f"{k}/80 mm" for k in range(N - 1)] + ["1/80 mm"], "free text (39 different values)"),
+    ],
+)
+def test_what_a_column_of_many_texts_holds_is_said(values, why):
+    assert guess_columns({"seen": values}).left["seen"].startswith(why)
+
+
+def test_a_label_that_one_decision_reveals_is_said():
+    revealed = [k % 2 if d else None for k, d in enumerate(PEOPLE["approved"])]
+    said = guess_columns({**PEOPLE, "repaid": revealed}).left["repaid"]
+    assert said.endswith("20 of 40 rows, and known of decision 1 alone: see label_seen_for")
+    others = [revealed[0], None, *revealed[2:]]
+    assert "label_seen_for" not in guess_columns({**PEOPLE, "repaid": others}).left["repaid"]
 
 
 def test_an_identifier_that_repeats_is_a_unit(tmp_path):

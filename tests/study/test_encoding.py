@@ -76,7 +76,7 @@ def test_an_unseen_level_is_named_with_its_rows():
     said = refused(ENCODING, housing=["own", "rnt"])
     assert (
         "feature 'housing' holds values that are not declared levels, in 1 of 2 rows (the first is "
-        "row 2, counted from 1): 'rnt'. Levels: 'own', 'rent'."
+        "row 1): 'rnt'. Levels: 'own', 'rent'."
     ) in said
     assert said.endswith("Hint: did you mean 'rent'?")
     assert "declare it and fit again" in refused(ENCODING, housing=["own", "lease"])

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from elfair import ELFClassifier, ELFRegressor, LoggedData, no_worse
 from elfair.certificate import GroupCount
 from elfair.data.continuous import normal_density
+from elfair.data.split import Split
 from elfair.errors import DataError, ElfairError, InputError
 from elfair.language import recipes
 from elfair.language.conditions import Column
@@ -25,9 +26,9 @@ from elfair.populations import Dosage, FosterCare
 from elfair.records.reading import keys_of
 from elfair.records.toml import toml
 from elfair.statistics.claims import read_constraints
-from elfair.study import StudyFile
+from elfair.study import StudyFile, fit_study
+from elfair.study.data import encoding_of
 from elfair.study.keys import CONSTRAINT, MODEL, TEST, ColumnKeys, DataKeys, RowKeys, StudyKeys
-from elfair.study.outcome import encoding_of
 from elfair.study.writing import decisions
 
 GOOD = """
@@ -114,6 +115,56 @@ def test_a_study_is_read_with_its_table(folder):
     assert rows.digest == hashlib.sha256(LOANS.encode()).hexdigest()
     assert study.folder == folder.resolve()
     assert "note" not in study.needed_columns
+
+
+@pytest.mark.parametrize("day", ["2024-05-0{}", "202{}", "2024-05-01 0{}:30:00Z"])
+def test_a_study_splits_by_time(folder, day):
+    """Whatever dates look like in the table; no model sees them."""
+    lines = LOANS.splitlines()
+    dated = [f"{line};{'decided on' if k == 0 else day.format(k)}" for k, line in enumerate(lines)]
+    (folder / "loans.csv").write_text("\n".join([dated[0], *dated[:0:-1]]) + "\n")
+    text = replaced(
+        ('row_id = "person"', 'row_id = "person"\ntime = "decided on"'),
+        ("seed = 3", 'seed = 3\nsplit = "time"'),
+    )
+    (folder / "study.toml").write_text(text)
+    study = StudyFile.load(folder / "study.toml")
+    data = study.read().data
+    assert "decided on" not in data.names
+    (fold,) = Split.of(data, study.parameters["split"], share=0.5).folds
+    assert sorted(fold.candidate.row_id.tolist()) == ["007", "008", "009", "010"]
+
+
+def test_names_go_into_the_certificate(tmp_path):
+    n = 400
+    rows = [f"{k % 7},{k % 2},{'AB'[k // 2 % 2]},{k % 2},0.5,{k % 2 + k % 5}" for k in range(n)]
+    (tmp_path / "t.csv").write_text("x,y,race,d,p,gain\n" + "\n".join(rows))
+    text = """
+    title = "Named"
+    [data]
+    source = "t.csv"
+    [columns]
+    features = ["x"]
+    label = "y"
+    sensitive = ["race"]
+    decision = "d"
+    propensity = "p"
+    impact = ["gain"]
+    [names]
+    people = "applicants"
+    [names.groups.race]
+    A = "Asian"
+    [test]
+    candidates = 1
+    [[constraints]]
+    no_worse = "race"
+    groups = ["A"]
+    slack = 3
+    """
+    certificate = fit_study(StudyFile.loads(text, folder=tmp_path)).certificate
+    assert certificate.names.people == "applicants"
+    assert "the average gain of Asian applicants is not expected to fall" in certificate.in_words[0]
+    assert "Not covered: applicants whose race is B (200)." in certificate.in_words
 
 
 def test_the_file_may_have_the_mark_of_utf_8(folder):
@@ -289,10 +340,10 @@ def test_probabilities_of_classes_that_are_floats_or_missing(tmp_path):
     data = StudyFile.loads(text, folder=tmp_path).read().data
     assert data.behavior.tolist() == [[0.25, 0.75], [0.5, 0.5]]
     pa.parquet.write_table(pa.table({**columns, "y": [1, None]}), tmp_path / "t.parquet")
-    with pytest.raises(DataError, match="y is missing in 1 of 2 rows"):
+    with pytest.raises(DataError, match="label is missing in 1 of 2 rows"):
         StudyFile.loads(text, folder=tmp_path).read()
     named = text + "[model]\nclasses = [0, 1]\n"
-    with pytest.raises(DataError, match="y is missing in 1 of 2 rows"):
+    with pytest.raises(DataError, match="label is missing in 1 of 2 rows"):
         _ = StudyFile.loads(named, folder=tmp_path).read().data
 
 
@@ -541,6 +592,12 @@ def test_a_regressor_is_fitted(tmp_path):
          ["behavior_mean of columns is only for a regressor"]),
         ([('objective = "accuracy"', 'kind = "regressor"\nobjective = "E[wealth]"')],
          ["objective of model names the impact 'wealth'"]),
+        ([("[rows]", "[names]\ncolumns = { rase = 'race' }\n[rows]")],
+         ["columns of names has words for 'rase'", "did you mean 'race'"]),
+        ([("[rows]", "[names]\nunits = { race = 'EUR' }\n[rows]")],
+         ["units of names has words for 'race'; there are 'savings 2y'"]),
+        ([("[rows]", "[names]\ngroups = { race = 'Black' }\n[rows]")],
+         ["groups of names must be a table that has, for each column, a table of texts"]),
         ([("seed = 3", "impact_range = [0, 1, 2]")], ["impact_range of test must be two"]),
         ([("seed = 3", "impact_range = { a = [0] }")], ["impact_range of test must be two"]),
         ([('objective = "accuracy"', 'cost = { "0" = 5 }')], ["cost of model must be a table"]),

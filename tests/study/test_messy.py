@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +16,10 @@ import pytest
 
 from elfair import load
 from elfair.errors import DataError, InputError
+from elfair.planning import check
 from elfair.study import StudyFile, draft_study, fit_study
-from elfair.study.writing import append_decisions, decisions, read_people
+from elfair.study.terms import in_study_terms
+from elfair.study.writing import append_decisions, decisions
 from elfair.verification import verify_files
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -108,17 +112,122 @@ def test_an_answer_that_is_not_as_declared_names_column_count_line_and_key(tmp_p
         ("--5", 'unit = "$"', None),
         (".5", 'decimal = "."', 0.5),
         ("1e3", 'decimal = "."', 1000.0),
+        ("0,873", 'thousands = ","', None),
+        ("13.5k", "unit = { k = 1000 }", 13500.0),
+        ("13", 'unit = { k = 1000, "" = 10 }', 130),
+        ("(0.314)", 'unit = { "()" = -1 }', -0.314),
+        ("($5)", 'unit = { "()" = -1, "$" = 2 }', -10),
+        ("(0.314", 'unit = { "()" = -1 }', None),
         ("", 'decimal = "."', np.nan),
     ],
 )
 def test_numbers_are_read_as_declared_or_not_at_all(text, keys, value, tmp_path):
-    table = {**CLEAN, "income": [text, *["1"] * (len(CLEAN["income"]) - 1)]}
+    table = {**CLEAN, "income": [text, *[text or "1"] * (len(CLEAN["income"]) - 1)]}
     if value is None:
         with pytest.raises(DataError, match="income"):
             read(tmp_path, table, more=f"[clean.income]\n{keys}")
     else:
         rows = read(tmp_path, table, more=f"[clean.income]\n{keys}")
         assert rows.data.feature("income")[0] == pytest.approx(value, nan_ok=True)
+
+
+#: Tables in which some numbers carry a mark and others do not: what is declared for all of them,
+#: which the error names, and the column as it is meant.
+HALF_MARKED = {
+    "per cent": ("percent = true", lambda k: f"{10 + k % 80}.5%" if k % 2 else f"0.{10 + k % 80}5"),
+    "thousands": ('unit = "k"\nscale = 1000', lambda k: f"{k % 90 + 5}k" if k % 2 else "7000"),
+    "per cent in a list": ('unit = "%"\nscale = 0.01', lambda k: "5 %" if k % 7 else "0.05"),
+    "two kinds of money": ('unit = ["EUR", "$"]', lambda k: f"{k + 1} {'$' if k % 3 else 'EUR'}"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HALF_MARKED)
+def test_no_factor_is_taken_for_numbers_that_do_not_carry_its_mark(name, tmp_path):
+    keys, spoilt = HALF_MARKED[name]
+    table = {**CLEAN, "income": [spoilt(k) for k in range(len(CLEAN["income"]))]}
+    with pytest.raises(DataError) as caught:
+        read(tmp_path, table, more=f"[clean.income]\n{keys}")
+    assert "such as" in str(caught.value)
+    hint = str(caught.value).split("Hint: ")[1]
+    (cure,) = re.findall(r"unit = \{.*?\}", hint)[:1]
+    read_as = read(tmp_path, table, more=f"[clean.income]\n{cure}").data.feature("income")
+    worth = tomllib.loads(cure)["unit"]
+    assert worth in ({"%": 0.01}, {"k": 1000}, {"EUR": 1, "$": 0.9})
+    for text, number in zip(table["income"], read_as.tolist(), strict=True):
+        digits, mark = re.fullmatch(r"([\d.]+) ?(\D*)", text).groups()
+        assert number == pytest.approx(float(digits) * worth.get(mark, 1))
+
+
+@pytest.mark.parametrize(
+    ("texts", "says"),
+    [
+        (["95%", "42"], 'unit = { "%" = 0.01, "" = 0.01 }'),  # of one size: all in per cent
+        (["95%", "5"], "meant as they stand, or"),  # nobody knows
+        (["95%", "0.42", "1.2"], "meant as they stand, or"),
+        (["13k", "12"], 'unit = { "k" = 1000, "" = 1000 }'),
+        (["13k", "500"], "meant as they stand, or"),
+        (["5 EUR", "6 USD"], "say what each is worth"),
+        (["5 EUR", "6 €"], 'unit = ["EUR", "€"]'),
+        (["5 kg", "600 g"], "say what each is worth"),
+        (["170 cm", "1.7"], "meant as they stand, or"),
+        (["1.5", "1,7", "2.25"], 'values = { "1,7" = 1.7 }'),
+        (["(5)", "6"], 'unit = { "()" = -1 }'),
+        (["0,873", "1,234"], 'write decimal = ","'),  # 0,873 is no thousand
+        (["1,5", "gone"], 'decimal = "," in [clean."income"]; for \'gone\', write there missing'),
+        (["5 kg", ">9", "7"], 'unit = "kg" in [clean."income"]; for \'>9\', write there missing'),
+        (["95%", "5", "gone"], "if they are multiplied by 0.01, too; for 'gone', write there"),
+        (["21.11.2016", "1.2.2017", "later"], 'date = "%d.%m.%Y" in [clean."income"]; for'),
+        ([f"{k}/80" for k in range(99, 150)], "leave it out of features; or make groups"),
+    ],
+)
+def test_a_hint_reads_no_number_in_a_way_that_it_was_not_meant(texts, says, tmp_path):
+    n = len(CLEAN["income"])
+    table = {**CLEAN, "income": [texts[k % len(texts)] for k in range(n)]}
+    with pytest.raises(DataError) as caught:
+        read(tmp_path, table)
+    assert says in str(caught.value).split("Hint: ")[1]
+
+
+def test_the_probability_of_one_decision_is_enough(tmp_path):
+    """As tables have it that hold the probability of a yes, whatever was decided."""
+    chance = [
+        p if d == "approve" else str(round(1 - float(p), 2))
+        for p, d in zip(CLEAN["p"], CLEAN["decision"], strict=True)
+    ]
+    table = {**CLEAN, "p": [f"{100 * float(p):.0f} %" for p in chance]}
+    more = "[clean.p]\npercent = true\n"
+    wrong = read(tmp_path, table, more=more).data
+    report = check(StudyFile.loads(study_text(more=more)).estimator(), wrong).text()
+    assert 'in [columns.behavior] behind that class, such as "yes" = "p(yes)"' in in_study_terms(
+        report
+    )
+    text = study_text(more=f'{more}[columns.behavior]\napprove = "p"')
+    (tmp_path / "study.toml").write_text(text.replace('propensity = "p"\n', ""), encoding="utf-8")
+    outcome = fit_study(StudyFile.load(tmp_path / "study.toml"))
+    clean = read(tmp_path, CLEAN).data
+    np.testing.assert_array_equal(outcome.rows.data.behavior, clean.behavior)
+    np.testing.assert_array_equal(outcome.rows.data.propensity, clean.propensity)
+    # What is decided later is logged as the table has it, for the next round.
+    outcome.write(tmp_path / "results")
+    model = load(tmp_path / "results" / "model.elfair")
+    people = {name: table[name][:9] for name in ("customer", "age", "income")}
+    drawn = decisions(model, pa.table(people), random_state=0)
+    of_decision = np.array(drawn["propensity"].to_pylist())
+    approve = np.array(drawn["p"].to_pylist()) / 100
+    taken = np.array(drawn["decision"].to_pylist()) == "approve"
+    np.testing.assert_allclose(of_decision, np.where(taken, approve, 1 - approve))
+
+
+def test_a_wrong_form_of_dates_is_answered_with_the_one_that_fits(tmp_path):
+    days = [f"{k % 12 + 1}/{k % 28 + 1}/2013" for k in range(len(CLEAN["age"]))]
+    with pytest.raises(DataError) as caught:
+        read(tmp_path, {**CLEAN, "age": days}, more='[clean.age]\ndate = "%d/%m/%Y"')
+    assert 'all of its values fit another form; these look like dates: write date = "%m/%d/%Y"' in (
+        str(caught.value)
+    )
+    days[0] = "2013-05-17"
+    with pytest.raises(DataError, match="written %Y-%m-%d, the others %m/%d/%Y"):
+        read(tmp_path, {**CLEAN, "age": days}, more='[clean.age]\ndate = "%m/%d/%Y"')
 
 
 def test_rows_that_do_not_meet_a_condition_are_counted_by_group_and_verified(tmp_path):
@@ -229,7 +338,7 @@ def test_a_derived_column_never_replaces_one_of_the_table(tmp_path):
 HIDDEN = {
     "label yes and no", "decision in other words", "thousands with a comma",
     "people who are not of the study", "group of two columns", "missing impact as infinity",
-    "fractions",
+    "fractions", "impacts with a comma and a word", "ages with a unit and a sign",
 }  # fmt: skip
 
 
@@ -360,6 +469,22 @@ def test_doubled_identifiers_are_refused_and_counted(where, tmp_path):
         read(tmp_path, rest, more=LATER)
 
 
+def test_identifiers_that_lost_their_zeros_are_said_and_meet_as_numbers(tmp_path):
+    """As a spreadsheet writes them: 00017 becomes 17, or 17.0."""
+    table = {**CLEAN, "customer": [each[1:] for each in CLEAN["customer"]]}
+    rest, later = split_off(table)
+    later["customer"] = [f"{int(each)}.0" for each in later["customer"]]
+    write(later, tmp_path / "later.csv")
+    with pytest.raises(DataError) as caught:
+        read(tmp_path, rest, more=LATER)
+    assert 'write decimal = "." in [clean."customer"]' in str(caught.value)
+    read_as = read(tmp_path, rest, more=f'{LATER}\n[clean.customer]\ndecimal = "."')
+    clean = read(tmp_path, CLEAN).data
+    np.testing.assert_array_equal(read_as.data.impact("savings"), clean.impact("savings"))
+    with pytest.raises(DataError, match="'customer' must hold numbers"):
+        read(tmp_path, split_off(CLEAN)[0], more=f'{LATER}\n[clean.customer]\ndecimal = "."')
+
+
 def test_identifiers_that_never_meet_are_said(tmp_path):
     rest, later = split_off(CLEAN)
     later["customer"] = [f"0{each}" for each in later["customer"]]
@@ -382,8 +507,7 @@ def test_decisions_about_raw_rows_are_those_about_clean_ones_and_fit_the_next_ro
     model = load(tmp_path / "results" / "model.elfair")
     features = {name: table[name][:50] for name in ("customer", "age", "income")}
     write(features, tmp_path / "people.csv")
-    people = read_people(model, str(tmp_path / "people.csv"))
-    drawn = decisions(model, people, random_state=0)
+    drawn = decisions(model, tmp_path / "people.csv", random_state=0)
     clean = outcome.estimator.decide(
         pa.table({n: [float(v) for v in CLEAN[n][:50]] for n in ("age", "income")}).to_pandas(),
         random_state=0,
@@ -393,8 +517,8 @@ def test_decisions_about_raw_rows_are_those_about_clean_ones_and_fit_the_next_ro
     append_decisions(drawn, tmp_path / "log.csv", row_id="customer")
     # Somebody who is not of the study is not decided about.
     write({**features, "age": ["12", *features["age"][1:]]}, tmp_path / "people.csv")
-    with pytest.raises(DataError, match=r"1 of 50 rows .* not certified for .*line 2"):
-        decisions(model, read_people(model, str(tmp_path / "people.csv")))
+    with pytest.raises(DataError, match=r"not certified for .* 1 of 50 rows .*line 2"):
+        decisions(model, tmp_path / "people.csv")
 
 
 def test_lines_are_those_of_the_file_and_rows_of_other_formats_are_counted_from_1(tmp_path):
@@ -411,3 +535,63 @@ def test_lines_are_those_of_the_file_and_rows_of_other_formats_are_counted_from_
     pa.parquet.write_table(pa.table(table), tmp_path / "loans.parquet")
     with pytest.raises(DataError, match="first is row 1"):
         StudyFile.loads(text.replace("loans.csv", "loans.parquet"), folder=tmp_path).read()
+
+
+def test_all_mistakes_of_a_table_are_named_at_once_by_the_lines_of_the_file(tmp_path):
+    """Also those that only a table of decisions knows of: with lines, and keys of the study."""
+    table = {name: list(values) for name, values in CLEAN.items()}
+    table["repaid"][2] = table["repaid"][7] = ""
+    table["decision"][3] = ""
+    table["p"][4], table["p"][9] = "1.5", "0"
+    table["customer"][6] = table["customer"][5]
+    with pytest.raises(DataError) as caught:
+        read(tmp_path, table)
+    said = str(caught.value)
+    assert "label is missing in 2 of 600 rows (the first is line 4)" in said
+    assert "decision is missing in 1 of 600 rows (the first is line 5)" in said
+    assert (
+        "propensity must be in (0, 1]. Got 1.5, 0.0 in 2 of 600 rows (the first is line 6)" in said
+    )
+    assert "4 mistakes" in said
+    assert "keep in [rows]" in said
+
+
+#: A mistake of each stage in which a table is read, and what is said of it.
+OF_ALL_STAGES = {
+    "age": ("old", "column 'age' must hold numbers, written 1,5"),
+    "income": ("-999", "column 'income' is -999 in 12 of 600 rows"),
+    "housing": (
+        "tent",
+        "feature 'housing' holds values that are not declared levels, in 12 of",
+    ),
+    "repaid": ("", "label is missing in 12 of 600 rows"),
+    "decision": ("aprove", "column 'decision' has several spellings of one value: 'aprove'"),
+    "p": ("1.5", "propensity must be in (0, 1]. Got 1.5 in 12 of 600 rows"),
+    "savings": ("", "impact 'savings' is missing in 12 of 600 rows"),
+    "customer": ("C00001", "row_id"),
+    "other": ("?", "column 'other' must hold numbers. It does not in 12 of 600 rows"),
+}
+
+
+@pytest.mark.parametrize("columns", [list(OF_ALL_STAGES), ["housing", "savings"], ["p", "other"]])
+def test_mistakes_of_all_stages_are_named_at_once_and_each_once(columns, tmp_path):
+    table = CLEAN | {"housing": ["own", "rent"] * 300, "other": ["1", "2", "3"] * 200}
+    for name in columns:
+        table = each(name, lambda v, odd=OF_ALL_STAGES[name][0]: odd, 50)(table)
+    text = study_text(more='[clean.age]\ndecimal = ","').replace(
+        '"income"]', '"income", "housing", "other"]\ncategories = { housing = ["own", "rent"] }'
+    )
+    write(table, tmp_path / "loans.csv")
+    with pytest.raises(DataError) as caught:
+        StudyFile.loads(text, folder=tmp_path).read()
+    said = str(caught.value)
+    assert f"loans.csv: {len(columns)} mistakes:" in said
+    assert [OF_ALL_STAGES[name][1] in said for name in columns] == [True] * len(columns), said
+    assert said.count("Hint: ") == len(columns)
+
+
+def test_a_condition_on_a_column_that_cannot_be_read_is_not_asked(tmp_path):
+    table = each("age", lambda v: "old", 50)(each("savings", lambda v: "", 60)(CLEAN))
+    defect = replace(DEFECTS["people who are not of the study"], more='[clean.age]\ndecimal = "."')
+    with pytest.raises(DataError, match="2 mistakes"):
+        read(tmp_path, table, defect)

@@ -7,18 +7,24 @@ every statement can be computed for any model; no defect may turn a verdict with
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import itertools
+import sqlite3
 import sys
 import warnings
+import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from elfair.errors import CertificateWarning, ElfairError
 from elfair.planning import check
+from elfair.records.tables import file_content
 from elfair.study import StudyFile, fit_study
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -66,6 +72,8 @@ ALIKE = {
     "quotes around everything": "\n".join(
         ",".join(f'"{v}"' for v in line.split(",")) for line in LINES
     ),
+    "names twice": "\n".join([LINES[0], *LINES]),
+    "files below each other": "\n".join([*LINES[:200], LINES[0], *LINES[200:], LINES[0]]),
     "numbers with exponents": text(each("income", lambda v: f"{int(v):.4e}")(CLEAN)),
     "spaces around numbers": text(each("income", lambda v: f" {v} ", 3)(CLEAN)),
 }  # fmt: skip
@@ -79,9 +87,6 @@ REFUSED = {
     "names in two lines": (
         "Customer,,,Group,Outcome,,,\n" + text(), ("It has 3 names, but line 2", "into one")),
     "names in capitals": (text({k.upper(): v for k, v in CLEAN.items()}), ("did you mean 'AGE'",)),
-    "names twice": (
-        "\n".join([LINES[0], *LINES]), ("'age' must hold numbers. It does not in 1 of 601 rows",
-        "first is line 2", 'missing = ["age"] in [clean."age"]')),
     "units below the names": (
         "\n".join([LINES[0], ",years,EUR,,,,,USD", *LINES[1:]]), ("'age' must hold", "1 of 601",
         'missing = ["years"] in [clean."age"]', 'missing = ["USD"] in [clean."savings"]')),
@@ -105,7 +110,7 @@ REFUSED = {
         text(each("age", lambda v: f"0{int(v) % 9 + 1}/0{int(v) % 9 + 1}/19{v}")(CLEAN)),
         ('date = "%d/%m/%Y" or date = "%m/%d/%Y"',)),
     "codes in a feature": (
-        text(each("income", lambda v: "9999999", 10)(CLEAN)), ("is 1e+07 in 60 of 600 rows",)),
+        text(each("income", lambda v: "9999999", 10)(CLEAN)), ("is 9999999 in 60 of 600 rows",)),
     "no propensity": (
         text(each("p", lambda v: "0", 50)(CLEAN)), ("in (0, 1]", "12 of 600 rows")),
     "a log of propensities": (
@@ -121,7 +126,7 @@ REFUSED = {
         ("row_id must be unique", "300 repeated rows", "unit")),
     "every row three times": (
         text({k: [x for x in v for _ in range(3)] for k, v in CLEAN.items()}),
-        ("1200 repeated rows", "unit")),
+        ("1,200 repeated rows", "unit")),
 }  # fmt: skip
 
 
@@ -145,6 +150,63 @@ def test_a_file_is_refused_with_what_to_do(name, tmp_path):
     assert "Hint: " in str(caught.value)
     for words in said:
         assert words in str(caught.value)
+
+
+def _zipped(name):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(name, text())
+    return file.getvalue()
+
+
+def _sqlite(folder):
+    path = folder / "loans.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("create table people (age)")
+        database.commit()
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (_zipped("xl/worksheets/sheet1.xml"), ("a .xlsx file", "saves a sheet as 'CSV UTF-8'")),
+        (_zipped("loans.csv"), ("a .zip file", "unpack it first")),
+        (gzip.compress(text().encode()), ("a .gz file", "unpack it first")),
+        (_sqlite, ("a .sqlite file", 'source = "sqlite:///loans.sqlite"')),
+        (lambda folder: file_content(pa.table(CLEAN), Path("a.parquet")),
+         ("a .parquet file", "name it 'loans.parquet', and it is read")),
+    ],
+)  # fmt: skip
+def test_another_format_is_known_by_its_content(content, said, tmp_path):
+    content = content(tmp_path) if callable(content) else content
+    with pytest.raises(ElfairError) as caught:
+        read(tmp_path, content)
+    for words in ("whatever its name says", *said):
+        assert words in str(caught.value)
+
+
+def test_lines_with_the_names_again_are_counted_and_no_row_gets_another_line(tmp_path):
+    lines = ALIKE["files below each other"].splitlines()
+    read_as = read(tmp_path, "\n".join(lines))
+    assert read_as.changes == ("loans.csv: 2 lines with the names of the columns again, left out",)
+    lines[300] = ",".join([(fields := lines[300].split(","))[0], "old", *fields[2:]])
+    with pytest.raises(ElfairError, match="line 301"):
+        read(tmp_path, "\n".join(lines))
+    # A row that holds some of the names is a row.
+    odd = text({name: [*column, name if name != "age" else "30"] for name, column in CLEAN.items()})
+    with pytest.raises(ElfairError, match=r"1 of 601 rows"):
+        read(tmp_path, odd)
+
+
+def test_empty_rows_of_both_tables_do_not_stop_a_join(tmp_path):
+    rest = {name: [*column, "", ""] for name, column in CLEAN.items() if name != "savings"}
+    later = {name: [*CLEAN[name], ""] for name in ("customer", "savings")}
+    write(later, tmp_path / "later.csv")
+    joined = '[later]\nsource = "later.csv"\non = "customer"'
+    rows = read(tmp_path, text(rest), study_text(more=joined))
+    assert rows.data.digest() == read(tmp_path, text()).data.digest()
+    assert rows.changes[0].endswith("600 of 600 rows have them; 0 of its 600 rows belong to none")
 
 
 def test_empty_rows_are_counted(tmp_path):

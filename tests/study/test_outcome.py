@@ -1,20 +1,18 @@
-"""From a study file to results, whole or not at all; and the list of tests beside it."""
+"""From a study file to results, whole or not at all."""
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
 import elfair
-from elfair import Certificate, LoggedData
-from elfair.data.looks import Look
+from elfair import Certificate, Ledger, LoggedData
 from elfair.errors import CertificateWarning, InputError
-from elfair.study import Ledger, StudyFile, fit_study
+from elfair.study import StudyFile, fit_study
+from elfair.study.outcome import results_in
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 from awkward import write_loans, write_study
@@ -50,7 +48,7 @@ def test_the_certificate_says_where_rows_come_from_and_who_chose(outcome, folder
     }
     (alike,) = (a for a in certificate.assumptions if a.code == "left_out_alike")
     assert alike.status == "assumed"
-    assert "60 of 3000" in alike.evidence
+    assert "60 of 3,000" in alike.evidence
 
 
 def test_rows_are_read_into_a_table_once(folder, monkeypatch):
@@ -125,7 +123,7 @@ def test_a_disk_that_fills_up_leaves_nothing(outcome, tmp_path, monkeypatch, wri
 
 
 def test_other_tests_of_the_same_rows_are_counted_and_the_same_one_is_not(folder, tmp_path):
-    ledger = Ledger(tmp_path / "study.openings")
+    ledger = Ledger(tmp_path / "ledger.db")
     first = fit_study(StudyFile.load(folder / "study.toml"), ledger=ledger).certificate
     again = fit_study(StudyFile.load(folder / "study.toml"), ledger=ledger).certificate
     assert (first.openings, again.openings) == (1, 1)
@@ -133,76 +131,16 @@ def test_other_tests_of_the_same_rows_are_counted_and_the_same_one_is_not(folder
         folder / "seed.toml", "loans.csv", extra='[rows]\nmissing_impact = "drop"\n[test]\nseed = 1'
     )
     with pytest.warns(CertificateWarning, match="opened 2 times"):
-        other = fit_study(StudyFile.load(folder / "seed.toml"), ledger=ledger).certificate
+        other = fit_study(StudyFile.load(folder / "seed.toml"), ledger=ledger.path).certificate
     assert other.openings == 2
     (once,) = other.objections
     assert once.code == "opened_once"
     assert any("opened 2 times" in warning.text for warning in other.warnings)
-    lines = (tmp_path / "study.openings").read_text().splitlines()
-    assert len(lines) == 3
-    assert [json.loads(line)["declared"] for line in lines] == [1, 1, 1]
-
-
-def test_a_list_of_tests_that_was_changed_is_refused(folder, tmp_path):
-    path = tmp_path / "study.openings"
-    ledger = Ledger(path)
-    study = StudyFile.load(folder / "study.toml")
-    fit_study(study, ledger=ledger)
-    whole = path.read_text()
-    path.write_text(whole + whole[: len(whole) // 2])  # cut short: the disk was full
-    fit_study(study, ledger=Ledger(path))
-    path.write_text(whole.replace('"declared"', '"hidden"') + whole)
-    with pytest.raises(InputError, match=r"line 1 of the list of tests .*not as elfair"):
-        fit_study(study, ledger=Ledger(path))
-
-
-TESTS = [Look(("rows",), test, declared=1) for test in ("one", "two", "three")]
-
-
-def test_half_a_line_does_not_swallow_the_next_test(tmp_path):
-    """A full disk left half a line; the tests after it are counted all the same."""
-    first, second, third = TESTS
-    ledger = Ledger(tmp_path / "study.openings")
-    assert ledger.enter(first) == 1
-    whole = (tmp_path / "study.openings").read_bytes()
-    (tmp_path / "study.openings").write_bytes(whole + whole[:40])
-    assert ledger.enter(second) == 2
-    assert ledger.enter(third) == 3
-    assert len((tmp_path / "study.openings").read_text().splitlines()) == 3
-
-
-def test_a_missing_line_break_loses_no_test(tmp_path):
-    first, second, third = TESTS
-    path = tmp_path / "study.openings"
-    ledger = Ledger(path)
-    ledger.enter(first)
-    path.write_bytes(path.read_bytes().rstrip())
-    assert ledger.enter(second) == 2
-    assert ledger.enter(third) == 3
-
-
-def test_of_two_tests_at_once_one_counts_the_other(tmp_path, monkeypatch):
-    """The second begins while the first is between looking and writing."""
-    first, second, _ = TESTS
-    path, counts = tmp_path / "study.openings", []
-    entries = Ledger._entries
-    other = threading.Thread(target=lambda: counts.append(Ledger(path).enter(second)))
-
-    def slow(self, content):
-        found = entries(self, content)
-        if threading.current_thread() is not other:
-            other.start()
-            other.join(timeout=0.5)  # it waits for its turn
-        return found
-
-    monkeypatch.setattr(Ledger, "_entries", slow)
-    counts.append(Ledger(path).enter(first))
-    other.join()
-    assert sorted(counts) == [1, 2]
+    assert [entry.look.declared for entry in ledger.entries()] == [1, 1]
 
 
 def test_results_that_came_meanwhile_are_not_replaced(outcome, tmp_path, monkeypatch):
-    """Two fits at once: both saw that the folder was free."""
+    """Somebody copies results to a place that was free when the fit began."""
     results = tmp_path / "results"
 
     def others(self, path):
@@ -211,7 +149,7 @@ def test_results_that_came_meanwhile_are_not_replaced(outcome, tmp_path, monkeyp
         path.write_text("ours")
 
     monkeypatch.setattr("elfair.report.Report.write_html", others)
-    with pytest.raises(InputError, match="could not be written"):
+    with pytest.raises(InputError, match="holds results already"):
         outcome.write(results)
     assert (results / "certificate.json").read_text() == "theirs"
     assert [each.name for each in tmp_path.iterdir()] == ["results"]
@@ -224,3 +162,25 @@ def test_a_link_to_results_stays_one(outcome, tmp_path):
     assert (tmp_path / "results").is_symlink()
     assert all(path.is_file() for path in written)
     assert len(list((tmp_path / "disk").iterdir())) == 3
+
+
+def test_a_file_that_came_during_the_fit_is_not_lost(outcome, tmp_path):
+    results = tmp_path / "results"
+    outcome.write(results)
+    with results_in(results, overwrite=True) as claimed:
+        (results / "thesis.doc").write_text("mine")
+        with pytest.raises(InputError, match="holds other files than results"):
+            outcome.write_to(claimed)
+    assert (results / "thesis.doc").read_text() == "mine"
+    assert [each.name for each in tmp_path.iterdir()] == ["results"]
+
+
+def test_while_a_fit_has_a_folder_another_one_is_refused(outcome, tmp_path):
+    with (
+        results_in(tmp_path / "results"),
+        pytest.raises(InputError, match="another process is at work on the results in") as error,
+    ):
+        outcome.write(tmp_path / "results")
+    assert "wait until it has ended" in error.value.hint
+    outcome.write(tmp_path / "results")
+    assert [each.name for each in tmp_path.iterdir()] == ["results"]

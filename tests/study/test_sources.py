@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import sqlite3
 import sys
 from decimal import Decimal
@@ -19,7 +20,9 @@ from hypothesis import strategies as st
 
 from elfair.errors import DataError, ElfairError, InputError, MissingPackageError
 from elfair.records.tables import FORMATS
-from elfair.study.sources import read_table
+from elfair.study.asking import answer
+from elfair.study.sources import open_tables, read_opened, read_table
+from elfair.study.writing import write_table
 
 TABLE = pa.table(
     {
@@ -288,8 +291,8 @@ def test_duckdb_itself_could_not_write(sqlite_file, monkeypatch):
     before = path.read_bytes()
     monkeypatch.setattr(duckdb, "extract_statements", lambda _: [SELECT])
     for query in ("drop table loans", "delete from loans", "insert into loans values (2)"):
-        said = refused(source="duckdb:///duck.db", query=query, folder=sqlite_file)
-        assert "read-only" in said
+        asked = {"attached": str(path), "kind": "duckdb", "folders": [], "query": query}
+        assert "read-only" in answer({**asked, "columns": ["n"]}, io.BytesIO())["refused"]
     assert path.read_bytes() == before
 
 
@@ -357,6 +360,12 @@ def test_a_server_needs_an_extension_of_duckdb(scheme, monkeypatch):
     assert "geheim" not in said
 
 
+def in_process(_, asked):
+    out = io.BytesIO()
+    said = answer(asked, out)
+    return said, pa.ipc.open_stream(out.getvalue()).read_all() if out.getvalue() else None
+
+
 def test_a_server_is_attached_to_be_read_alone(monkeypatch):
     """Told from what DuckDB is asked: there is no server here."""
     asked, connect = [], duckdb.connect
@@ -377,14 +386,21 @@ def test_a_server_is_attached_to_be_read_alone(monkeypatch):
             return getattr(self._database, name)
 
     monkeypatch.setattr(duckdb, "connect", Connection)
+    monkeypatch.setattr("elfair.study.databases._asked", in_process)
     address = "postgresql+psycopg://ann:it's@host/db"
     assert read_table(address, query="select 1 as a").table.to_pydict() == {"a": [1]}
-    assert asked == [
-        "LOAD postgres",
-        "ATTACH 'postgresql://ann:it''s@host/db' AS source (TYPE postgres, READ_ONLY)",
-        "USE source",
-        "SET lock_configuration = true",
-    ]
+    assert (
+        asked[: len(asked) // 2]
+        == asked[len(asked) // 2 :]
+        == [
+            "LOAD postgres",
+            "ATTACH 'postgresql://ann:it''s@host/db' AS source (TYPE postgres, READ_ONLY)",
+            "USE source",
+            f"SET allowed_directories = ['{Path.cwd()}']",
+            "SET enable_external_access = false",
+            "SET lock_configuration = true",
+        ]
+    )
 
 
 @pytest.mark.parametrize(
@@ -538,3 +554,17 @@ def test_a_file_of_another_name_is_not_proposed(tmp_path):
     for name in ("nothing.csv", "b.csv"):
         assert "begins at the folder" in refused(source=name, folder=tmp_path)
     assert "did you mean 'log.csv'?" in refused(source="logs.parquet", folder=tmp_path)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".arrow"])
+def test_rows_and_digest_come_from_one_read(suffix, tmp_path):
+    """Somebody writes to the file after it was opened, and before its rows are read."""
+    path = tmp_path / f"table{suffix}"
+    write_table(pa.table({"a": [1, 2]}), path)
+    before = hashlib.sha256(path.read_bytes()).hexdigest()
+    opened = open_tables(path)
+    write_table(pa.table({"a": [8, 9]}), path)
+    read = read_opened(opened)
+    assert (read.table.to_pydict(), read.digest) == ({"a": [1, 2]}, before)
+    path.unlink()
+    assert read.place(1) == ("line 3" if suffix == ".csv" else "row 2")

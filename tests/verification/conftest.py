@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from functools import cache, partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from elfair import Certificate, ELFClassifier, ELFRegressor, LoggedData, certify
+from elfair import Certificate, ELFClassifier, ELFRegressor, LoggedData, certify, cutoff
 from elfair.bounds import FINITE_SAMPLE
 from elfair.data import ContinuousData
 from elfair.errors import CertificateWarning
 from elfair.populations import Dosage, FosterCare
 from elfair.statistics.impact_estimators import ESTIMATORS
+
+sys.path.insert(0, str(Path(__file__).parent))  # for attacker.py and others beside it
 
 
 class Case(NamedTuple):
@@ -56,6 +62,12 @@ def classifier(constraints: Any = NO_WORSE, *, n: int = 900, **parameters: Any) 
     return fitted(ELFClassifier(constraints, **{"candidates": 4, **parameters}), columns(n))
 
 
+def by_time() -> Case:
+    """A split by time, with ties."""
+    given = {**columns(900), "time": np.datetime64("2020-01-01") + np.arange(900) // 7}
+    return fitted(ELFClassifier(NO_WORSE, candidates=4, split="time"), given)
+
+
 def unseen(how: str, *, share: float | None = None, **parameters: Any) -> Case:
     """Three in ten impacts are missing."""
     given = columns()
@@ -68,6 +80,31 @@ def unseen(how: str, *, share: float | None = None, **parameters: Any) -> Case:
     elif how == "at random":
         given["early"] = {"early": rng.normal(size=gone.size)}
     return fitted(ELFClassifier(NO_WORSE, candidates=4, **parameters), given)
+
+
+def revealed(*texts: str, **parameters: Any) -> Case:
+    """Only decision 1 reveals the label."""
+    given = columns()
+    given["y"] = np.where(given["decision"] == 1, given["y"], np.nan)
+    return fitted(
+        ELFClassifier(texts, candidates=3, **parameters), {**given, "label_seen_for": [1]}
+    )
+
+
+def by_cutoff() -> Case:
+    given = columns()
+    data = LoggedData(**given)
+    model = cutoff(given["X"][:, 3], 0.51234)
+    return Case(certify(model, data, ["PR <= 0.9", "accuracy >= 0.2"]), data, model)
+
+
+def in_pipeline() -> Case:
+    """A scaler saw the held-out rows."""
+    given = columns()
+    pipe = make_pipeline(StandardScaler(), ELFClassifier("accuracy >= 0.4", candidates=3))
+    pipe.fit(given["X"], given["y"])
+    data = LoggedData(pipe[0].transform(given["X"]), given["y"])
+    return Case(pipe[-1].certificate_, data, pipe[-1])
 
 
 def paper() -> Case:
@@ -168,6 +205,26 @@ def lottery() -> Case:
     return fitted(ELFClassifier(text, objective="E[impact]", candidates=3), given)
 
 
+def estimated(*, trim: float | None = None, **parameters: Any) -> Case:
+    """Nobody logged propensities."""
+    rng = np.random.default_rng(8)
+    x, group = rng.normal(size=(900, 2)), rng.integers(0, 2, 900)
+    decision = (rng.random(900) < 1 / (1 + np.exp(-1.2 * x[:, 0] - 0.3 * group))).astype(int)
+    given = {
+        "X": x,
+        "sensitive_features": {"T": group},
+        "decision": decision,
+        "propensity": "estimated",
+        "trim": trim,
+        "impact": decision * x[:, 1] + x[:, 0] + rng.normal(size=900),
+    }
+    text = "E[impact | T == 1] - E[impact | T == 0] >= E_logged[impact | T == 1] - 5"
+    texts = ["E[impact | T == 0] >= E_logged[impact | T == 0]", text]
+    return fitted(
+        ELFClassifier(texts, objective="E[impact]", **{"candidates": 3, **parameters}), given
+    )
+
+
 def scorer(*, came_fitted: bool = False) -> Case:
     from sklearn.tree import DecisionTreeClassifier
 
@@ -221,7 +278,23 @@ def foreign(**parameters: Any) -> Case:
     return Case(certificate, data, matrix)
 
 
+def costs_for_each_person(*, by_decision: bool) -> Case:
+    given = columns(400)
+    rng = np.random.default_rng(2)
+    cost: Any = rng.uniform(0, 2, 400)
+    if by_decision:
+        cost = {0: cost, 1: rng.uniform(0, 1, 400)}
+    given["person_cost"] = cost
+    estimator = ELFClassifier(
+        ["E[cost | T == 0] <= 3", "E[cost] <= E_logged[cost] + 3"],
+        impact_range={"cost": (0, 2)} if by_decision else None,
+    )
+    return fitted(estimator, given)
+
+
 CASES = {
+    "a cost of each decision": lambda: costs_for_each_person(by_decision=True),
+    "a cost of a wrong decision": lambda: costs_for_each_person(by_decision=False),
     "default": lambda: classifier([*NO_WORSE, "accuracy >= 0.4"]),
     "many deltas, python": lambda: classifier(
         _built_in_python(), delta=[0.05, 0.1], random_state=7
@@ -229,8 +302,13 @@ CASES = {
     "paper": paper,
     "missing at random": lambda: unseen("at random"),
     "missing, followed up": lambda: unseen("at random", share=0.7),
+    "labels revealed": lambda: revealed("accuracy >= 0.4", "TPR[T == 0] >= 0.2"),
+    "labels revealed, quotients": lambda: revealed("abs(TPR[T == 0] - TPR[T == 1]) <= 0.9"),
+    "certify, a cut-off": by_cutoff,
+    "in a Pipeline": in_pipeline,
     "missing, worst case": lambda: unseen("worst case", impact_range=(-50, 50)),
     "crossfit": lambda: classifier(split="crossfit", folds=3, random_state=2),
+    "by time": by_time,
     "stratified": lambda: classifier(split="stratified"),
     **{name: partial(classifier, estimator=name) for name in ESTIMATORS},
     **{name: partial(of_bound, name) for name in FINITE_SAMPLE},
@@ -248,7 +326,13 @@ CASES = {
     "rates": lambda: static("TPR - FPR >= 0.1", "PPV >= 0.5", "NPV[T == 0] - FDR[T == 1] >= 0"),
     "words": lambda: words("PR[T == 0] >= 0.2 * PR[T == 1]", "TPR >= 0.1"),
     "three classes": three_classes,
+    "tree": lambda: classifier(policy="tree", leaf_rows=5),
     "lottery": lottery,
+    "estimated": estimated,
+    "estimated, trimmed": lambda: estimated(trim=0.15),
+    "estimated, crossfit": lambda: estimated(split="crossfit", folds=3),
+    "estimated, Lambda": lambda: estimated(Lambda=1.1, estimator="paired"),
+    "shift": lambda: classifier([*NO_WORSE, "accuracy >= 0.4"], shift=1.02),
     "scorer": scorer,
     "scorer that came fitted": lambda: scorer(came_fitted=True),
     "behaviour model": behavior_model,

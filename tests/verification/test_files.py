@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from elfair import verification
+from elfair import load, verification
 from elfair.certificate import Certificate
 from elfair.data.split import Split
 from elfair.errors import InputError
@@ -17,6 +17,7 @@ from elfair.study import StudyFile, fit_study
 from elfair.verification import verify_files
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
+from attacker import keeping
 from awkward import write_loans, write_study
 
 
@@ -35,9 +36,11 @@ def checked(folder, tmp_path):
 
     def run(change=lambda record: record, data="loans.csv", model="results/model.elfair"):
         record = Certificate.load(folder / "results" / "certificate.json")
-        change(record).save(tmp_path / "certificate.json")
+        forged = change(record)
+        forged.save(tmp_path / "certificate.json")
+        keeping(load(folder / model), forged).save(tmp_path / "model.elfair")
         found = verify_files(
-            tmp_path / "certificate.json", data=folder / data, model=folder / model
+            tmp_path / "certificate.json", data=folder / data, model=tmp_path / "model.elfair"
         )
         return {check.name: check for check in found.checks}
 
@@ -52,6 +55,7 @@ def test_a_genuine_one_passes_at_every_level(checked):
     checks = checked()
     assert failed(checks) == set()
     assert {name for name, check in checks.items() if check.status == "skipped"} == {
+        "signature",
         "bounds",  # of rates, which need every row
         "search",
         "openings",
@@ -141,7 +145,8 @@ def test_a_table_or_a_model_that_cannot_be_read_is_a_check_that_failed(checked, 
     (folder / "broken.csv").write_text("person id,x\n1,2\n")
     (folder / "broken.elfair").write_bytes(b"nothing")
     assert {"table", "source file"} <= failed(checked(data="broken.csv"))
-    assert failed(checked(model="broken.elfair")) == {"model file"}
+    found = verify_files(folder / "results" / "certificate.json", model=folder / "broken.elfair")
+    assert failed({check.name: check for check in found.checks}) == {"model file"}
 
 
 def test_a_certificate_made_in_python_needs_python(folder, tmp_path):
@@ -152,8 +157,12 @@ def test_a_certificate_made_in_python_needs_python(folder, tmp_path):
         verify_files(tmp_path / "certificate.json", data=folder / "loans.csv")
 
 
-def test_a_query_from_a_certificate_is_shown_and_never_asked_by_itself(folder, tmp_path):
-    query = f"select * from '{folder / 'loans.csv'}' order by \"person id\""
+def test_a_query_from_a_certificate_is_shown_and_never_asked_by_itself(
+    folder, tmp_path, monkeypatch
+):
+    (tmp_path / "loans.csv").write_bytes((folder / "loans.csv").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    query = "select * from 'loans.csv' order by \"person id\""
     write_study(tmp_path / "study.toml", "duckdb://")
     text = (tmp_path / "study.toml").read_text(encoding="utf-8")
     asking = text.replace('"duckdb://"', f"\"duckdb://\"\nquery = '''{query}'''")

@@ -11,10 +11,13 @@ from functools import partial
 from math import sqrt
 from pathlib import Path
 
+from attacker import keeping
+
 from elfair import verify
 from elfair.certificate import Certificate
 from elfair.certificate.codes import hardly_new
 from elfair.certificate.pictures import Histogram
+from elfair.certificate.promise import in_words
 from elfair.fairness_test.diagnostics import allowing
 from elfair.fairness_test.evidence import upper_of
 from elfair.verification.checks import CHECKS
@@ -248,10 +251,16 @@ FORGERIES = {
     "order of results": (
         "default", lambda c: replace(c, constraints=c.constraints[::-1]), "2, 3",
     ),
+    "promise in words": (
+        "default", lambda c: replace(c, in_words=("Nobody will lose anything.",)), "2",
+    ),
     "rows needed": ("no solution", lambda c: result(c, 1, rows_needed=1), "3"),
     "break-even value": ("default", lambda c: result(c, 0, break_even=1.37), "2, 3"),
     "larger break-even value": ("default", lambda c: result(c, 0, break_even=5.0), "3"),
+    "break-even shift": ("default", lambda c: result(c, 0, break_even_shift=1.37), "2, 3"),
+    "larger break-even shift": ("default", lambda c: result(c, 0, break_even_shift=5.0), "3"),
     "Lambda": ("default", lambda c: terms(c, Lambda=1.05), "2, 3"),
+    "shift": ("default", lambda c: terms(c, shift=1.02), "2, 3"),
     "kind of bound": ("default", lambda c: result(c, 1, kind="finite-sample"), "2, 3"),
     "name of the bound": ("hoeffding", lambda c: replace(c, bound="bernstein"), "2, 3"),
     "estimator": ("dr", lambda c: replace(c, estimator="paired"), "3"),
@@ -281,6 +290,9 @@ FORGERIES = {
     ),
     "number of openings": ("default", lambda c: replace(c, openings=7), "2, 3"),
     "seed": ("default", lambda c: replace(c, seed=c.seed + 1), "1, 3"),
+    "split by time said to be random": (
+        "by time", lambda c: replace(c, split="random"), "1, 2, 3",
+    ),
     "share of candidate rows": ("stratified", lambda c: terms(c, candidate_share=0.5), "1, 3"),
     "folds": ("crossfit", lambda c: terms(c, folds=4), "1, 2, 3"),
     "kind of split": (
@@ -294,6 +306,16 @@ FORGERIES = {
     "digest of the ladder": ("default", lambda c: digest(c, ladder="0" * 64), "1"),
     "digest of the split": ("default", lambda c: digest(c, split="0" * 64), "1"),
     "digest of held-out rows": ("default", lambda c: digest(c, held_out="0" * 64), "1"),
+    "share of a leaf": (
+        "tree",
+        lambda c: replace(
+            c, rules=nth(c.rules, 0, leaves=nth(c.rules[0].leaves, 0, shares=(0.5, 0.5, 0.5)))
+        ),
+        "3",
+    ),
+    "effect of a feature": (
+        "default", lambda c: replace(c, effects=nth(c.effects, 0, effect=0.9)), "3",
+    ),
     "counts of a histogram": ("default", counts, "3"),
     "rows of a histogram": ("default", one_more, "2, 3"),
     "rows of a picture": ("default", lambda c: replace(c, groups=nth(c.groups, 1, n=5)), "2, 3"),
@@ -309,6 +331,7 @@ FORGERIES = {
     ),
     "forecast above 1": ("default", lambda c: candidate(c, forecast=1.5), "2"),
     "number of evaluations below 0": ("default", lambda c: candidate(c, evaluations=-1), "2"),
+    "more rows searched than there are": ("default", lambda c: candidate(c, rows=10**9), "2"),
     "loss that is not a number": ("crossfit", lambda c: candidate(c, loss=float("nan")), "2"),
     "infinite loss on the ladder": (
         "default",
@@ -330,6 +353,21 @@ FORGERIES = {
         lambda c: replace(c, people=replace(c.people, unnamed=3)),
         "3",
     ),
+    "labels that only some decisions reveal": (
+        "labels revealed", lambda c: terms(c, revealed=None), "2, 3",
+    ),
+    "how many labels are seen": (
+        "labels revealed",
+        lambda c: terms(c, revealed=replace(c.terms.revealed, seen=c.terms.revealed.seen + 1)),
+        "3",
+    ),
+    "rule of a cut-off": ("certify, a cut-off", lambda c: terms(c, deployed="by lot"), "2, 3"),
+    "rule of a cut-off left out": (
+        "certify, a cut-off", lambda c: terms(c, deployed=""), "2, 3",
+    ),
+    "warning about what was fitted outside left out": (
+        "in a Pipeline", lambda c: replace(c, warnings=()), "2, 3",
+    ),
     "roles of columns": ("default", lambda c: replace(c, roles=replace(c.roles, label=False)), "3"),
 }  # fmt: skip
 LEVELS = {"1": "digests", "2": "arithmetic", "3": "recomputation"}
@@ -337,8 +375,9 @@ LEVELS = {"1": "digests", "2": "arithmetic", "3": "recomputation"}
 
 #: The checks that none of these fail. Other tests show that they can; openings never fail.
 ELSEWHERE = {
-    "source file", "data", "features of the model", "study file", "rows left out", "search",
-    "openings",
+    "source file", "data", "features of the model", "certificate in the model", "report",
+    "study file", "rows left out", "e-values", "stage before", "behaviour model",
+    "search", "openings", "signature",
 }  # fmt: skip
 
 
@@ -348,7 +387,9 @@ def test_a_careful_change_is_seen_at_these_levels(case):
         certificate, data, model = case(kind)
         forged = change(certificate)
         assert forged != certificate, name
-        verification = verify(forged.to_json(), data=data, model=model)
+        if name != "promise in words":  # who takes care says in words what the record says
+            forged = replace(forged, in_words=in_words(forged))
+        verification = verify(forged.to_json(), data=data, model=keeping(model, forged))
         assert verification.checks[0].status == "passed", name  # the record's own digest is right
         failed = [check for check in verification.checks if check.status == "failed"]
         found = {check.level for check in failed}
@@ -366,7 +407,11 @@ def test_every_part_of_a_certificate_is_compared_or_cannot_be():
     compared = {part for look in looks if isinstance(look, partial) for part in look.args[0]}
     parts = {each.name for each in fields(Certificate)}
     # Digests are level 1. Openings, source and versions are not what the test gives.
-    assert parts - compared == {"digests", "openings", "provenance", "versions"}
+    # The words follow from the rest, at level 2; names are what people say. What was left out to
+    # hand it over is left out of everything that it is compared with.
+    others = {"digests", "openings", "provenance", "versions", "names", "in_words"}
+    others |= {"suppressed_below"}
+    assert parts - compared == others
 
 
 def test_numbers_of_which_nothing_else_speaks_must_be_equal(case):
@@ -393,7 +438,8 @@ def test_a_constraint_that_was_never_asked_for_is_not_missed(case):
         terms(certificate, claims=certificate.terms.claims[:-1]),
         constraints=tuple(r for r in certificate.constraints if r.constraint != gone),
     )
-    verification = verify(forged, data=data, model=model)
+    forged = replace(forged, in_words=in_words(forged))
+    verification = verify(forged, data=data, model=keeping(model, forged))
     failed = {
         (check.level, check.name) for check in verification.checks if check.status == "failed"
     }

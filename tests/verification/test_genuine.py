@@ -11,6 +11,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
+from attacker import keeping
 
 import elfair
 from elfair import ELFClassifier, LoggedData, certify, load, verify
@@ -21,11 +22,15 @@ from elfair.errors import InputError
 from elfair.verification.context import Context
 from elfair.verification.recomputation import recomputed
 
-ALWAYS = {"source file", "search", "openings"}
-BEYOND = {"bernstein": {"bounds"}, "variance from below": {"formulas"}}
+ALWAYS = {"signature", "source file", "search", "openings"}
+#: A statement about a quantile or a variance puts what candidate rows show into its text.
+BEYOND = {
+    "bernstein": {"bounds"},
+    **{kind: {"formulas"} for kind in ("quantiles", "t", "variance from below")},
+}
 #: Bounds that no moments give.
-NEED_ROWS = {"anderson", "betting"}
-FOREIGN = {"certify", "certify, nothing set aside", "certify, betting"}
+NEED_ROWS = {"anderson", "betting", "growth"}
+FOREIGN = {"certify", "certify, nothing set aside", "certify, betting", "certify, a cut-off"}
 
 
 def names(verification, status):
@@ -72,7 +77,8 @@ def test_every_assumption_warning_and_split_is_among_them(case, kinds):
     assumed = {each.code for of in certificates for each in of.assumptions}
     assert assumed | {"left_out_alike"} == set(ASSUMPTIONS)  # that one is in test_studies.py
     warned = {each.code for of in certificates for each in of.warnings}
-    assert {of.split for of in certificates} == set(get_args(SplitKind))
+    splits = {of.split for of in certificates}
+    assert splits | {"continued"} == set(get_args(SplitKind))  # and that in test_continuing.py
     assert warned | {"variance_hidden"} == set(get_args(WarningCode))  # and this in test_unseen.py
 
 
@@ -96,6 +102,7 @@ def test_fitting_again_is_skipped_in_other_versions(case):
     certificate, data, model = case("dr")
     versions = (*certificate.versions[:-1], Version("scikit-learn", "0.1"))
     other = replace(certificate, versions=versions)
+    model = keeping(model, other)
     verification = verify(other, data=data, model=model, refit=True)
     (search,) = (c for c in verification.checks if c.name == "search")
     assert search.status == "skipped"
@@ -132,10 +139,15 @@ def test_models_that_saw_held_out_rows_are_seen_by_fitting_again():
     ).fit(X, y)
     data, certificate = LoggedData(X, y), model.certificate_
     assert certificate.passed  # by luck, on six rows
-    forged = replace(certificate, terms=replace(certificate.terms, candidate_share=0.6))
+    forged = replace(
+        certificate,
+        terms=replace(certificate.terms, candidate_share=0.6),
+        search=replace(certificate.search, rows=36),
+    )
     forged = recomputed(Context(forged, data, model))
     assert forged.passed
     assert forged.n_held_out == 24
+    model = keeping(model, forged)
     assert verify(forged, data=data, model=model).passed  # which is why there is a refit
     verification = verify(forged, data=data, model=model, refit=True)
     assert names(verification, "failed") == {"search"}

@@ -19,7 +19,7 @@ from elfair.records.json import from_plain, to_plain
 #: What no level sees without fitting again, or at all; and what may change nothing.
 UNSEEN = re.compile(
     r"provenance\.(title|issued|source|source_digest|study)|terms\.claims\[\d+\]\.(chosen_by|why)"
-    r"|versions\b.*|search\.(method|objective|loss|forecast|meets_target|evaluations)"
+    r"|versions\b.*|search\.(method|objective|loss|forecast|meets_target|evaluations|rows)"
     r"|trade_off\.models\[\d+\]\.loss|provenance\.left_out|provenance\.rows_read"
     r"|terms\.(thresholds|outcome_model|center)(\[\d+\])?"
 )

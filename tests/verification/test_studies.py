@@ -11,12 +11,16 @@ import pytest
 from elfair import Certificate, load, verify
 from elfair.certificate import GroupCount, LeftOut
 from elfair.certificate.codes import left_out_alike
+from elfair.certificate.promise import in_words
+from elfair.errors import InputError
 from elfair.policies.models import digests
+from elfair.report import Report
 from elfair.study import StudyFile, fit_study
 from elfair.verification import verify_files
 from elfair.verification.checks import CHECKS
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
+from attacker import keeping, repaired, rewritten, with_models
 from awkward import write_loans, write_study
 
 DROP = '[rows]\nmissing_impact = "drop"\n'
@@ -52,7 +56,10 @@ def checked(folder, certificate=None):
     if certificate is not None:
         path = folder / "forged.json"
         certificate.save(path)
-    return verify_files(path, data=folder / "loans.csv", model=model)
+        keeping(load(model), certificate).save(folder / "forged.elfair")
+        model = folder / "forged.elfair"
+    report = None if certificate is not None else folder / "results" / "report.html"
+    return verify_files(path, data=folder / "loans.csv", model=model, report=report)
 
 
 def failed(verification):
@@ -68,8 +75,9 @@ def test_a_genuine_study_verifies(name, tmp_path):
     listed = [(level, each) for level, of_level in CHECKS.items() for each in of_level]
     made_now = [(check.level, check.name) for check in verification.checks]
     assert made_now == [each for each in (("digests", "record"), *listed) if each in made_now]
-    if name == "usual":  # there every check can be made
-        assert made_now[1:] == listed
+    if name == "usual":  # there every check can be made, but two of what it does not have
+        elsewhere = {"behaviour model", "stage before"}
+        assert made_now[1:] == [each for each in listed if each[1] not in elsewhere]
 
 
 STUDIES = {
@@ -86,6 +94,7 @@ STUDIES = {
     "share": ("seed = 3", "seed = 3\ncandidate_fraction = 0.3"),
     "range": ("seed = 3", "seed = 3\nimpact_range = [-9, 9]"),
     "Lambda": ("seed = 3", "seed = 3\nLambda = 1.2"),
+    "shift": ("seed = 3", "seed = 3\nshift = 1.2"),
     "floor": ("seed = 3", "seed = 3\npropensity_floor = 0.01"),
     "search": ("seed = 3", "seed = 3\nsearch = 'cmaes'"),
     "objective": ("[test]", "[model]\nobjective = 'log_loss'\n[test]"),
@@ -112,6 +121,11 @@ def test_what_needs_no_groups_is_seen_without_data(usual):
     assert failed(verify(forged)) == {"study file"}
 
 
+def test_other_names_than_the_study_has_are_seen(usual):
+    certificate = Certificate.load(usual / "results" / "certificate.json")
+    assert failed(verify(certificate.stating(names={"people": "angels"}))) == {"study file"}
+
+
 def test_another_positive_decision_than_the_study_names_is_seen(tmp_path, monkeypatch):
     constraints = "[[constraints]]\ntext = 'PR <= 0.97'\n"
     monkeypatch.setitem(
@@ -122,6 +136,7 @@ def test_another_positive_decision_than_the_study_names_is_seen(tmp_path, monkey
     assert certificate.terms.positive == "yes"
     assert checked(folder).passed
     forged = replace(certificate, terms=replace(certificate.terms, positive="no"))
+    forged = replace(forged, in_words=in_words(forged))
     assert failed(verify(forged)) == {"study file"}
     assert failed(checked(folder, forged)) == {"study file", "conditions of the test"}
     # Whoever changes the study with it computes other bounds.
@@ -151,61 +166,128 @@ def test_rows_left_out_are_counted_again(usual):
         assert failed(checked(usual, forged)) == {"rows left out"}
 
 
-def swapped(folder, change):
-    """The model's file, rewritten by somebody who knows how; its digests are right again."""
+def swapped(folder, change, *, mend=False):
+    """The model's file, rewritten: by somebody who knows how, its digests are right again."""
     model = load(folder / "results" / "model.elfair")
-    change(model)
-    model.save(folder / "swapped.elfair", encoding=model.encoding_)
-    return verify_files(
-        folder / "results" / "certificate.json",
-        data=folder / "loans.csv",
-        model=folder / "swapped.elfair",
-    )
+    fitted = change(model)
+    rewritten(model, repaired(fitted) if mend else fitted).save(folder / "swapped.elfair")
+    return folder / "swapped.elfair"
 
 
 def another_in_line(model):
     trained = model.fitted_
-    place, digest = next(
-        (place, digest)
+    place = next(
+        place
         for place, digest in enumerate(digests(trained.ladder))
         if digest != trained.certificate.digests.model
     )
-    certificate = trained.certificate
-    named = replace(certificate, digests=replace(certificate.digests, model=digest))
-    model.fitted_ = replace(trained, models=(trained.ladder[place],), certificate=named)
+    return replace(trained, models=(trained.ladder[place],))
 
 
-def classes_the_other_way(model):
-    model.classes_ = model.classes_[::-1]
+def of_setting(**changes):
+    def change(model):
+        setting = replace(model.fitted_.setting, **{k: f(model) for k, f in changes.items()})
+        return with_models(model, setting=setting)
+
+    return change
 
 
 def other_features(model):
     first, second, *rest = model.encoding_["features"]
-    model.encoding_ = {**model.encoding_, "features": [second, first, *rest]}
+    return {**model.encoding_, "features": [second, first, *rest]}
 
 
-@pytest.mark.parametrize(
-    ("change", "check"),
-    [
-        (another_in_line, "what decides"),
-        (classes_the_other_way, "what decides"),
-        (other_features, "features of the model"),
-    ],
-)
-def test_a_file_that_decides_otherwise_than_was_tested_is_seen(usual, change, check):
-    assert swapped(usual, lambda model: None).passed
-    assert failed(swapped(usual, change)) == {check}
+SWAPS = {
+    "another model in line": another_in_line,
+    "classes the other way": of_setting(classes=lambda model: model.classes_[::-1]),
+    "another encoding": of_setting(encoding=other_features),
+    "features the other way": of_setting(features=lambda m: m.fitted_.setting.features[::-1]),
+}
 
 
-def test_a_rejected_model_that_says_that_it_passed_is_seen(tmp_path):
+@pytest.mark.parametrize("name", SWAPS)
+def test_a_file_that_decides_otherwise_than_was_tested_is_refused(usual, name):
+    """As it is by `load` and all that loads; with every digest mended, by `verify`."""
+    certificate = usual / "results" / "certificate.json"
+    with pytest.raises(InputError, match=r"is about another|fit together|digests"):
+        load(swapped(usual, SWAPS[name]))
+    model = swapped(usual, SWAPS[name], mend=True)
+    found = verify_files(certificate, data=usual / "loans.csv", model=model)
+    assert not found.passed
+    try:
+        digest = load(model).certificate_.digests.model
+    except InputError:
+        return  # refused, although mended
+    assert digest != Certificate.load(certificate).digests.model  # `decide` would log another one
+
+
+def test_a_rejected_model_that_says_that_it_passed_is_refused(tmp_path):
     write_loans(tmp_path / "loans.csv", n=400)
     asked = '[[constraints]]\ntext = "accuracy >= 0.99"\n'
     write_study(tmp_path / "study.toml", "loans.csv", constraints=asked)
     fit_study(StudyFile.load(tmp_path / "study.toml")).write(tmp_path / "results")
-    assert checked(tmp_path).passed
-    model = load(tmp_path / "results" / "rejected.elfair")
-    model.fitted_ = replace(
-        model.fitted_, certificate=replace(model.fitted_.certificate, passed=True)
+    honest = checked(tmp_path)
+    assert honest.passed
+    assert not honest.released
+    path = tmp_path / "results" / "rejected.elfair"
+    model = load(path)
+    certificate = model.certificate_
+    better = tuple(replace(each, passed=True, upper=-1.0) for each in certificate.constraints)
+    for forged in (
+        replace(certificate, passed=True),
+        replace(certificate, passed=True, constraints=better),
+    ):
+        keeping(model, forged).save(path)
+        with pytest.raises(InputError, match="contradicts itself"):
+            load(path)
+        assert "model file" in failed(checked(tmp_path))
+
+
+def test_false_bounds_are_not_shown(usual):
+    model = load(usual / "results" / "model.elfair")
+    certificate = model.certificate_
+    place = next(
+        k for k, each in enumerate(certificate.constraints) if each.tails[0].bound == "guarded"
     )
-    model.save(tmp_path / "results" / "rejected.elfair", encoding=model.encoding_)
-    assert failed(checked(tmp_path)) == {"what decides"}
+    for shift in (-1.0, -0.01):
+        results = list(certificate.constraints)
+        result = results[place]
+        tail = replace(result.tails[0], upper=result.tails[0].upper + shift)
+        results[place] = replace(result, tails=(tail,), upper=result.upper + shift)
+        forged = replace(certificate, constraints=tuple(results))
+        keeping(model, forged).save(usual / "false.elfair")
+        with pytest.raises(InputError, match="contradicts itself"):
+            load(usual / "false.elfair")
+
+
+def test_another_certificate_in_the_file_is_seen(usual):
+    model = load(usual / "results" / "model.elfair")
+    stated = model.certificate_.stating(why="because we may")
+    keeping(model, stated).save(usual / "stated.elfair")
+    found = verify_files(usual / "results" / "certificate.json", model=usual / "stated.elfair")
+    assert failed(found) == {"certificate in the model"}
+
+
+@pytest.mark.parametrize("form", ["html", "md"])
+def test_a_report_that_says_something_else_is_seen(usual, form, tmp_path):
+    certificate = usual / "results" / "certificate.json"
+    report, path = Report(Certificate.load(certificate)), tmp_path / f"report.{form}"
+    text = report.html() if form == "html" else report.markdown()
+    path.write_text(text, encoding="utf-8")
+    assert not failed(verify_files(certificate, report=path))
+    path.write_text(text.replace("90", "99", 1), encoding="utf-8")
+    assert failed(verify_files(certificate, report=path)) == {"report"}
+    path.write_text(text + " ", encoding="utf-8")
+    assert failed(verify_files(certificate, report=path)) == {"report"}
+
+
+def test_a_report_of_another_version_is_not_called_the_same(usual, tmp_path):
+    record = Certificate.load(usual / "results" / "certificate.json")
+    versions = tuple(
+        replace(each, version="0.0") if each.name == "elfair" else each for each in record.versions
+    )
+    replace(record, versions=versions).save(tmp_path / "old.json")
+    found = verify_files(tmp_path / "old.json", report=usual / "results" / "report.html")
+    assert found.falls_short
+    assert not failed(found)
+    assert found.text().endswith("NOT COMPLETE: the report was not compared")

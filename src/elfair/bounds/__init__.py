@@ -12,6 +12,7 @@ from typing import get_args
 from elfair.bounds.base import Bound, Kind, Moments, Sample
 from elfair.bounds.betting import Betting
 from elfair.bounds.finite_sample import Anderson, EmpiricalBernstein, Hoeffding
+from elfair.bounds.growth import Growth
 from elfair.bounds.guarded import GuardedT
 from elfair.bounds.student import StudentT
 from elfair.errors import chosen
@@ -19,7 +20,15 @@ from elfair.errors import chosen
 #: By the names that users write; finite-sample bounds from the most to the least cautious.
 BOUNDS: dict[str, Bound] = {
     bound.name: bound
-    for bound in (GuardedT(), StudentT(), Hoeffding(), EmpiricalBernstein(), Anderson(), Betting())
+    for bound in (
+        GuardedT(),
+        StudentT(),
+        Hoeffding(),
+        EmpiricalBernstein(),
+        Anderson(),
+        Growth(),
+        Betting(),
+    )
 }
 #: The names of those that hold for every number of rows.
 FINITE_SAMPLE = tuple(name for name, bound in BOUNDS.items() if bound.kind == "finite-sample")

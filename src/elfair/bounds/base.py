@@ -39,6 +39,8 @@ class Sample:
     expected : float, optional
         About where the mean should be, learnt from *other* rows, for "betting"; by default its bets
         aim at 0, below which a statement passes.
+    likely : float, optional
+        The mean of *other* rows, for "growth".
     least_variance : float, default 0
         A variance that such rows are known to have even if these do not show it, for "guarded".
     worst : float, default -inf
@@ -58,6 +60,7 @@ class Sample:
     scale: float | None = None
     rows: Index | None = None
     expected: float | None = None
+    likely: float | None = None
     least_variance: float = 0.0
     worst: float = -inf
     others: float = 0
@@ -65,18 +68,8 @@ class Sample:
     def __post_init__(self) -> None:
         values = np.asarray(self.values, dtype=np.float64)
         object.__setattr__(self, "values", values)
-        if values.ndim == 0 or values.shape[-1] < 2:
-            raise DataError(
-                f"A bound needs at least 2 rows inside the condition. Got {values.size} instead.",
-                hint="widen the condition, or log more decisions for it.",
-            )
         # One pass and no temporary array: any NaN or infinity makes the sum infinite or NaN.
-        if not isfinite(float(values.sum())):
-            raise DataError(
-                "The rows of a bound must be finite numbers. "
-                f"Got {int(np.sum(~np.isfinite(values)))} that are NaN or infinite instead.",
-                hint="look for missing impacts, and for propensities of 0.",
-            )
+        require_bounded(values.shape[-1] if values.ndim else 0, float(values.sum()))
         if not self.low <= self.high:
             raise InputError(
                 f"The ends of a row must satisfy low <= high. Got low={self.low}, "
@@ -136,6 +129,21 @@ class Moments:
     high: float = inf
     least_variance: float = 0.0
     others: float = 0
+
+
+def require_bounded(n: int, total: float) -> None:
+    """Raise unless there are 2 rows, and all of them are finite, by their sum or mean."""
+    if n < 2:
+        raise DataError(
+            f"A bound needs at least 2 rows inside the condition. Got {n} instead.",
+            hint="widen the condition, or log more decisions for it.",
+        )
+    if not isfinite(total):
+        raise DataError(
+            "The rows of a bound must be finite numbers. Got some that are NaN or infinite "
+            "instead.",
+            hint="look for missing impacts, and for propensities of 0.",
+        )
 
 
 Samples: TypeAlias = Sequence[Sample]

@@ -24,10 +24,10 @@ from elfair.types import Floats
 # The largest share of the wealth that one row may lose. Any number in (0, 1) is valid. Measured on
 # five kinds of rows: it matters at n = 10 (uniform rows, delta = .1: lower bound .62 / .67 / .69 of
 # the mean with .5 / .75 / .95), but not from n = 50 on.
-_STAKE = 0.95
+STAKE = 0.95
 # How often bets are chosen anew. Measured on seven kinds of rows: with 100 of them, power is within
 # .006 of what bets for each single row reach.
-_LOOKS = 100
+LOOKS = 100
 # Where bets that aim reach their target half of the time, in normal quantiles. Measured on seven
 # kinds of rows with delta = .1, .05 and .01 and 50, 400 and 3,000 rows: 1.0 to 1.2.
 _AIMED = 1.1
@@ -58,10 +58,18 @@ class Betting(BlockBound):
     needs = ("high",)
 
     def _upper(self, sample: Sample, delta: float) -> Floats:
-        unit = _unit(sample)
+        unit = unit_of(sample)
         y = np.maximum(sample.high - sample.values, 0.0) / unit
-        bets = _bets(y, (sample.high - _target(sample, delta)) / unit, delta)
+        bets = self._bets_on(sample, y, delta)
         return np.asarray(sample.high - unit * _last_won(y, bets, log(1 / delta)))
+
+    def _bets_on(self, sample: Sample, y: Floats, delta: float) -> Floats:
+        """The bet on each row y of a sample, in the unit of its rows."""
+        return _bets(y, (sample.high - target_of(sample, delta)) / unit_of(sample), delta)
+
+    def _saved(self, level: float, delta: float) -> float:
+        """Which share of the gap of steady bets is saved where no stake limits them."""
+        return 1 - _AIMED * float(ndtri(1 - delta)) / sqrt(2 * level)
 
     def _predict(self, sample: Sample, delta: float, n: float) -> tuple[float, Floats]:
         level, each = log(1 / delta), 1 / sample.n
@@ -77,7 +85,7 @@ class Betting(BlockBound):
         # The typical end is that of steady bets, which win too much if they win at all. Bets that
         # aim save a share of the gap, but less where the stake limits their last bets.
         limited = _LATE * (mean * free) ** 3
-        saved = (1 - _AIMED * float(ndtri(1 - delta)) / sqrt(2 * level)) / (1 + limited)
+        saved = self._saved(level, delta) / (1 + limited)
         gradient = (1 - saved) * slope
         gradient += saved * each
         if variance > 0:
@@ -87,7 +95,7 @@ class Betting(BlockBound):
         return sample.high - mean + (1 - saved) * gap, gradient
 
 
-def _unit(sample: Sample) -> float:
+def unit_of(sample: Sample) -> float:
     """The unit in which a row of Y has an expected mean and standard deviation of 1/2."""
     if sample.scale is not None:
         return 2 * sample.scale
@@ -97,11 +105,11 @@ def _unit(sample: Sample) -> float:
     return 2 * abs(sample.high) or 1.0
 
 
-def _target(sample: Sample, delta: float) -> float:
+def target_of(sample: Sample, delta: float) -> float:
     """What the bound should get below."""
     if sample.expected is None:
         return 0.0
-    scale = _unit(sample) / 2
+    scale = unit_of(sample) / 2
     return sample.expected + float(ndtri(1 - delta)) * scale / sqrt(sample.n)
 
 
@@ -109,7 +117,7 @@ def _bets(y: Floats, m: float, delta: float) -> Floats:
     """The bet on each row, from the rows before it: what it takes to win against m by the end."""
     n, level = y.shape[-1], log(1 / delta)
     bets, away = np.empty_like(y), y - m
-    size, most = ceil(n / _LOOKS), _STAKE / m if m > 0 else inf
+    size, most = ceil(n / LOOKS), STAKE / m if m > 0 else inf
     starts = np.arange(0, n, size)
     known = 0.25 + np.cumsum(np.add.reduceat(np.square(away), starts, axis=-1), axis=-1)
     squares, wealth = np.full(y.shape[:-1], 0.25), np.zeros(y.shape[:-1])
@@ -136,7 +144,9 @@ def _last_won(y: Floats, bets: Floats, level: float) -> Floats:
     mean, gap = y.mean(axis=-1), y.std(axis=-1) * sqrt(2 * level / y.shape[-1])
     likely = [mean, mean - 2 * gap]
     while np.any((width := above - below) > enough):
-        share = np.clip(won / (won - lost), 0.0, 1.0) * width
+        # Samples on which nothing was bet have no width, and win as much at both ends.
+        share = np.divide(won, won - lost, out=np.zeros_like(won), where=won > lost)
+        share = np.clip(share, 0.0, 1.0) * width
         if likely:
             share = likely.pop() - below
         m = below + np.clip(share, enough / 2, width - enough / 2)
@@ -153,7 +163,7 @@ def _last_won(y: Floats, bets: Floats, level: float) -> Floats:
 def _peak(y: Floats, bets: Floats, m: Floats) -> Floats:
     """The logarithm of the largest wealth on the way, betting that the mean is above m."""
     with np.errstate(divide="ignore"):  # m = 0: no limit on the stake
-        most = np.where(m > 0, _STAKE / m, inf)[..., None]
+        most = np.where(m > 0, STAKE / m, inf)[..., None]
     gains = np.minimum(bets, most)
     gains *= y - m[..., None]
     np.log1p(gains, out=gains)
@@ -172,7 +182,7 @@ def _typical_end(
     mean = mean_of(y)
 
     def surplus(m: float) -> tuple[float, float]:
-        bet = min(free, _STAKE / m) if m > 0 else free
+        bet = min(free, STAKE / m) if m > 0 else free
         won = bet * (y - m)
         value = n * mean_of(np.log1p(won)) - level
         won += 1
@@ -193,7 +203,7 @@ def _typical_end(
             break
         m = step if below < step < above else (below + above) / 2
 
-    bet = min(free, _STAKE / m) if m > 0 else free
+    bet = min(free, STAKE / m) if m > 0 else free
     _, slope = surplus(m)
     each = 1 / (1 + bet * (y - m))
     gradient = each * (n * bet / y.size)

@@ -121,12 +121,15 @@ def join(samples: Samples, sizes: Sequence[int]) -> Sample:
     known = [(s.scale, b) for s, b in zip(samples, sizes, strict=True) if s.scale is not None]
     scales = [scale / sqrt(size) for scale, size in known]
     expected = [sample.expected for sample in samples if sample.expected is not None]
+    likely = [sample.likely for sample in samples if sample.likely is not None]
     return Sample(
         np.asarray(sum(parts), dtype=np.float64),
         low=sum(sample.low for sample in samples),
         high=sum(sample.high for sample in samples),
         scale=float(np.hypot.reduce(scales)) if len(scales) == len(samples) else None,
         expected=sum(expected) if len(expected) == len(samples) else None,
+        likely=sum(likely) if len(likely) == len(samples) else None,
+        others=min(s.others / b for s, b in zip(samples, sizes, strict=True)),
     )
 
 
@@ -142,12 +145,16 @@ def share_out(gradient: Floats, samples: Samples, sizes: Sequence[int]) -> list[
 
 def require_inside(sample: Sample) -> None:
     """Raise `DataError` where a row is outside its declared ends: the proof would be void."""
-    least, most = float(sample.values.min()), float(sample.values.max())
+    require_between(float(sample.values.min()), float(sample.values.max()), sample.low, sample.high)
+
+
+def require_between(least: float, most: float, low: float, high: float) -> None:
+    """Raise `DataError` if the smallest or the largest row is outside the declared ends."""
     # Rounding in the rows' own arithmetic must not look like a broken declaration.
     slack = 1e-9 * max(1.0, abs(least), abs(most))
-    if least < sample.low - slack or most > sample.high + slack:
+    if least < low - slack or most > high + slack:
         raise DataError(
-            f"Rows must be inside their declared ends [{sample.low}, {sample.high}]. "
+            f"Rows must be inside their declared ends [{low}, {high}]. "
             f"Got rows from {least} to {most} instead.",
             hint="impact_range= or propensity_floor= does not fit the data; widen it only if "
             "the wider one was true before the data were seen.",

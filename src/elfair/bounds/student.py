@@ -91,27 +91,6 @@ class StudentT(base.Bound):
         return (0.0, float(stdtrit(n - 1, 1 - delta)) / sqrt(n)) if n > 1 else None
 
 
-def standard_error(samples: Samples, *, disjoint: bool = True) -> float:
-    """The standard error of the sum of the means of some samples.
-
-    Parameters
-    ----------
-    samples : sequence of Sample
-        One-dimensional samples.
-    disjoint : bool
-        Whether no row of the data set is in two samples.
-
-    Examples
-    --------
-    >>> from elfair.bounds import Sample
-    >>> standard_error([Sample([-0.5, 0.5, -0.5, 0.5], rows=[0, 1, 2, 3])]).__round__(4)
-    0.2887
-    """
-    if disjoint or len(samples) == 1:
-        return sqrt(sum(float(sample.variance) / sample.n for sample in samples))
-    return sqrt(float(joint_variance(samples)))
-
-
 def _upper(moments: base.HasMoments, joint: Floats | None, delta: float) -> Floats:
     """The bound, with the variance of the sum of the means if samples overlap (``joint``)."""
     n, means = [each.n for each in moments], [each.mean for each in moments]

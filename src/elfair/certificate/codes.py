@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -27,17 +28,21 @@ AssumptionCode = Literal[
     "propensities_fit",
     "support",
     "unconfounded",
+    "behavior_estimated",
     "missing_at_random",
     "followed_up",
     "same_effect",
     "no_interference",
     "behavior_spread",
     "label_known",
+    "label_revealed",
     "cost_matrix",
+    "person_cost",
     "rows_independent",
     "same_population",
     "nothing_else",
     "decisions_sampled",
+    "decisions_by_rule",
     "impact_range",
     "propensity_floor",
     "normal_average",
@@ -117,6 +122,15 @@ ASSUMPTIONS: dict[AssumptionCode, Words] = {
         "Nothing outside the data influenced both the decision and its impact. If decisions used "
         "the group, the propensity must account for it.",
     ),
+    "behavior_estimated": Words(
+        "estimated behaviour model right",
+        "Propensities were not logged. The behaviour model that candidate rows teach has the right "
+        "form: with more and more of them, it would come to the probabilities with which decisions "
+        "were taken, given features and groups; or the outcome model would come to the impact to "
+        "expect of each decision.",
+        "How likely each decision was, given what is in the table, was estimated, and the kind of "
+        "model that was used for it can describe how people really decided.",
+    ),
     "missing_at_random": Words(
         "impacts missing at random",
         "Given features, groups, the decision and the early outcomes, whether an impact was seen "
@@ -155,10 +169,22 @@ ASSUMPTIONS: dict[AssumptionCode, Words] = {
         "The label is known for every row, not only for people who were approved.",
         "The label is known also for people who were turned down.",
     ),
+    "label_revealed": Words(
+        "label seen with some decisions",
+        "The label is seen exactly where the decision was one of those declared. Given everything "
+        "that the propensity accounts for, that decision had nothing to do with the label.",
+        "Whether a label is known depends only on the decision, and people with such a decision "
+        "are like others who are alike in all that the decision used.",
+    ),
     "cost_matrix": Words(
         "cost matrix",
         "A decision costs what was declared.",
         "A decision costs what was declared.",
+    ),
+    "person_cost": Words(
+        "costs for each person",
+        "A decision costs each person what the columns of costs say.",
+        "A decision costs each person what the table says.",
     ),
     "rows_independent": Words(
         "rows independent, one row per person",
@@ -182,6 +208,12 @@ ASSUMPTIONS: dict[AssumptionCode, Words] = {
         "a different model.",
         "Decisions are drawn with the certified probabilities. Always taking the most likely "
         "decision is a different model, which is not certified.",
+    ),
+    "decisions_by_rule": Words(
+        "decisions follow the tested rule",
+        "Each decision is the one that was tested, by the same rule. Another cut-off, or drawing "
+        "decisions from the scores, is a different model.",
+        "Everyone gets the decision of the rule that was tested, with the same cut-off.",
     ),
     "impact_range": Words(
         "impact range",
@@ -261,8 +293,22 @@ WarningCode = Literal[
     "few_candidate_rows",
     "people_not_named",
     "behavior_model",
+    "fitted_outside",
     "assumption_violated",
 ]
+
+
+def are_violated(assumptions: Sequence[Assumption]) -> str:
+    """That some assumptions do not hold, and which.
+
+    Examples
+    --------
+    >>> are_violated([Assumption.of("tau_known", "violated")])
+    'an assumption is violated (tau is known)'
+    """
+    names = "; ".join(each.name for each in assumptions)
+    count = len(assumptions)
+    return f"{'an assumption is' if count == 1 else f'{count} assumptions are'} violated ({names})"
 
 
 @dataclass(frozen=True)
@@ -312,6 +358,24 @@ def hardly_new(moved: float) -> WarningRecord | None:
     return WarningRecord("behavior_model", text)
 
 
+def fitted_outside(assumptions: Iterable[Assumption]) -> list[str]:
+    """What the fit saw of things fitted outside the seal; empty if nothing."""
+    return [each.evidence for each in assumptions if each.code == "nothing_else" and each.evidence]
+
+
+def outside_warning(evidence: str) -> WarningRecord:
+    """The warning about what was fitted outside the seal.
+
+    Examples
+    --------
+    >>> outside_warning("fitted outside the seal: step 'scale'").text
+    "fitted outside the seal: step 'scale'. The promise does not allow for what that learnt of
+    held-out rows"
+    """
+    text = f"{evidence}. The promise does not allow for what that learnt of held-out rows"
+    return WarningRecord("fitted_outside", text)
+
+
 def violation(assumption: Assumption) -> WarningRecord:
     """The warning about an assumption that does not hold."""
     return WarningRecord(
@@ -349,6 +413,9 @@ def opened_once(openings: int, looks: int = 1) -> Assumption:
 
 def left_out_alike(provenance: Provenance) -> Assumption:
     """That rows which were left out are like the others."""
-    total = sum(each.n for each in provenance.left_out)
-    evidence = f"{total} of {provenance.rows_read} rows were left out"
+    if all(each.n for each in provenance.left_out) and provenance.rows_read:
+        total = sum(each.n for each in provenance.left_out)
+        evidence = f"{total:,} of {provenance.rows_read:,} rows were left out"
+    else:  # too few to say how many
+        evidence = "some rows were left out"
     return Assumption.of("left_out_alike", "assumed", evidence)

@@ -1,7 +1,8 @@
 """A result in plain text.
 
-The short form has the verdict, the worst statement with what to do about it, and the promise in one
-sentence. The details add every statement, all assumptions and warnings, and the promise in full.
+The short form has the verdict, the promise in words, the worst statement with what to do about it,
+and how sure that is, in one sentence. The details add every statement, all assumptions and
+warnings, and the promise in full.
 """
 
 from __future__ import annotations
@@ -12,14 +13,21 @@ from typing import TYPE_CHECKING
 
 from elfair.bounds import get_bound
 from elfair.certificate.advice import advise, object_to
-from elfair.certificate.codes import Assumption
+from elfair.certificate.codes import Assumption, are_violated
+from elfair.certificate.effects import on_the_table
 from elfair.certificate.parts import ConstraintResult, GroupRecord, TailRecord
+from elfair.certificate.promise import in_words
+from elfair.certificate.rules import sentences
+from elfair.errors import listed
 from elfair.language.conditions import EVERYONE
+from elfair.records.names import names_a_row, speaks_of_groups
 from elfair.records.text import confidence, number, plural, sentence, visible
 
 if TYPE_CHECKING:
     from elfair.certificate.record import Certificate
 
+#: The code of a warning that nobody may miss.
+OUTSIDE = "fitted_outside"
 #: The details describe this many statements at length; the others get a line each.
 MOST_DESCRIBED = 10
 
@@ -36,11 +44,25 @@ def paragraphs(
     details : bool, default False
         The long form.
     after_table : bool, default False
-        Whether a table above shows the verdict, and all that passed.
+        Whether `opening` and a table, which shows all that passed, stand above.
     """
-    said = [] if after_table else [[verdict(certificate)]]
-    said += (_in_detail if details else _in_short)(certificate, after_table)
-    return [visible("\n".join(lines)) for lines in said]
+    said = [] if after_table else opening(certificate)
+    rest = (_in_detail if details else _in_short)(certificate, after_table)
+    return said + [visible("\n".join(lines)) for lines in rest]
+
+
+def opening(certificate: Certificate) -> list[str]:
+    """What comes first: the verdict, and the promise in words.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        The result.
+    """
+    said = [verdict(certificate)]
+    if certificate.constraints:
+        said.append("\n".join(in_words(certificate)))
+    return list(map(visible, said))
 
 
 def _in_short(certificate: Certificate, after_table: bool) -> list[list[str]]:
@@ -53,7 +75,8 @@ def _in_short(certificate: Certificate, after_table: bool) -> list[list[str]]:
         said += _forecast(certificate)
     elif certificate.constraints and not after_table:
         said.append(_brief(certificate.constraints[0], certificate))
-    said += [*_violated(certificate), *_people(certificate)]
+    said += [*_rule(certificate), *_violated(certificate), *_people(certificate)]
+    said += [[sentence(each.text)] for each in certificate.warnings if each.code == OUTSIDE]
     warned = f" ({plural(len(certificate.warnings), 'warning')})" if certificate.warnings else ""
     more = (
         f"Details{warned}: explain(details=True) in Python, --details on the command line, or the "
@@ -68,6 +91,8 @@ def _in_detail(certificate: Certificate, after_table: bool) -> list[list[str]]:
     said = [_describe(result, certificate) for result in shown[:MOST_DESCRIBED]]
     if certificate.terms.positive is not None:
         said.insert(0, [positive_is(certificate.terms.positive)])
+    if certificate.terms.deployed:
+        said.insert(0, [f"The model draws nothing. It takes {certificate.terms.deployed}."])
     if certificate.terms.units is not None:
         units = certificate.terms.units
         said.insert(0, [f"Statements are about {units.about}; their rows count {units.n:,} units."])
@@ -79,9 +104,11 @@ def _in_detail(certificate: Certificate, after_table: bool) -> list[list[str]]:
             + [f"  - {r.statement} (g at most {number(r.upper)}, {r.n:,} rows)" for r in more]
         )
     said += _forecast(certificate) if failed else []
+    said += _stopped(certificate)
     label = "Promise: " if certificate.constraints else ""
-    said += [[f"{label}{certificate.joint_statement}"], *_violated(certificate)]
-    said += _people(certificate)
+    said += [*_rule(certificate), *_decides(certificate)]
+    said.append([f"{label}{certificate.joint_statement}"])
+    said += [*_violated(certificate), *_people(certificate)]
     if assumed := [each.name for each in certificate.assumptions if each.status == "assumed"]:
         said.append([f"Assumed, not checked: {'; '.join(assumed)}."])
     told = {warning for result in shown[:MOST_DESCRIBED] for warning in result.warnings}
@@ -92,6 +119,19 @@ def _in_detail(certificate: Certificate, after_table: bool) -> list[list[str]]:
     ]:
         said.append(["Other warnings:", *(f"  - {each}." for each in others)])
     return said
+
+
+def _stopped(certificate: Certificate) -> list[list[str]]:
+    """At which size a search of many rows stopped."""
+    search = certificate.search
+    if search is None or search.rows >= certificate.n_candidate:
+        return []
+    return [
+        [
+            f"The search stopped at {search.rows:,} of {certificate.n_candidate:,} candidate rows, "
+            "because more of them would hardly change the model. All of them placed it."
+        ]
+    ]
 
 
 def positive_is(decision: str) -> str:
@@ -126,9 +166,35 @@ def _violated(certificate: Certificate) -> list[list[str]]:
     return said
 
 
+def _rule(certificate: Certificate) -> list[list[str]]:
+    """What a released tree decides."""
+    if not (certificate.passed and certificate.rules):
+        return []
+    return [["The rule:", *sentences(certificate.rules, certificate.classes)]]
+
+
+def _decides(certificate: Certificate) -> list[list[str]]:
+    """What a released model decides on."""
+    said = on_the_table(certificate)
+    return [said] if said else []
+
+
 def _people(certificate: Certificate) -> list[list[str]]:
     """Whom no statement speaks of."""
-    return [[sentence(text)] for text in certificate.people.said(certificate.n)]
+    behavior = certificate.terms.behavior
+    trimmed = [[sentence(behavior.about)]] if behavior is not None and behavior.trim else []
+    unnamed = [[sentence(text)] for text in certificate.people.said(certificate.n)]
+    return trimmed + unnamed + [[sentence(text)] for text in _seen_by_model(certificate)]
+
+
+def _seen_by_model(certificate: Certificate) -> Iterator[str]:
+    """Features that speak of groups, and identifiers, as far as their names tell."""
+    roles = certificate.roles
+    groups = [f for f in roles.features if f in roles.sensitive or speaks_of_groups(f)]
+    if groups:
+        yield f"the model sees {listed(groups)}, which speaks of groups"
+    if rows := [name for name in roles.features if names_a_row(name)]:
+        yield f"the model sees {listed(rows)}, which seems to tell people apart"
 
 
 def _objection(assumption: Assumption) -> list[str]:
@@ -158,7 +224,10 @@ def _describe(result: ConstraintResult, certificate: Certificate) -> list[str]:
 
 
 def _robustness(result: ConstraintResult) -> list[str]:
-    return [] if result.break_even is None else [f"  {would_hold(result.break_even)}"]
+    lines = [] if result.break_even is None else [f"  {would_hold(result.break_even)}"]
+    if result.break_even_shift is not None:
+        lines.append(f"  {would_last(result.break_even_shift)}")
+    return lines
 
 
 def would_hold(break_even: float) -> str:
@@ -176,6 +245,24 @@ def would_hold(break_even: float) -> str:
     return (
         f"would still pass if, {alike} up to {break_even:g} times those logged, or as little as "
         f"1/{break_even:g} of them (break-even Lambda)"
+    )
+
+
+def would_last(break_even: float) -> str:
+    """How much people may change, in a sentence without its full stop.
+
+    Examples
+    --------
+    >>> would_last(1.1)
+    'would still pass if, among the people it is about, any kind of person became up to 1.1 times \
+as frequent, or 1/1.1 (break-even shift)'
+    """
+    among = "if, among the people it is about, any kind of person became"
+    if break_even == 1:
+        return f"would not pass {among} a little more or less frequent (break-even shift 1)"
+    return (
+        f"would still pass {among} up to {break_even:g} times as frequent, or 1/{break_even:g} "
+        "(break-even shift)"
     )
 
 
@@ -211,32 +298,29 @@ def verdict(certificate: Certificate) -> str:
         rows += f" of {certificate.terms.units.n_held_out:,} units"
     what = {1: "the statement", 2: "both statements"}.get(total, f"all {total} statements")
     some = f"{failed} of {total} statements" if total > 1 else "the statement"
+    found, none = "Solution found", "No solution found"
+    if certificate.search is None:  # a model from elsewhere: nothing was searched for
+        found, none = "Model passed", "Model did not pass"
     if certificate.objections:
-        wrong = f"No solution found: {are_violated(certificate.objections)}"
+        wrong = f"{none}: {are_violated(certificate.objections)}"
         if failed:
             return f"{wrong}. Besides, {some} did not pass {rows}."
         return f"{wrong}, although {what} passed {rows}."
     accepted = certificate.accepted and f"{are_violated(certificate.accepted)}, which was accepted"
     if failed:
         moreover = f" Besides, {accepted}." if accepted else ""
-        return f"No solution found: {some} did not pass {rows}.{moreover}"
+        return f"{none}: {some} did not pass {rows}.{moreover}"
     doubts = [accepted] if accepted else []
     doubts += [each.text for each in certificate.warnings if each.code == "behavior_model"]
     doubt = f", although {', and '.join(doubts)}" if doubts else ""
-    return f"Solution found{doubt}: {what} passed {rows}."
+    if _is_estimated(certificate):
+        found += ", if the estimated behaviour model is right"
+    return f"{found}{doubt}: {what} passed {rows}."
 
 
-def are_violated(assumptions: Sequence[Assumption]) -> str:
-    """That some assumptions do not hold, and which.
-
-    Examples
-    --------
-    >>> are_violated([Assumption.of("tau_known", "violated")])
-    'an assumption is violated (tau is known)'
-    """
-    names = "; ".join(each.name for each in assumptions)
-    count = len(assumptions)
-    return f"{'an assumption is' if count == 1 else f'{count} assumptions are'} violated ({names})"
+def _is_estimated(certificate: Certificate) -> bool:
+    """Whether the result rests on estimated propensities."""
+    return any(each.code == "behavior_estimated" for each in certificate.assumptions)
 
 
 def promise(certificate: Certificate) -> str:
@@ -251,6 +335,8 @@ def promise(certificate: Certificate) -> str:
     # The one that a reader can judge best, and a declared range makes superfluous.
     endless = any(part.high == inf for tail in _asymptotic(certificate) for part in tail.parts)
     hold = "no impact is far worse than any in the table, and all other" if endless else "all"
+    if _is_estimated(certificate):
+        hold = f"the estimated behaviour model is right, {hold}"
     return (
         "Promise: the probability that a model is released and violates some constraint is at most "
         f"{certificate.joint_delta:g}{limit}, if {hold} assumptions hold ({assumed} of "

@@ -97,6 +97,7 @@ def to_cyclonedx(certificate: Certificate) -> str:
 
 def _component(of: Certificate, statement: str) -> dict[str, Any]:
     model = of.digests.model
+    failed = "did not pass" if of.search is None else "no solution found"
     return {
         "type": "machine-learning-model",
         "bom-ref": f"model-{model}",
@@ -109,7 +110,7 @@ def _component(of: Certificate, statement: str) -> dict[str, Any]:
             "considerations": _considerations(of),
         },
         "properties": [
-            {"name": "elfair:verdict", "value": "passed" if of.passed else "no solution found"},
+            {"name": "elfair:verdict", "value": "passed" if of.passed else failed},
             {"name": "elfair:headline", "value": verdict(of)},
             {"name": "elfair:joint_delta", "value": f"{of.joint_delta:g}"},
             {"name": "elfair:joint_statement", "value": of.joint_statement},
@@ -158,7 +159,7 @@ def _assessment(picture: GroupPicture, certificate: Certificate) -> dict[str, An
         if picture.condition in [group.condition for group in result.groups]
     ]
     found = {
-        "groupAtRisk": f"{picture.condition} ({picture.n} held-out rows)",
+        "groupAtRisk": f"{picture.condition} ({picture.n:,} held-out rows)",
         "benefits": "; ".join(up),
         "harms": "; ".join(down),
         "mitigationStrategy": "; ".join(tests),

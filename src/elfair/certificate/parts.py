@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import Literal
 
 from elfair.bounds import Kind
+from elfair.certificate.behavior import BehaviorRecord
 from elfair.certificate.codes import AssumptionCode, WarningRecord
 from elfair.certificate.people import (
     LeftOut,
+    RevealedRecord,
     UnitsRecord,
     UnseenRecord,
 )
@@ -120,6 +123,16 @@ class TermsRecord:
     Lambda : float
         Up to which odds ratio confounding, or wrong propensities, may distort the logged
         probabilities; 1 if they are taken as they are.
+    shift : float
+        Up to which likelihood ratio the people to come may differ from those in the data; 1 if they
+        are taken to be like them.
+    behavior : BehaviorRecord or None
+        How propensities were estimated; None if they are known.
+    revealed : RevealedRecord or None
+        Labels that were seen only for some decisions; None if they were seen for everyone.
+    deployed : str
+        How a model from elsewhere decides, if it draws nothing: the rule of its cut-off; empty if
+        decisions are drawn from probabilities.
     """
 
     claims: tuple[ClaimRecord, ...]
@@ -137,6 +150,51 @@ class TermsRecord:
     units: UnitsRecord | None
     unseen: tuple[UnseenRecord, ...]
     Lambda: float
+    shift: float
+    behavior: BehaviorRecord | None
+    revealed: RevealedRecord | None
+    deployed: str
+
+
+@dataclass(frozen=True)
+class WealthRecord:
+    """What betting for growth has won against one statement about one model.
+
+    Parameters
+    ----------
+    place : int
+        The place of the model on the ladder, from 1.
+    statement : str
+        The one-sided statement.
+    before, after : float
+        The e-value before this test (1 before the first) and after it. The statement passes if it
+        reaches 1 / delta on the way; betting stops there.
+    """
+
+    place: int
+    statement: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class StageRecord:
+    """That a test continues an earlier one, with the same models, on rows that came since.
+
+    Parameters
+    ----------
+    number : int
+        Which stage it is; the first test is stage 1.
+    earlier : str
+        SHA-256 of the certificate of the stage before, as its JSON.
+    fresh : str
+        Which rows of the table are fresh and were tested: a bit for each row, in the order of
+        identifiers (or else of the table), compressed (zlib) and in base64.
+    """
+
+    number: int
+    earlier: str
+    fresh: str
 
 
 @dataclass(frozen=True)
@@ -216,6 +274,10 @@ class Version:
     version: str
 
 
+#: What the columns of each person's costs are about: every decision, or a wrong one.
+CostOf = Literal["decision", "error"]
+
+
 @dataclass(frozen=True)
 class RolesRecord:
     """What each column was used as.
@@ -226,8 +288,10 @@ class RolesRecord:
         The columns that the model sees, those that define groups, and those of later impacts.
     early : tuple of str
         The columns of early outcomes, for impacts that are missing.
-    label, propensities, row_id, unit, sample_weight : bool
+    label, propensities, row_id, unit, sample_weight, time : bool
         Whether these columns were given.
+    person_cost : {"decision", "error"} or None
+        Whether columns hold the cost of each decision, or of a wrong one, for each person.
     """
 
     features: tuple[str, ...]
@@ -239,6 +303,8 @@ class RolesRecord:
     row_id: bool
     unit: bool
     sample_weight: bool
+    time: bool
+    person_cost: CostOf | None
 
 
 @dataclass(frozen=True)
@@ -297,6 +363,10 @@ class TailRecord:
         Whether nobody can be in two parts.
     parts : tuple of PartRecord
         Its rows by condition.
+    doubt : PartRecord or None
+        If propensities are estimated: as one more sample, how much the estimate would differ if the
+        behaviour model had been learnt without each of some groups of candidate rows. None if
+        they are known, or do not matter.
     """
 
     form: str
@@ -307,6 +377,12 @@ class TailRecord:
     error: float
     disjoint: bool
     parts: tuple[PartRecord, ...]
+    doubt: PartRecord | None = None
+
+    @property
+    def samples(self) -> tuple[PartRecord, ...]:
+        """All that the bound was computed from."""
+        return self.parts if self.doubt is None else (*self.parts, self.doubt)
 
     @property
     def spread(self) -> float:
@@ -381,6 +457,9 @@ class ConstraintResult:
     break_even : float or None
         The odds ratio of unmeasured confounding, or of wrong propensities, up to which the
         statement still passes, of a fixed grid; None if it does not pass, or uses no weights.
+    break_even_shift : float or None
+        The likelihood ratio of a change of people up to which the statement still passes, of a
+        fixed grid; None if it does not pass, or if its rows cannot allow for such a change.
     warnings : tuple of WarningRecord
         What a reader must not overlook.
     """
@@ -398,6 +477,7 @@ class ConstraintResult:
     groups: tuple[GroupRecord, ...]
     rows_needed: int | None
     break_even: float | None
+    break_even_shift: float | None
     warnings: tuple[WarningRecord, ...]
 
     @property

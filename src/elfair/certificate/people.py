@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from elfair.records.text import shown_count
+
 #: What statements are about, if several rows belong to one unit.
 Average: TypeAlias = Literal["unit", "row"]
 
@@ -89,6 +91,27 @@ class UnseenRecord:
 
 
 @dataclass(frozen=True)
+class RevealedRecord:
+    """Labels that were seen only for some decisions.
+
+    Parameters
+    ----------
+    decisions : tuple of str
+        The decisions that reveal the label.
+    n, seen : int
+        How many rows there are, and how many of them have a label.
+    least : float
+        The smallest probability with which the behaviour model took such a decision, among rows
+        that have a label.
+    """
+
+    decisions: tuple[str, ...]
+    n: int
+    seen: int
+    least: float
+
+
+@dataclass(frozen=True)
 class GroupCount:
     """The number of people in a group.
 
@@ -142,15 +165,19 @@ class OddGroup:
         Whether a statement names some of them all the same.
     perhaps : str
         The likely mistake, such as "meant 'Black'" or "stands for missing"; empty if none shows.
+    condition : str
+        The same people as a condition; empty if no condition selects them.
     """
 
     group: str
     n: int
     named: bool
     perhaps: str
+    condition: str = ""
 
     def __str__(self) -> str:
-        return f"{self.group} ({self.n:,}{f', perhaps {self.perhaps}' if self.perhaps else ''})"
+        perhaps = f", perhaps {self.perhaps}" if self.perhaps else ""
+        return f"{self.group} ({shown_count(self.n)}{perhaps})"
 
 
 @dataclass(frozen=True)

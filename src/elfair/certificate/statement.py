@@ -3,7 +3,7 @@
 https://github.com/in-toto/attestation/blob/main/spec/v1/statement.md says what a statement is. The
 text has exactly one form and holds a digest of itself, so a changed byte is detected even if it
 changes no number. Anyone who can rewrite the whole file can also rewrite the digest. To protect
-against that, sign the statement in an envelope (DSSE), with tools made for it.
+against that, sign it: see `elfair.certificate.envelope`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from elfair.records.json import from_plain, parse
 
 STATEMENT = "https://in-toto.io/Statement/v1"
 #: The type of the predicate; its last part is the version of the record.
-PREDICATE = "urn:elfair:certificate:4"
+PREDICATE = "urn:elfair:certificate:5"
 HOW_TO_VERIFY = "elfair verify CERTIFICATE --data TABLE --model MODEL"
 
 Record = TypeVar("Record")

@@ -11,11 +11,18 @@ from typing import Any
 
 import click
 
+from elfair.cli.completion import completion
 from elfair.cli.experiment import experiment
 from elfair.cli.results import decide, explain, predict, verify
-from elfair.cli.studies import check, demo, fit, init, plan
+from elfair.cli.serving import serve
+from elfair.cli.signing import keygen, sign
+from elfair.cli.studies import check, demo, fit, init, ledger, plan
+from elfair.cli.watching import monitor
 from elfair.errors import ElfairError
 from elfair.records.text import visible
+
+#: Who calls these has a study file: hints name its keys.
+OF_STUDIES = frozenset({"check", "plan", "fit"})
 
 
 class _Main(click.Group):
@@ -43,9 +50,22 @@ class _Main(click.Group):
         try:
             return super().invoke(ctx)
         except ElfairError as error:
-            click.echo(visible(f"Error: {error}"), err=True)
+            told = str(error)
+            if ctx.invoked_subcommand in OF_STUDIES:
+                from elfair.study.terms import in_study_terms
+
+                told = in_study_terms(told)
+            click.echo(visible(f"Error: {told}"), err=True)
             # click itself exits with 2 for wrong arguments.
             ctx.exit(1 if isinstance(error, RuntimeError) else 2)
+        except MemoryError:
+            click.echo(
+                "Error: there was not enough memory.\n"
+                "Hint: give the process more memory (ulimit -v limits it), or use fewer rows or "
+                "columns at once.",
+                err=True,
+            )
+            ctx.exit(1)
         except KeyboardInterrupt:
             click.echo("Stopped.", err=True)
             # The exit code of a command that was stopped by Ctrl-C.
@@ -63,5 +83,9 @@ def main() -> None:
     """
 
 
-for command in (init, check, plan, fit, explain, verify, predict, decide, demo, experiment):
+for command in (
+    *(init, check, plan, fit, explain, verify, sign, keygen),
+    *(predict, decide, monitor, ledger, demo),
+    *(serve, experiment, completion),
+):
     main.add_command(command)

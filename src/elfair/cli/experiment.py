@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from elfair.cli.output import json_option, tell, tells_progress
 from elfair.cli.results import deliver, format_option, path_option
 from elfair.records.files import writing
 from elfair.records.text import plural
@@ -35,8 +37,14 @@ def experiment() -> None:
 @click.option("--jobs", default=-1, show_default="one for each core", help="Processes.")
 @click.option("--dask", metavar="ADDRESS", help="Run on this Dask cluster instead.")
 @click.option("--retry-failed", is_flag=True, help="Run crashed trials once more.")
+@tells_progress
 def run(
-    experiment: str, store: Path | None, jobs: int, dask: str | None, retry_failed: bool
+    experiment: str,
+    store: Path | None,
+    jobs: int,
+    dask: str | None,
+    retry_failed: bool,
+    as_json: bool,
 ) -> None:
     """Run the missing trials of an experiment.
 
@@ -55,7 +63,8 @@ def run(
         )
         click.get_current_context().exit(130)
     ran = plural(tally.finished, "trial")
-    click.echo(f"{ran} run, {tally.failed:,} crashed; stored in {path}.")
+    facts = {"run": tally.finished, "crashed": tally.failed, "store": str(path)}
+    tell(f"{ran} run, {tally.failed:,} crashed; stored in {path}.", facts, as_json=as_json)
     if tally.failed:
         asked = [experiment] if store is None else [experiment, "--store", str(store)]
         click.echo(
@@ -68,19 +77,21 @@ def run(
 @experiment.command()
 @_experiment
 @_store
-def status(experiment: str, store: Path | None) -> None:
+@json_option
+def status(experiment: str, store: Path | None, as_json: bool) -> None:
     """Show the progress of an experiment, its crashes, and the time of each method."""
-    from elfair.experiments.progress import described
+    from elfair.experiments.progress import described, facts_of
     from elfair.experiments.store import Store
 
     loaded, store = _opened(experiment, store)
     trials = Store.read(store, loaded)[1]
-    click.echo(described(loaded, trials))
+    text = described(loaded, trials)
     if any(trial.error for trial in trials):
-        click.echo(
-            "\nThe full traceback of each is in the column 'error' of the table 'trials' of "
+        text += (
+            "\n\nThe full traceback of each is in the column 'error' of the table 'trials' of "
             f"{store}."
         )
+    tell(text, {**facts_of(loaded, trials), "store": str(store)}, as_json=as_json)
     _warn(loaded, store)
 
 
@@ -89,10 +100,14 @@ def status(experiment: str, store: Path | None) -> None:
 @_store
 @format_option("text", "markdown", "csv")
 @path_option("--output", "Write to this file; its folder is created if necessary.")
-def summarize(experiment: str, store: Path | None, form: str, output: Path | None) -> None:
+@json_option
+def summarize(
+    experiment: str, store: Path | None, form: str, output: Path | None, as_json: bool
+) -> None:
     """Summarise solutions, accuracy, failures and data efficiency, with standard errors."""
     loaded, store = _opened(experiment, store)
-    text = getattr(_summary(loaded, store), form)()
+    summary = _summary(loaded, store)
+    text = summary.to_json() if as_json else getattr(summary, form)()
     if output is not None:
         with writing(f"'{output}'"):
             output.parent.mkdir(parents=True, exist_ok=True)
@@ -104,20 +119,22 @@ def summarize(experiment: str, store: Path | None, form: str, output: Path | Non
 @_experiment
 @_store
 @path_option("--output", "A folder; it is created if necessary.", folder=True, required=True)
-def plot(experiment: str, store: Path | None, output: Path) -> None:
+@json_option
+def plot(experiment: str, store: Path | None, output: Path, as_json: bool) -> None:
     """Draw the figures of an experiment, as PNG and SVG."""
     from elfair.experiments.figures import draw
 
     loaded, store = _opened(experiment, store)
     summary = _summary(loaded, store)
     with writing(f"the figures in '{output}'"):
-        for path in draw(loaded, summary, output):
-            click.echo(path)
+        drawn = [str(path) for path in draw(loaded, summary, output)]
+    tell("\n".join(drawn), {"written": drawn}, as_json=as_json)
     _warn(loaded, store)
 
 
 @experiment.command("list")
-def list_() -> None:
+@json_option
+def list_(as_json: bool) -> None:
     """List built-in experiments, populations and methods."""
     from inspect import signature
 
@@ -125,7 +142,6 @@ def list_() -> None:
     from elfair.experiments.experiment import ready_experiments
     from elfair.populations import POPULATIONS
 
-    _section("Experiments", ready_experiments())
     settings = {
         name: ", ".join(
             each.name if each.default is each.empty else f"{each.name} = {each.default!r}"
@@ -134,24 +150,33 @@ def list_() -> None:
         or "none"
         for name, make in POPULATIONS.items()
     }
-    _section("Populations, with their settings", settings)
-    _section("Methods", {name: method.label for name, method in METHODS.items()})
+    sections = {
+        "Experiments": ready_experiments(),
+        "Populations, with their settings": settings,
+        "Methods": {name: method.label for name, method in METHODS.items()},
+    }
+    facts = {title.split(",")[0].lower(): each for title, each in sections.items()}
+    lines = [line for title, each in sections.items() for line in _section(title, each)]
+    tell("\n".join(lines), facts, as_json=as_json)
 
 
 @experiment.command()
 @_experiment
-def show(experiment: str) -> None:
+@json_option
+def show(experiment: str, as_json: bool) -> None:
     """Print an experiment's file, to copy it: `elfair experiment show figure-3 > mine.toml`."""
     from elfair.experiments.experiment import experiment_text
 
-    click.echo(experiment_text(experiment), nl=False)
+    text = experiment_text(experiment)
+    if as_json:
+        tell("", {"experiment": tomllib.loads(text), "text": text}, as_json=True)
+    else:
+        click.echo(text, nl=False)
 
 
-def _section(title: str, entries: dict[str, str]) -> None:
-    click.echo(f"{title}:")
+def _section(title: str, entries: dict[str, str]) -> list[str]:
     width = max(map(len, entries))
-    for name, text in entries.items():
-        click.echo(f"  {name.ljust(width)}  {text}")
+    return [f"{title}:", *(f"  {name.ljust(width)}  {text}" for name, text in entries.items())]
 
 
 def _opened(name: str, store: Path | None, *, runnable: bool = False) -> tuple[Experiment, Path]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from elfair.data import columns
-from elfair.data.columns import as_floats, check_length, one_column, refuse
+from elfair.data.asking import in_terms, place
+from elfair.data.columns import LARGEST, as_floats, check_length, one_column, refuse
 from elfair.errors import DataError, listed
+from elfair.records.allowed import is_number
 from elfair.types import Array, Booleans, Floats
 
 #: How far probabilities may be from a sum of 1, or two values of one probability from each other.
@@ -23,6 +26,113 @@ class FittedClassifier(Protocol):
 
     def predict_proba(self, X: Any) -> Any:
         """The probability of each class, one row for each row of X."""
+
+
+#: What ``propensity`` says if nobody logged it.
+ESTIMATED = "estimated"
+
+
+@dataclass(frozen=True)
+class Unlogged:
+    """How propensities that nobody logged are to be estimated.
+
+    Parameters
+    ----------
+    classifier : unfitted scikit-learn classifier, optional
+        The form of the behaviour model; by default the best of a few.
+    trim : float, default 0
+        Statements are about people for whom no decision has a smaller estimated probability.
+
+    Examples
+    --------
+    >>> Unlogged(trim=0.05).described
+    'the best of a few forms'
+    """
+
+    classifier: Any = None
+    trim: float = 0.0
+
+    @property
+    def described(self) -> str:
+        """What was asked for, for people."""
+        shown = " ".join(repr(self.classifier).split())
+        return "the best of a few forms" if self.classifier is None else shown
+
+
+def is_estimated(propensity: Any) -> bool:
+    """Whether propensities are to be estimated.
+
+    Examples
+    --------
+    >>> is_estimated("estimated"), is_estimated(0.5)
+    (True, False)
+    """
+    return isinstance(propensity, str) and propensity == ESTIMATED
+
+
+def read_unlogged(propensity: Any, behavior: Any, trim: Any, count: int) -> Unlogged | None:
+    """Whether propensities are to be estimated, and how; None if they are known.
+
+    Parameters
+    ----------
+    propensity, behavior, trim
+        See `elfair.LoggedData`.
+    count : int
+        The number of classes.
+    """
+    asked = is_estimated(propensity)
+    unfitted = _is_unfitted(behavior)
+    if not (asked or unfitted):
+        if trim:
+            raise DataError(
+                f"trim is {trim!r}, but propensities are not estimated.",
+                hint=f"trim goes with propensity='{ESTIMATED}'; otherwise leave it out.",
+            )
+        return None
+    beside = behavior if asked and not unfitted else propensity if not asked else None
+    if beside is not None:
+        raise DataError(
+            "propensities are to be estimated, and known ones were given beside that.",
+            hint="pass only the one that describes how decisions were made.",
+        )
+    trim = 0.0 if trim is None else trim
+    if not (is_number(trim) and 0 <= trim < 1 / max(2, count)):
+        raise DataError(
+            f"trim must be a number from 0 to below 1 / {max(2, count)}, the number of decisions. "
+            f"Got {trim!r} instead.",
+            hint="trim=0.05 leaves out people for whom some decision has a probability below 5 %.",
+        )
+    return Unlogged(behavior if unfitted else None, float(trim))
+
+
+def _is_unfitted(behavior: Any) -> bool:
+    """Whether it is a classifier that was not fitted."""
+    known = hasattr(behavior, "predict_proba") and hasattr(behavior, "get_params")
+    return known and not isinstance(behavior, FittedClassifier)
+
+
+def require_estimable(data: Any, label_seen_for: Any = None) -> None:
+    """Raise if there is nothing to estimate propensities from, or if known ones are needed."""
+    if data.decision is None:
+        raise DataError(
+            "propensity='estimated' was given without the decision.",
+            hint="pass decision=, the logged decisions.",
+        )
+    if data.decision_kind == "numbers":
+        raise DataError(
+            "propensity='estimated' needs decisions that are classes; here they are numbers.",
+            hint="give behavior_mean and behavior_spread, or make classes of the numbers.",
+        )
+    if data.unseen is not None and data.unseen.how == "worst case":
+        raise DataError(
+            "missing_impact='worst case' needs propensities that are known; these are estimated.",
+            hint="declare missing_impact='at random', if that is so.",
+        )
+    if label_seen_for is not None:
+        raise DataError(
+            "label_seen_for needs propensities that are known; these are estimated.",
+            hint="log propensities; or ask for nothing that needs labels, and leave y out.",
+        )
 
 
 def read_behavior(
@@ -133,7 +243,10 @@ def read_propensity(values: Any, n: int) -> Floats:
     check_length(propensity, n, "propensity")
     wrong = ~((propensity > 0) & (propensity <= 1))
     hint = "it is the probability with which the behaviour model took the logged decision."
-    refuse(wrong, f"propensity must be in (0, 1]. Got {listed(propensity[wrong][:1])}", hint)
+    got = listed(dict.fromkeys(propensity[wrong].tolist()), 5)
+    refuse(wrong, f"propensity must be in (0, 1]. Got {got}", hint)
+    small = propensity < 1 / LARGEST
+    refuse(small, f"propensity is below {1 / LARGEST:g}, too small to compute with", hint)
     return propensity
 
 
@@ -150,7 +263,8 @@ def check_agreement(propensity: Floats, expected: Floats) -> None:
     if wrong.any():
         row = int(np.argmax(np.where(wrong, apart / expected, 0)))
         raise DataError(
-            f"propensity and behavior disagree in {wrong.sum()} rows: in row {row}, propensity is "
+            f"propensity and behavior disagree in {wrong.sum():,} of {wrong.size:,} rows: in "
+            f"{place(row)}, propensity is "
             f"{propensity[row]:.6g} and behavior says {expected[row]:.6g}.",
             hint="pass only the one that describes how decisions were made.",
         )
@@ -175,8 +289,12 @@ def check_not_certain(certain: Booleans, *, masked: bool) -> None:
         refuse(
             certain,
             "propensity is exactly 1",
-            "log sampled decisions; or, if only some rows are certain, pass the fitted model as "
-            "behavior, and the new policy will never leave its support.",
+            in_terms(
+                "log sampled decisions; or, if only some rows are certain, pass the fitted model "
+                "as behavior, and the new policy will never leave its support.",
+                study="log sampled decisions; or, if only some people were certain of theirs, "
+                "leave them out by a condition of keep in [rows] on what was known before.",
+            ),
             because="those decisions were deterministic, so the impact of any other decision "
             "cannot be identified there",
         )
@@ -199,10 +317,12 @@ def distributions(table: Floats, name: str) -> Floats:
     problem = f"{name} must hold numbers from 0 to 1. Got negative, missing or infinite values"
     refuse(np.asarray(wrong), problem, "each row is a distribution over the classes.")
     total = table.sum(axis=1, keepdims=True)
-    if (np.abs(total - 1) > TOLERANCE).any():
-        row = int(np.argmax(np.abs(total - 1)))
-        raise DataError(
-            f"each row of {name} must sum to 1. Row {row} sums to {total[row, 0]:.6g}.",
-            hint="pass probabilities, not scores.",
-        )
+    off = np.abs(total[:, 0] - 1)
+    row = int(np.argmax(off)) if off.size else 0
+    refuse(
+        off > TOLERANCE,
+        f"each row of {name} must sum to 1. It does not",
+        "pass probabilities, not scores.",
+        because=f"{place(row)} sums to {total[row, 0]:.6g}" if off.size else "",
+    )
     return np.asarray(table / total)

@@ -16,7 +16,9 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 
-from elfair.errors import DataError
+from elfair.data.asking import in_terms, place
+from elfair.data.spelling import codes_in
+from elfair.errors import DataError, listed
 from elfair.language.evaluation import is_missing
 from elfair.types import Array, Booleans, Floats, Index
 
@@ -97,7 +99,7 @@ def table_columns(values: object, what: str) -> Columns | None:
         pairs = zip(frame.columns, frame.iter_columns(), strict=True)
         return _by_name(((name, _read(s, f"{what} '{name}'")) for name, s in pairs), what)
     except DuplicateError:
-        raise _duplicate(what) from None
+        raise duplicate(what) from None
 
 
 def categories_in(values: object) -> set[str]:
@@ -136,11 +138,15 @@ def one_column(values: object, what: str) -> Array:
     return next(iter(columns.values()))
 
 
-def complete_column(values: object, n: int, what: str) -> Array:
+def complete_column(values: object, n: int, what: str, hint: str | None = None) -> Array:
     """A column of identifiers or classes, of which none may be missing."""
     column = one_column(values, what)
     check_length(column, n, what)
-    hint = f"drop the rows without {what}, or find out what it was."
+    hint = hint or in_terms(
+        f"drop the rows without {what}, or find out what it was.",
+        study="find out what it was; or leave such people out by keep in [rows], if that does not "
+        "depend on what was decided about them.",
+    )
     refuse(is_missing(column), f"{what} is missing", hint)
     if column.dtype.kind == "f":
         hint = f"{what} identifies a class or a person; use whole numbers or text."
@@ -165,10 +171,73 @@ def as_floats(
         odd = {kind for kind in set(map(type, column)) if not issubclass(kind, NUMBERS)}
         if not odd:
             return column.astype(np.float64)
-        example = next(value for value in column if type(value) in odd)
-    else:
-        example = column[0] if column.size else column.dtype
+        wrong = np.array([type(value) in odd for value in column])
+        different = {repr(value): value for value in column[wrong].tolist()}
+        shown = f"{listed(different.values(), 5)} ({column.dtype})"
+        refuse(wrong, f"{what} must hold numbers. Got {shown}", hint)
+    example = column[0] if column.size else column.dtype
     raise DataError(f"{what} must hold numbers. Got {example!r} ({column.dtype}).", hint=hint)
+
+
+#: Numbers beyond this are refused, and propensities below its inverse: what is computed with them
+#: multiplies up to six, and must not overflow.
+LARGEST = 1e50
+
+
+def check_size(column: Floats, what: str) -> None:
+    """Raise if a number is too large to compute with.
+
+    Parameters
+    ----------
+    column : ndarray of float
+        Numbers; those that are missing or infinite are another matter.
+    what : str
+        What messages call it.
+
+    Examples
+    --------
+    >>> check_size(np.array([1e9, np.nan]), "impact 'savings'")
+    """
+    beyond = np.isfinite(column) & (np.abs(np.where(np.isfinite(column), column, 0.0)) > LARGEST)
+    hint = f"use another unit: numbers may be up to {LARGEST:g} in size."
+    refuse(beyond, f"{what} is too large to compute with", hint)
+
+
+#: In fewer rows than this, a number such as -99 may be far from all others by chance.
+FEWEST_COMPARED = 100
+
+
+def check_no_codes(column: Floats, what: str) -> None:
+    """Raise if some numbers are codes for "missing", such as -999. A study is asked about these
+    when it is read, by the names of its columns, and may declare that they are meant.
+
+    Parameters
+    ----------
+    column : ndarray of float
+        Numbers.
+    what : str
+        What messages call it.
+
+    Examples
+    --------
+    >>> check_no_codes(np.array([1.0, 2.0] * 50 + [-999.0]), "impact 'savings'")
+    Traceback (most recent call last):
+        ...
+    elfair.errors.DataError: impact 'savings' is -999 in 1 of 101 rows (the first is row 100), far
+    from all other values: it probably means missing.
+    Hint: write NaN there, and declare missing_impact=; if it is meant, clip it to a meaningful
+    range.
+    """
+    if len(column) < FEWEST_COMPARED or in_terms("", study="asked"):
+        return
+    for code in codes_in(column, small=False):
+        refuse(
+            column == code,
+            f"{what} is {code:.15g}",
+            "write NaN there, and declare missing_impact=; if it is meant, clip it to a meaningful "
+            "range.",
+            apart=", far from all other values: it probably means missing",
+        )
 
 
 #: What counts as a number, or as a missing one.
@@ -271,12 +340,12 @@ def check_length(column: Array, n: int, what: str) -> None:
     """
     if len(column) != n:
         raise DataError(
-            f"{what} has {len(column)} rows, but X has {n}.",
+            f"{what} has {len(column):,} rows, but X has {n:,}.",
             hint="every column must describe the same people in the same order.",
         )
 
 
-def refuse(wrong: Booleans, problem: str, hint: str, *, because: str = "") -> None:
+def refuse(wrong: Booleans, problem: str, hint: str, *, because: str = "", apart: str = "") -> None:
     """Raise if some rows are wrong: the problem, in how many rows it is, and why it is one.
 
     Examples
@@ -288,8 +357,9 @@ def refuse(wrong: Booleans, problem: str, hint: str, *, because: str = "") -> No
     Hint: wait for it.
     """
     if wrong.any():
-        where = f"{wrong.sum()} of {wrong.size} rows (the first is row {np.flatnonzero(wrong)[0]})"
-        why = f": {because}" if because else ""
+        first = place(int(np.flatnonzero(wrong)[0]))
+        where = f"{wrong.sum():,} of {wrong.size:,} rows (the first is {first})"
+        why = f": {because}" if because else apart
         raise DataError(f"{problem} in {where}{why}.", hint=hint)
 
 
@@ -297,12 +367,20 @@ def _by_name(columns: Iterable[tuple[object, Array]], what: str) -> Columns:
     named: Columns = {}
     for name, column in columns:
         if str(name) in named:
-            raise _duplicate(what, str(name))
+            raise duplicate(what, str(name))
         named[str(name)] = column
     return named
 
 
-def _duplicate(what: str, name: str = "") -> DataError:
+def duplicate(what: str, name: str = "") -> DataError:
+    """What is wrong with a table if two of its columns have the same name.
+
+    Examples
+    --------
+    >>> print(duplicate("X", "age"))
+    X has two columns with the same name, 'age'; names must differ.
+    Hint: rename one of them.
+    """
     return DataError(
         f"{what} has two columns with the same name{f', {name!r}' if name else ''}; names must "
         "differ.",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from math import pi, sqrt
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from elfair.data.by_table import ByTable
 from elfair.data.columns import as_floats, check_length, check_order, one_column, refuse
+from elfair.data.revealed import numbers_reveal_nothing
 from elfair.data.table import LoggedData
 from elfair.errors import DataError, listed
 from elfair.types import Array, Floats
@@ -23,7 +24,7 @@ ROUNDS = 5
 LARGEST_SURPRISE = 5.0
 
 #: What was usually decided, by tables whose mean was not given: a search asks often.
-_USUAL: WeakKeyDictionary[LoggedData, Floats] = WeakKeyDictionary()
+_USUAL: ByTable[Floats] = ByTable()
 
 
 class ContinuousData(LoggedData):
@@ -35,7 +36,7 @@ class ContinuousData(LoggedData):
         Features: what the new model will see.
     y : array of shape (n,), optional
         Labels: the best decisions, as numbers.
-    sensitive_features, impact, row_id, unit, sample_weight
+    sensitive_features, impact, row_id, unit, sample_weight, time
         See `LoggedData`.
     decision : array of shape (n,), optional
         The logged decisions.
@@ -66,6 +67,8 @@ class ContinuousData(LoggedData):
         behavior_spread: Any = None,
         **given: Any,
     ) -> None:
+        if given.get("label_seen_for") is not None:
+            raise numbers_reveal_nothing()
         check_order(X=X, y=y, behavior_mean=behavior_mean, behavior_spread=behavior_spread, **given)
         super().__init__(X, y, **given)
         if behavior_spread is not None:
@@ -120,6 +123,9 @@ class ContinuousData(LoggedData):
         refuse(np.isinf(column), f"Input {what} contains infinity,", hint)
         return column
 
+    def _label(self, values: Any, label_seen_for: Any) -> Array:
+        return self._decisions(values, "y")
+
     def _classes(self, classes: object) -> Array:
         return np.array([], dtype=np.intp)
 
@@ -152,9 +158,9 @@ class ContinuousData(LoggedData):
         if wrong.any():
             row = int(np.argmax(wrong))
             raise DataError(
-                f"propensity and behavior_mean disagree in {wrong.sum()} of {self.n} rows: in row "
-                f"{row}, propensity is {logged[row]:.6g}, and a normal distribution with that mean "
-                f"and spread has the density {density[row]:.6g} there.",
+                f"propensity and behavior_mean disagree in {wrong.sum():,} of {self.n:,} rows: in "
+                f"row {row}, propensity is {logged[row]:.6g}, and a normal distribution with that "
+                f"mean and spread has the density {density[row]:.6g} there.",
                 hint="leave out behavior_mean if decisions were not drawn from normal "
                 "distributions; otherwise leave out propensity.",
             )
@@ -164,7 +170,7 @@ class ContinuousData(LoggedData):
         different = np.unique(np.asarray(self.decision)).size
         if different <= FEWEST_VALUES < self.n / 2:
             raise DataError(
-                f"decision holds only {different} different values in {self.n} rows: such "
+                f"decision holds only {different:,} different values in {self.n:,} rows: such "
                 "decisions have probabilities, not a density.",
                 hint="use ELFClassifier, with the values as classes.",
             )

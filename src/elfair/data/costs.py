@@ -1,17 +1,30 @@
-"""The cost of each decision for each label: the matrix behind ``E[cost]``."""
+"""What ``E[cost]`` averages: the cost of each decision for each label, or for each person."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from elfair.data.columns import as_floats, one_column, positions, text_or_numbers
+from elfair.certificate.parts import CostOf
+from elfair.data.columns import (
+    as_floats,
+    check_length,
+    check_size,
+    named_columns,
+    one_column,
+    positions,
+    refuse,
+    text_or_numbers,
+)
 from elfair.errors import DataError, did_you_mean, listed
-from elfair.types import Array
+from elfair.types import Array, Floats
+
+if TYPE_CHECKING:
+    from elfair.data.table import LoggedData
 
 #: Its name in constraints.
 COST = "cost"
@@ -74,6 +87,108 @@ def read_cost(cost: Any, classes: Array) -> NDArray[np.float64]:
             hint="every decision needs a cost for every label, which may be 0.",
         )
     return matrix
+
+
+def read_person_cost(costs: Any, data: LoggedData) -> tuple[Floats, CostOf]:
+    """What each decision costs for each person, of shape (n, classes), and what the columns said.
+
+    Parameters
+    ----------
+    costs : array, series, mapping or data frame
+        One column for each decision, by name, or in the order of the classes; or a single column:
+        the cost of a wrong decision. (A right one then costs nothing.)
+    data : LoggedData
+        The rows, with labels and classes.
+
+    Examples
+    --------
+    >>> from elfair.data import LoggedData
+    >>> data = LoggedData([[0.0], [1.0]], [0, 1])
+    >>> read_person_cost({1: [2.0, 3.0], 0: [0.0, 9.0]}, data)
+    (array([[0., 2.],
+           [9., 3.]]), 'decision')
+    >>> read_person_cost([5.0, 7.0], data)
+    (array([[0., 5.],
+           [7., 0.]]), 'error')
+    """
+    if data.decision_kind == "numbers" or not data.classes.size:
+        raise DataError(
+            "person_cost needs decisions that are classes, which y, decision or classes= tell.",
+            hint="where decisions are numbers, pass what they cost as an impact.",
+        )
+    if data.cost is not None or COST in data.impacts:
+        other = "an impact called 'cost'" if data.cost is None else "cost="
+        raise DataError(
+            f"both {other} and person_cost were given: E[cost] could mean either.",
+            hint="pass one of them, or give the impact another name.",
+        )
+    if not isinstance(costs, Mapping) and len(np.shape(costs)) != 2:
+        return _of_errors(_checked(one_column(costs, "person_cost"), "", data), data), "error"
+    if isinstance(costs, list | np.ndarray):  # the columns have no names
+        array = np.asarray(costs)
+        named: dict[Any, Any] = dict(enumerate(array.T))
+        if len(named) == data.classes.size:
+            named = dict(zip(data.classes.tolist(), array.T, strict=True))
+    else:
+        texts = {str(each): each for each in data.classes.tolist()}  # a frame has text as names
+        columns = costs
+        if not isinstance(costs, Mapping):
+            columns = named_columns(costs, "person_cost", default=COST)
+        named = {texts.get(str(name), name): column for name, column in columns.items()}
+    ordered = _ordered(named, data.classes, "decisions of person_cost")
+    pairs = zip(data.classes.tolist(), ordered, strict=True)
+    checked = [_checked(column, f" of decision {name!r}", data) for name, column in pairs]
+    return np.column_stack(checked), "decision"
+
+
+def _checked(column: Any, of: str, data: LoggedData) -> Floats:
+    what = f"person_cost{of}"
+    values = as_floats(one_column(column, what), what, hint="a cost is a number.")
+    check_length(values, data.n, what)
+    wrong = ~np.isfinite(values)
+    refuse(wrong, f"{what} is missing or infinite", "every person needs a cost, which may be 0.")
+    check_size(values, what)
+    return values
+
+
+def _of_errors(column: Floats, data: LoggedData) -> Floats:
+    """The cost of each decision, from that of a wrong one."""
+    if data.label_index is None or (data.label_index < 0).any():
+        raise DataError(
+            "person_cost is one column, the cost of a wrong decision, and y does not tell for "
+            "everyone which one is wrong.",
+            hint="pass the cost of each decision: person_cost={decision: column, ...}.",
+        )
+    wrong = data.label_index[:, None] != np.arange(data.classes.size)
+    return np.asarray(column[:, None] * wrong)
+
+
+def check_person_cost(costs: Floats, low: float, high: float) -> None:
+    """Raise if costs leave the range that was declared for them.
+
+    Parameters
+    ----------
+    costs : ndarray of shape (n, classes)
+        What each decision costs for each person; NaN where that is hidden before the test.
+    low, high : float
+        The range.
+
+    Examples
+    --------
+    >>> check_person_cost(np.array([[0.0, 2.0], [np.nan, np.nan]]), 0, 1)
+    Traceback (most recent call last):
+        ...
+    elfair.errors.DataError: the cost leaves its declared range [0, 1]: it goes from 0 to 2.
+    Hint: the declaration is wrong: widen the range to all that a decision could cost anybody.
+    """
+    seen = costs[~np.isnan(costs)]
+    if seen.size and not low <= seen.min() <= seen.max() <= high:
+        raise DataError(
+            f"the cost leaves its declared range [{low:g}, {high:g}]: it goes from {seen.min():g} "
+            f"to {seen.max():g}.",
+            hint="the declaration is wrong: widen the range to all that a decision could cost "
+            "anybody.",
+        )
 
 
 def _mapping(frame: Any) -> Mapping[Any, Any]:

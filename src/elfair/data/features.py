@@ -9,10 +9,12 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from elfair.data.columns import (
+    LARGEST,
     NUMBERS,
     Columns,
     as_floats,
     categories_in,
+    check_size,
     is_missing,
     named_columns,
     refuse,
@@ -53,7 +55,7 @@ class Features:
     @property
     def n(self) -> int:
         """How many people there are."""
-        return len(self.columns[self.names[0]])
+        return len(self.columns[self.names[0]] if self.matrix is None else self.matrix)
 
     @property
     def columns(self) -> Columns:
@@ -121,6 +123,24 @@ def read_features(X: Any) -> Features:
     return _of_matrix(array, [f"x{j}" for j in range(array.shape[1])])
 
 
+def no_features(*columns: Any) -> Features:
+    """No feature, of as many rows as the first column that was given has.
+
+    Examples
+    --------
+    >>> no_features(None, [0, 1, 1]).matrix.shape
+    (3, 0)
+    """
+    for given in columns:
+        if given is not None:
+            column = next(iter(named_columns(given, "a column", default="column").values()))
+            return Features([], np.empty((len(column), 0)), None)
+    raise DataError(
+        "X is None, and neither y, decision nor impact was given.",
+        hint="pass the columns that the constraints are about.",
+    )
+
+
 def kind_of(column: Array) -> Literal["number", "date", "levels"]:
     """What a column of `Features` holds.
 
@@ -180,9 +200,13 @@ def comparable(column: Array) -> Floats:
 def _of_matrix(matrix: Floats, names: list[str]) -> Features:
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not np.isfinite(matrix.sum())
+        large = suspicious or not np.abs(matrix).max(initial=0.0) <= LARGEST
+    if large:
+        _check_finite(np.isinf(matrix), names)
+        for name, column in zip(names, matrix.T, strict=True):
+            check_size(column, f"feature '{name}'")
     if not suspicious or np.isfinite(matrix).all():  # one cheap pass often is enough
         return Features(names, matrix, None)
-    _check_finite(np.isinf(matrix), names)
     return Features(names, None, dict(zip(names, matrix.T, strict=True)))
 
 
@@ -196,6 +220,9 @@ def _of_columns(columns: Columns, categories: set[str]) -> Features:
         bad = [np.isinf(column) if kind_of(column) == "number" else is_missing(column) & False
                for column in raw.values()]  # fmt: skip
         _check_finite(np.column_stack(bad), list(raw))
+    for name, column in raw.items():
+        if kind_of(column) == "number":
+            check_size(np.asarray(column, dtype=np.float64), f"feature '{name}'")
     return Features(list(raw), None, raw)
 
 
@@ -263,7 +290,7 @@ def _check_text(name: str, known: Array) -> None:
     if 2 * len(numbers) > len(different):
         raise DataError(
             f"feature '{name}' holds text that looks like numbers, such as {numbers[0]!r}: "
-            f"{len(numbers)} of {len(different)} different values.",
+            f"{len(numbers):,} of {len(different):,} different values.",
             hint=f"write 1.5, not 1,5; or, in a study file, {comma_hint(repr(name), commas)}"
             if commas
             else "turn it into numbers; or, if the numbers are codes, into a category.",
@@ -343,20 +370,22 @@ class Encoding:
         groups = {}
         for name, column in data.sensitive.items():
             known = column[~is_missing(column)]
-            values = np.array(sorted(set(known.tolist()), key=str), dtype=column.dtype)
+            plain = np.unique(known) if column.dtype.kind in "biuf" else known
+            values = np.array(sorted(set(plain.tolist()), key=str), dtype=column.dtype)
             if len(values) <= MOST_GROUPS:
                 groups[name] = values[1:]
         return cls(features.mean(axis=0), np.where(scale > 0, scale, 1.0), groups)
 
-    def of(self, data: People) -> Floats:
-        """The design matrix."""
-        standardised = (data.features - self.center) / self.scale
-        indicators = [
-            np.asarray(data.sensitive[name] == value, dtype=np.float64)
-            for name, values in self.groups.items()
-            for value in values
-        ]
-        return np.column_stack([standardised, *indicators])
+    def of(self, data: People, rows: slice = slice(None)) -> Floats:
+        """The design matrix of some rows; of all, unless they are named."""
+        features, d = data.features[rows], self.center.size
+        groups = [(name, value) for name, values in self.groups.items() for value in values]
+        matrix = np.empty((len(features), d + len(groups)))
+        np.subtract(features, self.center, out=matrix[:, :d])
+        matrix[:, :d] /= self.scale
+        for k, (name, value) in enumerate(groups, d):
+            matrix[:, k] = data.sensitive[name][rows] == value
+        return matrix
 
     def names(self, data: People) -> list[str]:
         """What each column of the design matrix means."""

@@ -1,4 +1,4 @@
-"""Looks at held-out rows: which tests were made of which rows, and which look each of them is.
+"""Looks at held-out rows: which tests were made of which people, and which look each of them is.
 
 A test that fails and is tried again with other settings is no longer a test of 1 - delta. So every
 test is entered in a list before any held-out row is opened. The same test of the same rows again
@@ -7,48 +7,52 @@ is the same look: nothing new is learnt of the rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import secrets
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from itertools import takewhile
 from threading import Lock
 from typing import Protocol
 
-from elfair.data.digests import rows_digest
-from elfair.data.table import LoggedData
-from elfair.errors import InputError, UnlikelyError
+from elfair.data.identity import Identity
+from elfair.errors import InputError, SpentError, UnlikelyError
 
 #: Below this chance, a look is not worth what it costs: held-out rows are tested once.
 LEAST_CHANCE = 0.05
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Look:
     """One test, before it is made.
 
     Parameters
     ----------
-    rows : tuple of str
-        Digests of the rows; see `rows_of`. Tests with a common digest are tests of the same rows.
+    rows : Identity
+        By what its rows are known: those that are searched on included.
     test : str
         A digest of what is tested, with which models, on which of the rows.
     declared : int
         How many looks at these rows were declared before the first.
     chance : float, optional
         The chance to pass that rows outside the test give it.
+    after : str, default ""
+        The test that it continues on fresh rows.
     """
 
-    rows: tuple[str, ...]
+    rows: Identity
     test: str
     declared: int
-    chance: float | None = field(default=None, compare=False)
+    chance: float | None = field(default=None)
+    after: str = ""
 
     def require_chance(self, least: float) -> None:
         """Raise if its chance is known, and smaller than this.
 
         Examples
         --------
-        >>> Look(("rows",), "one", 1, chance=0.01).require_chance(0.05)
+        >>> Look(NOBODY, "one", 1, chance=0.01).require_chance(0.05)
         Traceback (most recent call last):
             ...
         elfair.errors.UnlikelyError: Not tested: candidate rows give a model a chance of 0.01 ...
@@ -59,11 +63,11 @@ class Look:
                 f"Not tested: candidate rows give a model a chance of {self.chance:.2f} to pass, "
                 f"below {least:g}. No held-out row was opened, and no look was counted.",
                 hint="collect more rows (elfair plan says how many), ask for less, or test all the "
-                "same: elfair fit --anyway.",
+                "same: elfair fit --anyway; in Python, a Ledger with a smaller least_chance.",
             )
 
     def number(self, earlier: Sequence[Look]) -> int:
-        """Which look at its rows it is, from 1; raise if another number of looks was declared.
+        """Which look at its people it is, from 1; raise if it may not be made.
 
         Parameters
         ----------
@@ -72,79 +76,160 @@ class Look:
 
         Examples
         --------
-        >>> first, second = (Look(("rows",), test, 1) for test in ("one", "two"))
+        >>> people = Identity(frozenset({"digest"}), None, False, ())
+        >>> first, second = (Look(people, test, 1) for test in ("one", "two"))
         >>> first.number([]), second.number([first]), first.number([first, second])
         (1, 2, 1)
         """
-        same = [each for each in earlier if not set(each.rows).isdisjoint(self.rows)]
-        if same and same[0].declared != self.declared:
+        self._check_fresh(earlier)
+        others = self.others(earlier)
+        if others and others[0].declared != self.declared:
             raise InputError(
-                f"looks={same[0].declared} was declared before the first look at these rows, and "
+                f"looks={others[0].declared} was declared before the first look at these rows, and "
                 f"cannot be changed after it. Got looks={self.declared} instead.",
                 hint=f"test new rows, and declare looks={self.declared} before the first look at "
                 "them.",
             )
-        tests = [*dict.fromkeys(each.test for each in same)]
-        return tests.index(self.test) + 1 if self.test in tests else len(tests) + 1
+        number = 1 + len(others)
+        if number > self.declared > 1:
+            raise SpentError(
+                f"Not tested: {self.declared} looks at these rows were declared, and all of them "
+                "were made. No held-out row was opened.",
+                hint="test new rows; elfair ledger lists the looks that were made.",
+            )
+        return number
+
+    def others(self, earlier: Sequence[Look]) -> list[Look]:
+        """The looks before this one that count: one of each line of stages.
+
+        A stage belongs to the line of the stage that it continues. If that one was continued
+        before, in another way, a second line begins, which is a further look at what both lines
+        have in common: who may choose between stages after he saw them chooses the luckiest.
+
+        Parameters
+        ----------
+        earlier : sequence of Look
+            All looks that were entered before, in their order.
+        """
+        before = _until(earlier, self.test)
+        lines = lines_of([*before, self])
+        mine = lines[self.test]
+        found: dict[str, Look] = {}
+        for each, shares in zip(before, self.rows.known_among(_rows(before)), strict=True):
+            if shares:
+                found.setdefault(lines[each.test], each)
+        line = chain(before, self.after)
+        if line and mine == self.test:  # a second way to go on
+            for each in before:
+                if root_of(before, each) == root_of(before, line[0]):
+                    found.setdefault(lines[each.test], each)
+        if line:
+            for each in line[0].others(before):
+                found.setdefault(lines[each.test], each)
+        found.pop(mine, None)
+        return sorted(found.values(), key=before.index)
+
+    def _check_fresh(self, earlier: Sequence[Look]) -> None:
+        """Raise if a stage saw some of these people: betting twice on a row proves nothing."""
+        line = chain(_until(earlier, self.test), self.after)
+        if any(self.rows.known_among(_rows(line))):
+            raise InputError(
+                "fresh rows are about people whom an earlier stage saw, under other identifiers. "
+                "A test can go on only with people who took no part in it.",
+                hint="leave out the rows that came again; elfair compares what rows hold, not only "
+                "their identifiers.",
+            )
 
 
-def rows_of(data: LoggedData) -> tuple[str, ...]:
-    """Digests by which the rows of a table are known again, whatever becomes of the other columns.
+#: What no other rows have in common with.
+NOBODY = Identity(frozenset(), None, False, ())
 
-    One is of decisions and outcomes, for each impact: features, groups, other impacts and splits
-    may change between tests of the same rows. Without impacts it is of features and labels. One is
-    of all of these.
 
-    Parameters
-    ----------
-    data : LoggedData
-        All rows, those for the search included.
+def _rows(looks: Sequence[Look]) -> list[Identity]:
+    return [each.rows for each in looks]
+
+
+def _until(looks: Sequence[Look], test: str) -> list[Look]:
+    """The looks that were entered before a test; all of them if it was not entered."""
+    return [*takewhile(lambda look: look.test != test, looks)]
+
+
+def chain(looks: Sequence[Look], test: str) -> list[Look]:
+    """A test and those that it continues, the last first; those that are not listed are left out.
 
     Examples
     --------
-    >>> income = [10.0, 11.5, 9.0]
-    >>> one = LoggedData([[0.0], [1.0], [2.0]], decision=[0, 1, 1], impact=income)
-    >>> other = LoggedData([[5.0], [5.0], [3.0]], decision=[1, 1, 0], impact=income[::-1])
-    >>> bool(set(rows_of(one)) & set(rows_of(other)))
-    True
+    >>> looks = [Look(NOBODY, "one", 1), Look(NOBODY, "two", 1, after="one")]
+    >>> [look.test for look in chain(looks, "two")]
+    ['two', 'one']
     """
-    label, decision = data.as_numbers
-    outcomes = [[decision, impact] for impact in data.impacts.values()]
-    digests = [rows_digest(columns, data.n) for columns in outcomes or [[label, *data.comparable]]]
-    return tuple(each.hex() for each in (*digests, data.digest()))
+    by_test = {look.test: look for look in reversed(looks)}
+    found: list[Look] = []
+    while test in by_test:
+        found.append(by_test.pop(test))
+        test = found[-1].after
+    return found
+
+
+def root_of(looks: Sequence[Look], look: Look) -> str:
+    """What the first stage of a test continues, or else the first stage itself."""
+    first = chain([*looks, look], look.test)[-1]
+    return first.after or first.test
+
+
+def lines_of(looks: Sequence[Look]) -> dict[str, str]:
+    """The line of stages that each test belongs to, named after its first stage.
+
+    Examples
+    --------
+    >>> tests = [("one", ""), ("two", "one"), ("fork", "one"), ("three", "two")]
+    >>> lines_of([Look(NOBODY, test, 1, after=after) for test, after in tests])
+    {'one': 'one', 'two': 'one', 'fork': 'fork', 'three': 'one'}
+    """
+    lines: dict[str, str] = {}
+    continued: set[str] = set()
+    for look in looks:
+        goes_on = look.after in lines and look.after not in continued
+        lines.setdefault(look.test, lines[look.after] if goes_on else look.test)
+        continued.add(look.after)
+    return lines
 
 
 class Looks(Protocol):
     """A list of tests that only grows."""
 
-    def enter(self, look: Look) -> int:
-        """Write down a test that is about to be made, and return which look at its rows it is."""
+    def enter(self, made: Callable[[bytes], Look]) -> int:
+        """Write down a test that is about to be made, and return which look at its rows it is.
+
+        Parameters
+        ----------
+        made : callable
+            From the secret of the list to the look.
+        """
         ...
 
 
 class LooksOfProcess:
-    """The tests that were made in one process.
+    """A list in memory, for tests that no other process knows of.
 
     Examples
     --------
-    >>> looks = LooksOfProcess()
-    >>> [looks.enter(Look(("rows",), test, 1)) for test in ("one", "two", "one")]
+    >>> looks, people = LooksOfProcess(), Identity(frozenset({"digest"}), None, False, ())
+    >>> tests = [Look(people, test, 1) for test in ("one", "two", "one")]
+    >>> [looks.enter(lambda secret, look=look: look) for look in tests]
     [1, 2, 1]
     """
 
     def __init__(self) -> None:
-        self._made: dict[str, dict[Look, int]] = {}
-        self._count, self._turn = 0, Lock()
+        self._made: dict[str, Look] = {}
+        self._secret, self._turn = secrets.token_bytes(32), Lock()
 
-    def enter(self, look: Look) -> int:
+    def enter(self, made: Callable[[bytes], Look]) -> int:
         """See `Looks.enter`."""
+        look = made(self._secret)
         with self._turn:
-            of_rows = [self._made.setdefault(digest, {}) for digest in look.rows]
-            turns = {each: turn for looks in of_rows for each, turn in looks.items()}
-            number = look.number(sorted(turns, key=turns.__getitem__))
-            for looks in of_rows:
-                looks.setdefault(look, self._count)
-            self._count += 1
+            number = look.number([*self._made.values()])
+            self._made.setdefault(look.test, look)
         return number
 
 
@@ -154,16 +239,21 @@ class _Before:
 
     number: int
 
-    def enter(self, look: Look) -> int:
+    def enter(self, made: Callable[[bytes], Look]) -> int:
         return self.number
 
 
-_looks: ContextVar[Looks] = ContextVar("looks", default=LooksOfProcess())  # noqa: B039
+_looks: ContextVar[Looks | None] = ContextVar("looks", default=None)
 
 
-def enter(look: Look) -> int:
+def enter(made: Callable[[bytes], Look]) -> int:
     """Enter a test where tests are counted now; see `Looks.enter`."""
-    return _looks.get().enter(look)
+    looks = _looks.get()
+    if looks is None:
+        from elfair.data.session import LooksOfSession  # which keeps looks in a ledger
+
+        looks = LooksOfSession()
+    return looks.enter(made)
 
 
 @contextmanager
@@ -178,7 +268,7 @@ def counted_in(looks: Looks) -> Iterator[None]:
     Examples
     --------
     >>> with counted_in(LooksOfProcess()):
-    ...     enter(Look(("rows",), "one", 1))
+    ...     enter(lambda secret: Look(NOBODY, "one", 1))
     1
     """
     token = _looks.set(looks)
@@ -200,7 +290,7 @@ def looking_again(number: int) -> Iterator[None]:
     Examples
     --------
     >>> with looking_again(2):
-    ...     enter(Look(("rows",), "one", 1))
+    ...     enter(lambda secret: Look(NOBODY, "one", 1))
     2
     """
     with counted_in(_Before(number)):

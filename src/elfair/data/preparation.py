@@ -88,8 +88,22 @@ class ColumnPreparation:
     other: int
 
     @classmethod
-    def learn(cls, name: str, column: Array) -> ColumnPreparation:
-        """From the candidate rows of a column."""
+    def learn(
+        cls, name: str, column: Array, *, most: int = MOST_LEVELS, fewest: int = FEWEST_ROWS
+    ) -> ColumnPreparation:
+        """From the candidate rows of a column.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        column : ndarray
+            Its values.
+        most : int
+            How many levels count by themselves, at most.
+        fewest : int
+            In how many rows such a level is, at least.
+        """
         kind, missing = kind_of(column), is_missing(column)
         known = column[~missing]
         if kind != "levels":
@@ -98,7 +112,7 @@ class ColumnPreparation:
         often = Counter(known.tolist()).most_common()
         # Equally frequent ones by their text: the order of rows must not matter.
         often.sort(key=lambda pair: (-pair[1], str(pair[0])))
-        kept = [pair for pair in often[:MOST_LEVELS] if pair[1] >= FEWEST_ROWS]
+        kept = [pair for pair in often[:most] if pair[1] >= fewest]
         kept.sort(key=lambda pair: str(pair[0]))
         levels, counts = tuple(level for level, _ in kept), tuple(count for _, count in kept)
         return cls(name, kind, int(missing.sum()), 0.0, levels, counts, known.size - sum(counts))
@@ -116,13 +130,12 @@ class ColumnPreparation:
 
     def of(self, column: Array) -> Floats:
         """Its columns of numbers, of shape (n, names)."""
-        column = self._checked(column)
-        missing = is_missing(column)
         if self.kind != "levels":
-            number = np.full(len(column), self.value)
-            number[~missing] = days(column[~missing])
-            shown = [number, missing] if self.missing else [number]
-            return np.column_stack(shown).astype(np.float64)
+            number = self.numbers(column)
+            missing = np.isnan(number)
+            filled = np.where(missing, self.value, number)
+            return np.column_stack([filled, missing] if self.missing else [filled])
+        column = self.checked(column)
         counts = np.array([*self.counts, self.other, self.missing], dtype=np.float64)
         place = self.places(column)
         # Nobody among the candidates was like this: such a person counts as the average of them.
@@ -138,13 +151,23 @@ class ColumnPreparation:
             learnt = [f"{self.kind}, {self.value:.6g} if missing"]
         else:
             learnt = [f"levels {listed(self.levels, MOST_LEVELS) or 'none'}"]
-            learnt += [f"rare in {self.other} rows"] * bool(self.other)
-        learnt += [f"missing in {self.missing} rows"] * bool(self.missing)
+            learnt += [f"rare in {self.other:,} rows"] * bool(self.other)
+        learnt += [f"missing in {self.missing:,} rows"] * bool(self.missing)
         return f"{self.column}: {'; '.join(learnt)}"
 
-    def places(self, column: Array) -> Array:
-        """The place of each row's level; then come "rare" and "missing"."""
-        values = np.array(self.levels, dtype=object)
+    def numbers(self, column: Array) -> Floats:
+        """Its numbers, or the days of its dates; NaN where one is missing."""
+        column = self.checked(column)
+        missing = is_missing(column)
+        number = np.full(len(column), np.nan)
+        number[~missing] = days(column[~missing])
+        return number
+
+    def places(self, column: Array, levels: tuple[Any, ...] | None = None) -> Array:
+        """The place of each row's level, among those that were learnt or others; then come "rare"
+        and "missing".
+        """
+        values = np.array(self.levels if levels is None else levels, dtype=object)
         place = positions(column.astype(object), values)
         place[place < 0] = values.size
         place[is_missing(column)] = values.size + 1
@@ -154,7 +177,7 @@ class ColumnPreparation:
         """Of two, one says it all."""
         return every[1:] if len(every) == 2 else every
 
-    def _checked(self, column: Array) -> Array:
+    def checked(self, column: Array) -> Array:
         """The column; raise if a table holds something else under this name."""
         missing = is_missing(column)
         if missing.all() or (self.kind == "levels" and not self.levels):
@@ -282,8 +305,8 @@ class FittedTransformer:
             transformer.fit(made._table(columns), label)
         except Exception as error:
             raise InputError(
-                f"preprocessor={name} could not be fitted to the {_count(columns)} candidate rows: "
-                f"{error}",
+                f"preprocessor={name} could not be fitted to the {_count(columns):,} candidate "
+                f"rows: {error}",
                 hint="try preprocessor.fit(X) on its own, with X as a pandas frame.",
             ) from error
         made.names.extend(made._out(made._transformed(columns).shape[1]))
@@ -308,7 +331,7 @@ class FittedTransformer:
             matrix = np.asarray(made, dtype=np.float64)
         except Exception as error:
             raise DataError(
-                f"preprocessor={self._called} failed on {_count(columns)} rows: {error}",
+                f"preprocessor={self._called} failed on {_count(columns):,} rows: {error}",
                 hint="it must make numbers of any rows, also of missing values and new levels: "
                 "OneHotEncoder, for instance, needs handle_unknown='ignore'.",
             ) from error
@@ -346,8 +369,15 @@ class FittedTransformer:
         return names if len(names) == width else [f"prepared {k}" for k in range(width)]
 
 
-def pandas_frame(columns: Columns) -> Any:
+def pandas_frame(columns: Columns, what: str = "preprocessor=") -> Any:
     """A pandas frame of some columns, with NaN for missing text.
+
+    Parameters
+    ----------
+    columns : dict of str to array
+        The columns.
+    what : str
+        What needs the frame, for the message if there is no pandas.
 
     Examples
     --------
@@ -358,9 +388,8 @@ def pandas_frame(columns: Columns) -> Any:
         import pandas as pd
     except ImportError:
         raise InputError(
-            "preprocessor= needs pandas for a table with names, text or dates, which cannot be "
-            "imported.",
-            hint="install pandas, or leave preprocessor out.",
+            f"{what} needs pandas for a table with names, text or dates, which cannot be imported.",
+            hint=f"install pandas, or leave {what.partition('=')[0]} out.",
         ) from None
     made = {}
     for name, column in columns.items():

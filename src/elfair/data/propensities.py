@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import log, sqrt
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from elfair.data.features import Encoding
 from elfair.data.preparation import DefaultPreparation
 from elfair.data.table import LoggedData
 from elfair.errors import DataError, PropensityError, listed
-from elfair.types import Booleans, Floats
+from elfair.types import Array, Booleans, Floats
 
 #: A decision that was expected more often than this, but never taken, is not a matter of chance.
 EXPECTED = 10.0
@@ -21,6 +22,10 @@ FALSE_ALARM = 1e-6
 #: A feature more standard deviations from its mean than this counts as this far away: one person
 #: must not decide the result.
 FARTHEST = 3.0
+#: Squares of features of this size neither overflow nor vanish.
+LARGE = 1e50
+#: So many rows are looked at together.
+BLOCK = 20_000
 #: What may be wrong if propensities do not fit.
 MISFIT = (
     "a column of propensities holds the probability of the logged decision, not of a fixed class; a"
@@ -57,8 +62,8 @@ def require_taken(data: LoggedData, possible: Booleans | None = None) -> None:
             if possible is not None and not possible[a]:
                 continue
             raise DataError(
-                f"decision {name} was never taken in {data.n} rows, so nothing is known about its "
-                f"impact.{_from_labels(data, int(a))}",
+                f"decision {name} was never taken in {data.n:,} rows, so nothing is known about "
+                f"its impact.{_from_labels(data, int(a))}",
                 hint="leave it out of the classes (correct the labels, if it comes from them), log "
                 "more decisions, or pass the fitted model as behavior, and the new policy will "
                 "never take it.",
@@ -66,8 +71,8 @@ def require_taken(data: LoggedData, possible: Booleans | None = None) -> None:
         expected = float(data.behavior[:, a].sum())
         if expected > EXPECTED:
             raise DataError(
-                f"decision {name} was never taken in {data.n} rows; by the propensities it should "
-                f"have been taken about {expected:.0f} times.",
+                f"decision {name} was never taken in {data.n:,} rows; by the propensities it "
+                f"should have been taken about {expected:.0f} times.",
                 hint="if the log holds only people with some decision, add the others: rows that "
                 "are not logged cannot be weighted.",
             )
@@ -138,18 +143,61 @@ def misfit(data: LoggedData) -> Misfit | None:
     (True, False, 'how often 0 was decided')
     """
     if data.behavior is None or data.decision_index is None:
-        return misfit_of_numbers(data)
-    names, directions = _directions(data)
-    taken = np.arange(data.classes.size) == data.decision_index[:, None]
-    surprise = np.abs(directions.T @ (taken - data.behavior))
-    spread = np.sqrt(data.behavior * (1 - data.behavior))
-    variance, farthest = (directions**2).T @ spread**2, FARTHEST
+        return misfit_of_numbers(data) or _too_often(data)
+    names, directions_of = _directions(data)
+    (surprise, variance), farthest = _surprise(data, directions_of), FARTHEST
     if data.unit_index is not None:
+        directions = directions_of(slice(None))
+        spread = np.sqrt(data.behavior * (1 - data.behavior))
         # Decisions about one unit may have been drawn together, at worst all by one draw.
         largest, sizes = np.abs(directions), np.bincount(data.unit_index)
         by_unit = np.zeros((sizes.size, largest.shape[1], spread.shape[1]))
         np.add.at(by_unit, data.unit_index, largest[:, :, None] * spread[:, None, :])
         variance, farthest = np.sum(by_unit**2, axis=0), FARTHEST * float(sizes.max())
+    if data.learnt is not None:  # an estimate errs by its own rows, too
+        variance = variance * (1 + data.n / data.learnt.rows.size)
+    return _judged(np.abs(surprise), variance, farthest, data.classes, names)
+
+
+def misfit_in_batches(batches: Iterable[LoggedData], encoding: Encoding) -> Misfit:
+    """The same for rows that come in batches, whose behaviour probabilities are all known.
+
+    Parameters
+    ----------
+    batches : iterable of LoggedData
+        The rows.
+    encoding : Encoding
+        How directions are made of what is known before decisions, by all rows.
+    """
+    surprise: Floats | float = 0.0
+    variance: Floats | float = 0.0
+    names: list[str] = []
+    for data in batches:
+        added = _surprise(data, _seen_as(encoding, data))
+        surprise, variance = surprise + added[0], variance + added[1]
+        names, classes = names or encoding.names(data), data.classes
+    return _judged(np.abs(surprise), np.asarray(variance), FARTHEST, classes, names)
+
+
+def _surprise(data: LoggedData, directions_of: Callable[[slice], Floats]) -> tuple[Floats, Floats]:
+    """By how much decisions differ from what was to be expected, and the variance of that, in each
+    direction: sums over rows.
+    """
+    assert data.behavior is not None
+    assert data.decision_index is not None
+    surprise: Floats | float = 0.0
+    variance: Floats | float = 0.0
+    for rows in _blocks(data.n):
+        directions, behavior = directions_of(rows), data.behavior[rows]
+        taken = np.arange(data.classes.size) == data.decision_index[rows, None]
+        surprise = surprise + directions.T @ (taken - behavior)
+        variance = variance + (directions**2).T @ np.sqrt(behavior * (1 - behavior)) ** 2
+    return np.asarray(surprise), np.asarray(variance)
+
+
+def _judged(
+    surprise: Floats, variance: Floats, farthest: float, classes: Array, names: Sequence[str]
+) -> Misfit:
     known = variance > 0
     error = np.sqrt(variance[known])
     # Bernstein's inequality holds for rare decisions, unlike a normal limit.
@@ -159,10 +207,37 @@ def misfit(data: LoggedData) -> Misfit | None:
         return Misfit(0.0, sqrt(2 * level), "nothing")
     worst = int(np.argmax(off / limits))
     direction, decided = np.argwhere(known)[worst]
-    where = f"how often {listed([data.classes[decided]])} was decided"
+    where = f"how often {listed([classes[decided]])} was decided"
     if direction:
         where += f", by {names[direction - 1]}"
     return Misfit(float(off[worst]), float(limits[worst]), where)
+
+
+#: A decision that was taken with a smaller probability counts as if it had this one.
+RAREST = 0.05
+
+
+def _too_often(data: LoggedData) -> Misfit | None:
+    """A decision that was taken more often than its propensities allow; None if none was.
+
+    If the probabilities of the other decisions are not known, this is known still: one divided by
+    the propensity, over the people with some decision, averages to at most 1 over all people. It
+    does so if smaller ones count as some larger one. Such a number is from 0 to 1 / `RAREST`, and
+    so its variance is at most its largest value: Bernstein's inequality gives the limit.
+    """
+    if data.propensity is None or data.decision_index is None:
+        return None
+    weight = 1 / np.maximum(data.propensity, RAREST)
+    largest = float(weight.max())
+    if data.unit_index is not None:  # decisions about one unit may have been drawn together
+        largest *= float(np.bincount(data.unit_index).max())
+    found = np.bincount(data.decision_index, weight, minlength=data.classes.size) / data.n
+    error = sqrt(largest / data.n)
+    level = log(data.classes.size / FALSE_ALARM)
+    worst = int(np.argmax(found))
+    off, limit = (float(found[worst]) - 1) / error, sqrt(2 * level) + error * level / 3
+    where = f"how often {listed([data.classes[worst]])} was decided"
+    return Misfit(off, limit, where) if off > limit else None
 
 
 def misfit_of_numbers(data: LoggedData) -> Misfit | None:
@@ -183,7 +258,8 @@ def misfit_of_numbers(data: LoggedData) -> Misfit | None:
     decision, mean, spread = data.decision, data.behavior_mean, data.behavior_spread
     if decision is None or mean is None or spread is None:
         return None
-    names, directions = _directions(data)
+    names, directions_of = _directions(data)
+    directions = directions_of(slice(None))
     away = (decision - mean) / spread
     error = np.sqrt((directions**2).sum(axis=0))
     known = error > 0
@@ -201,12 +277,28 @@ def misfit_of_numbers(data: LoggedData) -> Misfit | None:
     return Misfit(float(off[worst]), float(limits[worst]), where)
 
 
-def _directions(data: LoggedData) -> tuple[list[str], Floats]:
-    """What is known before the decision, of shape (n, 1 + columns), and what the columns mean."""
+def _blocks(n: int) -> Iterator[slice]:
+    """Parts of n rows of which no copy takes much memory."""
+    return (slice(start, start + BLOCK) for start in range(0, n, BLOCK))
+
+
+def _directions(data: LoggedData) -> tuple[list[str], Callable[[slice], Floats]]:
+    """What is known before the decision, of shape (rows, 1 + columns), about some rows, and what
+    the columns mean.
+    """
     if data.raw is not None:  # of these very rows: folds of a test are prepared differently
         data = data.prepared(DefaultPreparation.learn(data.raw))
-    largest = np.abs(data.features).max(axis=0)  # squares must not overflow
-    rows = data.changed(matrix=data.features / np.where(largest > 0, largest, 1.0))
-    encoding = Encoding.learn(rows)
-    known_before = np.clip(encoding.of(rows), -FARTHEST, FARTHEST)
-    return encoding.names(rows), np.column_stack([np.ones(data.n), known_before])
+    largest = np.maximum(-data.features.min(axis=0), data.features.max(axis=0))
+    if ((largest > LARGE) | (largest < 1 / LARGE)).any():  # squares must not overflow
+        data = data.changed(matrix=data.features / np.where(largest > 0, largest, 1.0))
+    encoding = Encoding.learn(data)
+    return encoding.names(data), _seen_as(encoding, data)
+
+
+def _seen_as(encoding: Encoding, data: LoggedData) -> Callable[[slice], Floats]:
+    def of(rows: slice) -> Floats:
+        known_before = encoding.of(data, rows)
+        np.clip(known_before, -FARTHEST, FARTHEST, out=known_before)
+        return np.column_stack([np.ones(len(known_before)), known_before])
+
+    return of

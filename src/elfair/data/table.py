@@ -3,49 +3,65 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from elfair.data.asking import Mistakes, in_terms
 from elfair.data.behavior import (
     FittedClassifier,
     check_agreement,
     check_not_certain,
+    is_estimated,
     read_behavior,
     read_propensity,
+    read_unlogged,
+    require_estimable,
 )
 from elfair.data.classes import class_index, read_classes, read_positive
 from elfair.data.columns import (
     Columns,
     as_floats,
     check_length,
+    check_no_codes,
     check_order,
+    check_size,
     complete_column,
     named_columns,
     refuse,
 )
-from elfair.data.costs import COST, read_cost
-from elfair.data.digests import columns_digest, rows_digest
-from elfair.data.features import comparable, read_features, same_values
+from elfair.data.combining import combined
+from elfair.data.costs import COST, CostOf, read_cost, read_person_cost
+from elfair.data.digests import Keys
+from elfair.data.features import no_features, read_features, same_values
+from elfair.data.known import KnownColumns
 from elfair.data.lottery import Lottery, is_lottery, read_lottery
 from elfair.data.preparation import Preparation
+from elfair.data.revealed import UNDECLARED, Revealed, read_label, read_revealed
+from elfair.data.setting import read_encoding
+from elfair.data.subsample import Subsample
+from elfair.data.times import read_time
 from elfair.data.units import Average, read_row_ids, read_sample_weight, unit_numbers
 from elfair.data.unseen import Unseen, read_unseen
-from elfair.errors import DataError, did_you_mean, listed
+from elfair.errors import DataError
 from elfair.types import Array, Floats, Index
 
 
-class LoggedData:
+class LoggedData(KnownColumns):
     """Logged decisions: the people, the decisions, their probabilities and their later impact.
 
     Parameters
     ----------
-    X : array or data frame of shape (n, d)
+    X : array or data frame of shape (n, d), or None
         Features: what the new model will see. Numbers, true/false, text, categories and dates, also
-        with missing values: a preparation that is part of the model makes numbers of them.
+        with missing values: a preparation that is part of the model makes numbers of them. None
+        if there are none, for a model from elsewhere that no condition on features asks about.
     y : array of shape (n,), optional
-        Labels: the best decisions.
+        Labels: the best decisions. Missing only as ``label_seen_for`` says.
+    label_seen_for : sequence, optional
+        The decisions that reveal the label, as only a loan shows who repays it. Labels are then
+        missing for all other decisions, and weighting estimates what is said about them.
     sensitive_features : array, series, data frame or mapping, optional
         One or more columns that define groups.
     decision : array of shape (n,), optional
@@ -61,9 +77,14 @@ class LoggedData:
           decisions, it must be 1 divided by their number.
         * ``{"by": column, value: chances}`` has either of these for each value of a feature, or of
           a sensitive feature.
-    behavior : array of shape (n, classes) or fitted model, optional
+        * ``"estimated"`` learns it from candidate rows, if nobody logged it.
+    behavior : array of shape (n, classes) or model, optional
         The behaviour model's probability of every decision. A fitted model with ``predict_proba``
-        is kept, so a policy can respect its support at prediction time.
+        is kept, so a policy can respect its support at prediction time. A classifier that is not
+        fitted estimates propensities that nobody logged.
+    trim : float, optional
+        If propensities are estimated: whoever could get some decision only with a smaller estimated
+        probability has no part, and no statement is about them.
     impact : array, series, data frame or mapping, optional
         One or more columns of what was observed later. You can always call a single column
         ``impact``.
@@ -85,6 +106,8 @@ class LoggedData:
         school. Rows of one unit stay together in every split, and bounds count units, not rows.
     sample_weight : array of shape (n,), optional
         How many people a row stands for, where that differs from row to row.
+    time : array of shape (n,), optional
+        When each decision was taken, as dates or numbers, for ``split="time"``. No model sees it.
     classes : sequence, optional
         All possible decisions, if ``y`` and ``decision`` together do not show them all.
     positive : object, optional
@@ -94,6 +117,12 @@ class LoggedData:
     cost : array of shape (classes, classes), mapping or data frame, optional
         What ``E[cost]`` averages: a row for each label and a column for each decision, both in the
         order of the sorted classes; or ``{label: {decision: cost}}``.
+    person_cost : array, series, data frame or mapping, optional
+        What ``E[cost]`` averages instead, if costs differ from person to person: a column for each
+        decision, as ``{decision: column}``; or one column, the cost of a wrong decision.
+    encoding : mapping, optional
+        How a table becomes these features, as JSON can say it. It is part of a model, of its digest
+        and of its file, where it is ``encoding_``.
 
     Examples
     --------
@@ -110,16 +139,10 @@ class LoggedData:
     >>> data.names
     ['race', 'x0']
 
-    A trial that gave treatment 1 to two in three women and to half of the men:
+    A trial that gave treatment 1 to two in three:
 
-    >>> trial = LoggedData(
-    ...     [[0.0], [1.0], [2.0], [3.0]],
-    ...     sensitive_features={"sex": ["f", "m", "f", "m"]},
-    ...     decision=[0, 1, 1, 0],
-    ...     propensity={"by": "sex", "f": 0.6667, "m": 0.5},
-    ... )
-    >>> trial.propensity
-    array([0.3333, 0.5   , 0.6667, 0.5   ])
+    >>> LoggedData([[0.0], [1.0]], decision=[0, 1], propensity=0.6667).propensity
+    array([0.3333, 0.6667])
     """
 
     #: What a decision is; `ContinuousData` is for numbers.
@@ -131,16 +154,24 @@ class LoggedData:
     thresholds: tuple[float, ...] = ()
     #: What averages are about; see `elfair.data.units`.
     average: Average = "unit"
+    #: How rows were drawn, if more of small groups were.
+    subsample: Subsample | None = None
+    #: Whether these are all rows that are asked about; of a batch of them, a group may have none.
+    whole: bool = True
+    #: In which order rows of a batch are tested: their keys; None if they stand in that order.
+    order: Keys | None = None
 
     def __init__(
         self,
         X: Any,
         y: Any = None,
         *,
+        label_seen_for: Any = None,
         sensitive_features: Any = None,
         decision: Any = None,
         propensity: Any = None,
         behavior: Any = None,
+        trim: float | None = None,
         impact: Any = None,
         missing_impact: Any = None,
         early: Any = None,
@@ -148,16 +179,19 @@ class LoggedData:
         row_id: Any = None,
         unit: Any = None,
         sample_weight: Any = None,
+        time: Any = None,
         classes: Sequence[Any] | Array | None = None,
         positive: Any = None,
         cost: Any = None,
+        person_cost: Any = None,
+        encoding: Mapping[str, Any] | None = None,
     ) -> None:
         check_order(
             X=X,
             y=y,
             sensitive_features=sensitive_features,
             decision=decision,
-            propensity=propensity,
+            propensity=None if is_estimated(propensity) else propensity,
             behavior=behavior,
             impact=impact,
             early=early,
@@ -165,8 +199,11 @@ class LoggedData:
             row_id=row_id,
             unit=unit,
             sample_weight=sample_weight,
+            time=time,
+            person_cost=person_cost,
         )
-        given = read_features(X)
+        self.encoding = read_encoding(encoding)
+        given = read_features(X) if X is not None else no_features(y, decision, impact)
         given.require_values()
         self.feature_names = given.names
         #: The features as they came, if they are not plain finite numbers or were prepared since.
@@ -178,15 +215,14 @@ class LoggedData:
         self.n = given.n
         #: The position of each row in the whole table.
         self.position = np.arange(self.n)
-        self.label = None if y is None else self._decisions(y, "y")
-        self.decision = None if decision is None else self._decisions(decision, "decision")
-        self.row_id = None if row_id is None else read_row_ids(row_id, self.n)
-        self.unit = None if unit is None else complete_column(unit, self.n, "unit")
+        noted = self._read_columns(
+            decision=decision, y=y, label_seen_for=label_seen_for, row_id=row_id, unit=unit,
+            sample_weight=sample_weight, time=time, sensitive_features=sensitive_features,
+            impact=impact, propensity=propensity,
+        )  # fmt: skip
+        noted.raise_all()  # what follows needs all of these
         #: The number of each row's unit; None if no two rows are of one unit.
         self.unit_index = None if self.unit is None else unit_numbers(self.unit)
-        self.sample_weight = read_sample_weight(sample_weight, self.n)
-        self.sensitive = self._sensitive(sensitive_features)
-        self.impacts = self._impacts(impact)
         #: What is declared about impacts that were not seen for everyone; None if all were seen.
         self.unseen: Unseen | None = read_unseen(
             self, self.impacts, missing_impact, early, follow_up
@@ -196,8 +232,13 @@ class LoggedData:
         #: what uses it asks.
         self.positive: Any = read_positive(positive, self.classes)
         self.cost = None if cost is None else self._cost(cost)
-        self.label_index = self._class_index(self.label, "y")
+        self.label_index = self._class_index(self.label, "y")  # -1: not revealed
         self.decision_index = self._class_index(self.decision, "decision")
+        #: What each decision costs for each person, of shape (n, classes), and what said so.
+        self.person_cost: Floats | None = None
+        self.cost_of: CostOf | None = None
+        if person_cost is not None:
+            self.person_cost, self.cost_of = read_person_cost(person_cost, self)
         self.behavior_model: FittedClassifier | None = None
         self.behavior: Floats | None = None
         self.propensity: Floats | None = None
@@ -207,6 +248,17 @@ class LoggedData:
         #: that it was fitted to too well: for these, they come from scorers that were fitted to
         #: other rows, and every part of a search must see the same ones.
         self.scores: Floats | None = None
+        #: How to estimate propensities that nobody logged; None if they are known. A split then
+        #: fills in behavior, propensity, and what it learnt; and in `doubts`, of shape (n, groups),
+        #: what the propensity would be without each group of candidate rows.
+        self.unlogged = read_unlogged(propensity, behavior, trim, self.classes.size)
+        self.doubts: Floats | None = None
+        self.learnt: Any = None
+        #: Which decisions reveal the label; None if it is known for everyone.
+        self.revealed: Revealed | None = None
+        if self.unlogged is not None:
+            require_estimable(self, label_seen_for)
+            return
         if behavior is not None:
             self._set_behavior(X, behavior)
         if propensity is not None:
@@ -219,6 +271,8 @@ class LoggedData:
                 self._set_lottery(read_lottery(propensity, self.classes, positive))
             else:
                 self._set_propensity(propensity)
+        if label_seen_for is not None:
+            self.revealed = read_revealed(self, label_seen_for)
 
     def __repr__(self) -> str:
         decided = f", classes={self.classes.tolist()}" if self.classes.size else ""
@@ -227,77 +281,12 @@ class LoggedData:
             f"groups={list(self.sensitive)}, impacts={list(self.impacts)})"
         )
 
-    @property
-    def has_names(self) -> bool:
-        """Whether features came with names of their own."""
-        return self.feature_names != [f"x{j}" for j in range(len(self.feature_names))]
-
-    # -- what conditions and statistics read ----------------------------------------------------
-
-    @property
-    def names(self) -> list[str]:
-        """The columns that conditions can name."""
-        extra = [name for name in self.feature_names if name not in self.sensitive]
-        return [*self.sensitive, *extra]
-
-    def column(self, name: str) -> Array:
-        """A sensitive feature, or a feature, by its name."""
-        if name in self.sensitive:
-            return self.sensitive[name]
-        return self.feature(name)
-
-    def feature(self, name: str) -> Array:
-        """A feature as it came, by its name."""
-        if self.raw is not None:
-            return self.raw[name]
-        return self.features[:, self.feature_names.index(name)]
-
-    @property
-    def features(self) -> Floats:
-        """The numbers that a model sees, of shape (n, d); raise if there are none (yet)."""
-        if self.matrix is None:
-            raise DataError(
-                "features are not all finite numbers, and nothing was learnt that prepares them.",
-                hint="fit learns it from candidate rows; feature(name) is a column as it came.",
-            )
-        return self.matrix
-
-    @property
-    def prepared_names(self) -> list[str]:
-        """What each column of `features` means."""
-        return self.feature_names if self.preparation is None else self.preparation.names
+    # -- the same rows otherwise, and parts of them -----------------------------------------------
 
     def prepared(self, preparation: Preparation) -> Self:
         """The same rows as a preparation shows them to a model."""
         raw = {name: self.feature(name) for name in self.feature_names}
         return self.changed(raw=raw, matrix=preparation.of(raw), preparation=preparation)
-
-    def impact(self, name: str) -> Floats:
-        """An impact by its name; a single one is also called ``impact``."""
-        return self.impacts[self.impact_key(name)]
-
-    def impact_key(self, name: str) -> str:
-        """The column that an impact's name refers to."""
-        if name in self.impacts:
-            return name
-        if name in self.impact_names:
-            return next(iter(self.impacts))
-        if not self.impacts:
-            raise DataError(
-                f"no impact '{name}': impact was not given.",
-                hint="pass impact=, the column of what was observed later.",
-            )
-        raise DataError(
-            f"no impact '{name}'; impacts: {listed(self.impact_names)}.",
-            hint=did_you_mean(name, self.impact_names, "name one of the impacts."),
-        )
-
-    @property
-    def impact_names(self) -> list[str]:
-        """The names that refer to impacts."""
-        names = list(self.impacts)
-        alone = len(names) == 1 and "impact" not in (*names, *self.names)
-        return [*names, "impact"] if alone else names
 
     @property
     def probability(self) -> Floats | None:
@@ -311,21 +300,14 @@ class LoggedData:
         """
         return None
 
-    @property
-    def measured(self) -> dict[str, Floats]:
-        """Columns of numbers that are known only after the decision, by names for people."""
-        return {f"impact '{name}'": values for name, values in self.impacts.items()}
-
-    # -- parts of the table ---------------------------------------------------------------------
-
     def take(self, rows: Index) -> LoggedData:
         """The given rows, in the given order."""
-        return _combined([self], lambda columns: columns[0].take(rows, axis=0))
+        return combined([self], lambda columns: columns[0].take(rows, axis=0))
 
     @staticmethod
     def joined(parts: Sequence[LoggedData]) -> LoggedData:
         """The rows of several parts of one table, in order."""
-        return parts[0] if len(parts) == 1 else _combined(parts, np.concatenate)
+        return parts[0] if len(parts) == 1 else combined(parts, np.concatenate)
 
     def changed(self, **attributes: Any) -> Self:
         """The same rows with other attributes, such as `thresholds` or `scores`."""
@@ -333,49 +315,58 @@ class LoggedData:
         vars(same).update(attributes)
         return same
 
-    def digest(self) -> bytes:
-        """A fingerprint of the rows that does not depend on their order.
-
-        It ignores groups and row ids: the same people under another grouping are the same held-out
-        rows.
-        """
-        columns = [*self.comparable, *self.as_numbers, self.propensity, *self.impacts.values()]
-        return rows_digest(columns, self.n)
-
-    @property
-    def comparable(self) -> list[Floats]:
-        """The features as they came, each as floats that are equal where its values are."""
-        return [comparable(self.feature(name)) for name in self.feature_names]
-
-    @property
-    def as_numbers(self) -> tuple[Array | None, Array | None]:
-        """Label and decision, as numbers."""
-        return self.label_index, self.decision_index
-
-    def fingerprint(self) -> str:
-        """SHA-256 of everything known about these rows, in their order."""
-        known = {"label", "decision", "propensity", "row_id"}
-        known |= {"behavior", "behavior_mean", "behavior_spread"}
-        known |= {name for name in ("unit", "sample_weight") if getattr(self, name) is not None}
-        positive = None if self.positive is None else np.array([self.positive], dtype=object)
-        return columns_digest(
-            [
-                *((f"feature {name}", self.feature(name)) for name in self.feature_names),
-                *((f"group {name}", column) for name, column in self.sensitive.items()),
-                *((f"impact {name}", column) for name, column in self.impacts.items()),
-                *((name, getattr(self, name)) for name in sorted(known)),
-                ("classes", self.classes),
-                ("positive", positive),
-                ("cost", self.cost),
-                *(() if self.unseen is None else self.unseen.columns),
-            ]
-        )
-
     # -- validation -----------------------------------------------------------------------------
+
+    @classmethod
+    def mistakes_of(cls, n: int, **columns: Any) -> list[DataError]:
+        """What is wrong with single columns of a table that has other mistakes as well.
+
+        Parameters
+        ----------
+        n : int
+            How many rows it has.
+        **columns
+            Some of the columns, as the class takes them.
+        """
+        table = cls.__new__(cls)
+        table.n, table.feature_names = n, []
+        return table._read_columns(**columns).found
+
+    def _read_columns(self, **given: Any) -> Mistakes:
+        """Read each column by itself; what is wrong with some is noted."""
+        noted, n = Mistakes(), self.n
+
+        def read(name: str, reader: Callable[[Any], Any]) -> Any:
+            return noted(given.get(name), lambda: reader(given[name]))
+
+        self.decision: Array | None = read(
+            "decision", lambda values: self._decisions(values, "decision")
+        )
+        self.label: Array | None = read(
+            "y", lambda values: self._label(values, given.get("label_seen_for"))
+        )
+        self.row_id: Array | None = read("row_id", lambda values: read_row_ids(values, n))
+        self.unit: Array | None = read("unit", lambda values: complete_column(values, n, "unit"))
+        self.sample_weight: Floats | None = read(
+            "sample_weight", lambda values: read_sample_weight(values, n)
+        )
+        self.time: Array | None = read("time", lambda values: read_time(values, n))
+        self.sensitive: Columns = read("sensitive_features", self._sensitive) or {}
+        self.impacts: dict[str, Floats] = read("impact", self._impacts) or {}
+        known = given.get("propensity")
+        if not (is_lottery(known) or self.decision_kind == "numbers" or is_estimated(known)):
+            read("propensity", lambda values: read_propensity(values, n))
+        return noted
 
     def _decisions(self, values: Any, what: str) -> Array:
         """Logged decisions, or the best ones."""
         return complete_column(values, self.n, what)
+
+    def _label(self, values: Any, label_seen_for: Any) -> Array:
+        if label_seen_for is None:
+            label = in_terms("y", study="label")
+            return complete_column(values, self.n, label, hint=UNDECLARED)
+        return read_label(values, self.n, self.decision)
 
     def _sensitive(self, values: Any) -> Columns:
         """Groups; a missing value is allowed, and meets no condition."""
@@ -406,6 +397,8 @@ class LoggedData:
             impacts[name] = as_floats(column, f"impact '{name}'")
             hint = "an impact must be finite; clip it to a meaningful range."
             refuse(np.isinf(impacts[name]), f"impact '{name}' is infinite", hint)
+            check_size(impacts[name], f"impact '{name}'")
+            check_no_codes(impacts[name], f"impact '{name}'")
         return impacts
 
     def _classes(self, classes: Sequence[Any] | Array | None) -> Array:
@@ -463,28 +456,3 @@ class LoggedData:
             self.behavior = np.column_stack(
                 [np.where(first, propensity, other), np.where(first, other, propensity)]
             )
-
-
-#: The attributes of LoggedData that have one entry for each row.
-_BY_ROW = (
-    "matrix", "label", "label_index", "decision", "decision_index", "propensity", "behavior",
-    "row_id", "unit", "unit_index", "sample_weight", "scores", "behavior_mean", "behavior_spread",
-    "position",
-)  # fmt: skip
-
-
-def _combined(parts: Sequence[LoggedData], combine: Callable[[list[Array]], Array]) -> LoggedData:
-    """A table whose columns combine those of some parts."""
-    every = [vars(part) for part in parts]
-    apart = any(part.preparation is not parts[0].preparation for part in parts)
-    known = [name for name in _BY_ROW if every[0].get(name) is not None]
-    known = [name for name in known if name != "matrix" or not apart]
-    made: dict[str, Any] = {name: combine([of[name] for of in every]) for name in known}
-    for name in ("sensitive", "impacts", "raw"):
-        if every[0][name] is not None:
-            made[name] = {key: combine([of[name][key] for of in every]) for key in every[0][name]}
-    if apart:  # each fold has a preparation of its own; together, they are seen by the first
-        made["matrix"] = parts[0].preparation.of(made["raw"]) if parts[0].preparation else None
-    unseen = [part.unseen for part in parts if part.unseen is not None]
-    made["unseen"] = Unseen.combined(unseen, combine) if unseen else None
-    return parts[0].changed(**made, n=len(made["position"]))

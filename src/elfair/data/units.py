@@ -31,7 +31,7 @@ def read_row_ids(values: Any, n: int) -> Array:
     again = ids[1:][ids[1:] == ids[:-1]]
     if again.size:
         raise DataError(
-            f"row_id must be unique. Got {listed(again[:1])} more than once ({again.size} "
+            f"row_id must be unique. Got {listed(again[:1])} more than once ({again.size:,} "
             "repeated rows in all).",
             hint="the bounds need independent rows: keep one row for each person, or pass the "
             "identifier as unit= instead, and bounds will count people.",

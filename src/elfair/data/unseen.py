@@ -244,7 +244,7 @@ def _check_seen(data: Any, name: str, seen: Booleans, unseen: Unseen) -> None:
         n, known = int(inside.sum()), int((inside & seen).sum())
         if n and not known and (unseen.how == "at random" or who == "everyone"):
             raise DataError(
-                f"impact '{name}' is missing in all {n} rows ({who}): nothing says what it is.",
+                f"impact '{name}' is missing in all {n:,} rows ({who}): nothing says what it is.",
                 hint="missing_impact='at random' needs some people seen with each decision.",
             )
         if unseen.follow_up is None:
@@ -253,8 +253,8 @@ def _check_seen(data: Any, name: str, seen: Booleans, unseen: Unseen) -> None:
         error = sqrt(float(np.sum(chances * (1 - chances))))
         if abs(known - float(chances.sum())) > MOST_ERRORS * error + 1e-9:
             raise DataError(
-                f"follow_up says that {chances.sum():.0f} of {n} rows ({who}) were to be followed "
-                f"up; impact '{name}' was seen in {known}.",
+                f"follow_up says that {chances.sum():.0f} of {n:,} rows ({who}) were to be "
+                f"followed up; impact '{name}' was seen in {known}.",
                 hint="follow_up is exact only if everyone who was drawn was also seen; if people "
                 "dropped out, leave it out: the probability of being seen is then estimated.",
             )

@@ -8,6 +8,7 @@ from typing import Any
 
 from elfair.estimators.certify import certify
 from elfair.estimators.classifier import ELFClassifier
+from elfair.estimators.deployed import cutoff
 from elfair.estimators.regressor import ELFRegressor
 from elfair.persistence import load as load_file
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 
 from elfair.certificate.codes import AssumptionCode
+from elfair.certificate.rules import sentences
 from elfair.data.behavior import behavior_probabilities
 from elfair.data.columns import check_length, one_column, positions
+from elfair.data.ledger import Ledger
 from elfair.estimators.base import ELFEstimator, weighted_average
 from elfair.language.expressions import Expression
 from elfair.policies.models import Decisions, Fitted, draw
@@ -18,7 +21,7 @@ from elfair.policies.softmax import EXPLORATION
 from elfair.search.classification import Classification, family_of
 from elfair.search.goals import goal_of
 from elfair.statistics.claims import Constraint
-from elfair.types import Array, Floats
+from elfair.types import Floats
 
 
 class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
@@ -47,7 +50,8 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         by plain importance sampling (the paper), or in the doubly robust form. "auto" takes "dr" if
         no decision was rare and candidate rows predict that its bounds are tighter, and else
         "paired".
-    bound : {"auto", "guarded", "ttest", "hoeffding", "bernstein", "anderson", "betting"}
+    bound : {"auto", "guarded", "ttest", "hoeffding", "bernstein", "anderson", "growth", \
+"betting"}
         How to bound it. "auto", the default, is "betting", which holds for any number of rows,
         wherever the ends of rows are known: for rates, and for impacts with a declared range.
         Elsewhere it is "guarded", a t bound with guards against what rows happen not to show, which
@@ -71,9 +75,19 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         A classifier whose scores the model sees beside the features; without one, the model is
         linear in the features. An unfitted scorer is cloned and fitted to candidate rows only. A
         fitted scorer is used as it is and must not have seen the held-out rows. (scikit-learn's
-        ``clone`` forgets a fit; its ``FrozenEstimator`` keeps it.) A torch module is itself the
-        model: elfair trains a copy, from features standardised by candidate rows to one logit for
-        each class, in evaluation mode.
+        ``clone`` forgets a fit; its ``FrozenEstimator`` keeps it.) A scorer that handles missing
+        values or categories gets them as they are. A torch module is itself the model: elfair
+        trains a copy, from features standardised by candidate rows to one logit for each class, in
+        evaluation mode.
+    policy : {"softmax", "tree"}, default "softmax"
+        What the model is: a softmax of the features (and of a scorer), or a tree with at most
+        ``depth`` questions about a person, each leaf with its own probabilities. ``rule_`` says a
+        tree in sentences. Its splits are searched exactly under the constraints.
+    depth : int, default 2
+        The most questions that a tree asks about a person: 1 or 2.
+    leaf_rows : int, default 10
+        The fewest candidate rows of each logged decision in a leaf of a tree; of all rows, if no
+        decision is logged.
     candidates : int, default 20
         The most models on the ladder. The first is likely to pass (``power``). The order is fixed
         before the test, so ``delta`` needs no correction. The paper tests 1 model, and so do
@@ -85,16 +99,18 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         it is a share of what is mixed into that model.
     candidate_fraction : float, default 0.6
         The share of rows for the search.
-    split : {"random", "stratified", "crossfit"}, default "random"
-        How to divide the rows. "crossfit" finds one model for each of ``folds`` folds on all the
-        other folds, tests every row with the model that never saw it, and releases their mixture.
-        It needs fewer rows to find a model, but has no ladder, and its bounds are asymptotic only.
+    split : {"random", "time", "stratified", "crossfit"}, default "random"
+        How to divide the rows. "time" searches on the earliest rows and tests on the most recent
+        ones: the promise is then about people like these. "crossfit" finds one model for each of
+        ``folds`` folds on all the other folds, tests every row with the model that never saw it,
+        and releases their mixture. It needs fewer rows to find a model, but has no ladder, and its
+        bounds are asymptotic only.
         The paper stratifies, which violates an assumption: see ``accept_violated``.
     folds : int, default 5
         The number of folds of ``split="crossfit"``.
     impact_range : (low, high) or mapping of name to (low, high), optional
         The range that no impact can leave. You declare it: then the promise about impacts needs no
-        assumption about their tails.
+        assumption about their tails. ``"cost"`` stands for the costs in ``person_cost``.
     propensity_floor : float, optional
         The smallest probability with which the behaviour model took any decision. You declare it.
     average : {"unit", "row"}, default "unit"
@@ -105,6 +121,11 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         swayed the decision and its impact, or because they are wrong. Search and test then use the
         worst case. Every certificate says, for each statement about impact, up to which odds ratio
         it would still pass.
+    shift : float, default 1.0
+        The likelihood ratio up to which the people to come may differ from those in the data:
+        among the people of each condition, any kind of person may become up to so many times as
+        frequent, or as rare. Search and test then use the worst case. Every certificate says, for
+        each statement, up to which ratio it would still pass.
     outcome_model : scikit-learn regressor, optional
         What ``estimator="dr"`` fits to candidate rows. The default is ridge regression.
     classes : sequence, optional
@@ -116,7 +137,8 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         constraint or the objective uses it.
     cost : array of shape (classes, classes), mapping or data frame, optional
         What ``E[cost]`` averages: a row for each label and a column for each decision, in the order
-        of the sorted classes; or ``{label: {decision: cost}}``.
+        of the sorted classes; or ``{label: {decision: cost}}``. Costs that differ from person to
+        person are a column: ``person_cost`` of ``fit``.
     candidate_tuning : mapping of str to sequence, optional
         Parameters to choose by cross-validation *inside the candidate rows*. A grid search around
         ``fit`` would use the held-out rows.
@@ -141,6 +163,8 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         The decisions.
     tuned_ : dict
         What ``candidate_tuning`` chose.
+    rule_ : str
+        What a released tree decides, in sentences.
 
     Examples
     --------
@@ -173,6 +197,9 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         xi: float | None = None,
         preprocessor: Any = None,
         scorer: Any = None,
+        policy: str = "softmax",
+        depth: int = 2,
+        leaf_rows: int = 10,
         candidates: int = 20,
         exploration: float = EXPLORATION,
         candidate_fraction: float = 0.6,
@@ -182,6 +209,7 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         propensity_floor: float | None = None,
         average: str = "unit",
         Lambda: float = 1.0,
+        shift: float = 1.0,
         outcome_model: Any = None,
         classes: Sequence[Any] | None = None,
         positive: Any = None,
@@ -229,10 +257,12 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         X: Any,
         y: Any = None,
         *,
+        label_seen_for: Any = None,
         sensitive_features: Any = None,
         decision: Any = None,
         propensity: Any = None,
         behavior: Any = None,
+        trim: float | None = None,
         impact: Any = None,
         missing_impact: str | None = None,
         early: Any = None,
@@ -240,20 +270,27 @@ class ELFClassifier(ClassifierMixin, ELFEstimator):  # type: ignore[misc]
         row_id: Any = None,
         unit: Any = None,
         sample_weight: Any = None,
+        time: Any = None,
+        person_cost: Any = None,
+        ledger: Ledger | str | PathLike[str] | None = None,
     ) -> Self:
         """Search for a model on the candidate half and test it on the sealed half.
 
         Parameters
         ----------
-        X : array or data frame of shape (n, d), or LoggedData
-            Features; or the whole table of logged decisions, without anything beside it.
+        X : array or data frame of shape (n, d), LoggedData or LoggedBatches
+            Features; or the whole table of logged decisions, without anything beside it; or rows
+            that are read in batches.
         y : array of shape (n,), optional
             Labels. Not needed if neither the objective nor a constraint mentions them; the
             classes are then those of ``decision``.
-        sensitive_features, decision, propensity, behavior, impact, missing_impact, early, \
-follow_up, row_id, unit, sample_weight
+        label_seen_for, sensitive_features, decision, propensity, behavior, trim, impact, \
+missing_impact, early, follow_up, row_id, unit, sample_weight, time, person_cost
             See `LoggedData`; needed only if a constraint uses them. A behaviour model is
             shown ``X`` as it arrives here: inside a Pipeline, as the steps before have changed it.
+        ledger : Ledger, str or path-like, optional
+            Where this look at the rows is counted, with those of other processes: a ledger, or its
+            file. Without it, looks are counted in this process and its workers.
 
         Returns
         -------
@@ -264,12 +301,22 @@ follow_up, row_id, unit, sample_weight
 
     @staticmethod
     def _task(parameters: Mapping[str, Any], seed: int) -> Classification:
-        goal, family = goal_of(parameters["objective"]), family_of(parameters["scorer"], seed)
+        tree = {name: parameters[name] for name in ("depth", "leaf_rows")}
+        family = family_of(parameters["scorer"], seed, parameters["policy"], **tree)
+        goal = goal_of(parameters["objective"])
         return Classification(goal, family, float(parameters["exploration"]))
 
-    def _keep(self, fitted: Fitted, classes: Array, behavior_model: Any) -> None:
-        super()._keep(fitted, classes, behavior_model)
-        self._behavior_model, self.classes_ = behavior_model, classes
+    def _keep(self, fitted: Fitted) -> None:
+        super()._keep(fitted)
+        self._behavior_model, self.classes_ = fitted.setting.behavior, fitted.setting.classes
+
+    @property
+    def rule_(self) -> str:
+        """What a released tree decides, in sentences, one a line; only with ``policy="tree"``."""
+        self.require_solution()
+        if not self.certificate_.rules:
+            raise AttributeError("only policy='tree' has a rule that fits in sentences.")
+        return "\n".join(sentences(self.certificate_.rules, self.certificate_.classes))
 
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each decision under the certified policy.

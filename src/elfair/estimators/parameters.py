@@ -25,7 +25,7 @@ from elfair.language.recipes import Recipe
 from elfair.policies.softmax import EXPLORATION
 from elfair.records.allowed import Allowed, is_number, number, one_of, whole
 from elfair.records.reading import REQUIRED, Key
-from elfair.search.classification import FAMILIES
+from elfair.search.classification import DEEPEST, FAMILIES, LEAF_ROWS, POLICIES
 from elfair.search.regression import REACH
 from elfair.search.selection import ASKED, DEFAULT, SEARCHES
 from elfair.statistics.impact_estimators import ESTIMATORS
@@ -345,7 +345,9 @@ _NOTES = {
     **{name: estimator.note for name, estimator in ESTIMATORS.items() if estimator.note},
     **{name: bound.kind for name, bound in BOUNDS.items()},
     **{name: search.about for name, search in SEARCHES.items()},
+    "tree": "a few questions, and a probability for each answer",
     "stratified": "the paper's",
+    "time": "the search has the earliest rows, and the test the most recent ones",
     "crossfit": "every row is searched on and tested",
     AUTO: "finite-sample wherever the ends of rows are known",
 }
@@ -386,6 +388,12 @@ PARAMETERS: tuple[Parameter, ...] = (
               "for the default preparation"),
     Parameter("scorer", _SCORER, {"classifier": None}, optional=True,
               about="what tells the policy more about a person than the features do", tunable=True),
+    Parameter("policy", one_of(*POLICIES, about=_NOTES), {"classifier": POLICIES[0]},
+              "what the model is", table="model", tunable=True),
+    Parameter("depth", whole(1, DEEPEST), {"classifier": DEEPEST}, table="model", tunable=True,
+              about="the most questions that a tree asks about a person"),
+    Parameter("leaf_rows", whole(1), {"classifier": LEAF_ROWS}, table="model", tunable=True,
+              about="the fewest candidate rows of each logged decision in a leaf of a tree"),
     Parameter("exploration", _SHARE, {"classifier": EXPLORATION}, table="model", example=0.1,
               about="the share of decisions taken blindly; 0.1 leaves a log from which the next "
               "round can learn"),
@@ -415,6 +423,10 @@ PARAMETERS: tuple[Parameter, ...] = (
               example=1.5,
               about="the odds ratio up to which something unmeasured, or wrong propensities, may "
               "distort the logged probabilities, and the result still holds"),
+    Parameter("shift", number("[1, inf)"), _same(1.0, _EVERYWHERE), table="test", example=1.1,
+              about="the likelihood ratio up to which the people to come may differ from those in "
+              "the data (any kind of person so many times as frequent, or as rare), and the result "
+              "still holds"),
     Parameter("search", one_of(*ASKED, about=_NOTES), _same(DEFAULT),
               "how candidates are looked for", table="test", tunable=True),
     Parameter("power", _SHARE, _same(0.95), optional=True, table="test",
@@ -429,8 +441,9 @@ PARAMETERS: tuple[Parameter, ...] = (
               "tests 1"),
     Parameter("candidate_fraction", _SHARE, _same(0.6), table="test",
               about="the share of rows for the search; the others are held out"),
-    Parameter("split", one_of("random", "stratified", "crossfit", about=_NOTES), _same("random"),
-              "how rows are divided into candidate and held-out rows", table="test"),
+    Parameter("split", one_of("random", "time", "stratified", "crossfit", about=_NOTES),
+              _same("random"), table="test",
+              about="how rows are divided into candidate and held-out rows"),
     Parameter("folds", whole(2), _same(5), table="test",
               about="the number of folds of split='crossfit'"),
     Parameter("outcome_model", _REGRESSOR, _same(None, ("classifier", "certify")), optional=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,15 +14,16 @@ from elfair.certificate.codes import AssumptionCode
 from elfair.data import ContinuousData, LoggedData
 from elfair.data.columns import as_floats, check_length, one_column
 from elfair.data.continuous import normal_density
+from elfair.data.ledger import Ledger
 from elfair.errors import BoundError
 from elfair.estimators.base import ELFEstimator, weighted_average
 from elfair.language.conditions import Decision, SquaredError
 from elfair.language.expressions import Expression
-from elfair.policies.models import Decisions, Fitted, seeded
+from elfair.policies.models import Decisions, Fitted, require_decided, seeded
 from elfair.search.regression import REACH, Regression, task_of
 from elfair.statistics.claims import Claim, Constraint
 from elfair.statistics.decisions import thresholds_of
-from elfair.types import Array, Floats
+from elfair.types import Floats
 
 
 class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
@@ -50,7 +52,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         regression of the impact that is quadratic in the decision, and has no finite-sample bound.
         It keeps the level of a t bound if new decisions are far from logged ones; "paired" and "is"
         do so only with a declared range.
-    bound : {"auto", "guarded", "ttest", "anderson", "betting", "hoeffding", "bernstein"}
+    bound : {"auto", "guarded", "ttest", "anderson", "growth", "betting", "hoeffding", "bernstein"}
         How to bound it. "auto", the default, is "betting", which holds for any number of rows, for
         events such as ``P[decision >= t | ...]`` and for impacts with a declared range and
         ``estimator="paired"``, and "guarded" otherwise, which is asymptotic. Finite-sample bounds
@@ -71,7 +73,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         learnt from candidate rows.
     preprocessor, power, inflation, xi, candidates, candidate_fraction, split, folds, impact_range
         As for `ELFClassifier`.
-    average
+    average, shift
         As for `ELFClassifier`.
     candidate_tuning, looks, accept_violated, random_state
         As for `ELFClassifier`.
@@ -129,6 +131,7 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         folds: int = 5,
         impact_range: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
         average: str = "unit",
+        shift: float = 1.0,
         candidate_tuning: Mapping[str, Sequence[Any]] | None = None,
         looks: int = 1,
         accept_violated: Sequence[AssumptionCode] = (),
@@ -153,6 +156,8 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         row_id: Any = None,
         unit: Any = None,
         sample_weight: Any = None,
+        time: Any = None,
+        ledger: Ledger | str | PathLike[str] | None = None,
     ) -> Self:
         """Search for a model on the candidate half and test it on the sealed half.
 
@@ -163,7 +168,8 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         y : array of shape (n,), optional
             Labels: what the best decision would have been. Not needed if neither the objective nor
             a constraint mentions them.
-        sensitive_features, impact, missing_impact, early, follow_up, row_id, unit, sample_weight
+        sensitive_features, impact, missing_impact, early, follow_up, row_id, unit, \
+sample_weight, time
             See `LoggedData`; needed only if a constraint uses them.
         decision : array of shape (n,), optional
             The decision that was taken.
@@ -174,6 +180,9 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
             drawn from a normal distribution.
         behavior_spread : float or array of shape (n,), optional
             The standard deviation of the behaviour model's decision about each person.
+        ledger : Ledger, str or path-like, optional
+            Where this look at the rows is counted, with those of other processes: a ledger, or its
+            file. Without it, looks are counted in this process and its workers.
 
         Returns
         -------
@@ -195,8 +204,8 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
         means = [mean for claim in claims for mean in claim.means]
         return thresholds_of([*means, *task.means])
 
-    def _keep(self, fitted: Fitted, classes: Array, behavior_model: Any) -> None:
-        super()._keep(fitted, classes, behavior_model)
+    def _keep(self, fitted: Fitted) -> None:
+        super()._keep(fitted)
         self.spread_ = max(model.policy.spread(model.theta) for model in fitted.models)
 
     def _check_bound(self, claims: tuple[Claim, ...], data: LoggedData) -> None:
@@ -294,8 +303,11 @@ class ELFRegressor(RegressorMixin, ELFEstimator):  # type: ignore[misc]
     def _components(self, X: Any) -> tuple[Floats, Floats]:
         """Of each model that may be picked, the means, of shape (models, n), and the spread."""
         people = self._features(X)
-        moments = [
-            model.policy.moments(model.theta, model.numbers(people))
-            for model in self.fitted_.models
-        ]
-        return np.array([mean for mean, _ in moments]), np.array([spread for _, spread in moments])
+        with np.errstate(all="ignore"):  # of a file that somebody made up
+            moments = [
+                model.policy.moments(model.theta, model.numbers(people))
+                for model in self.fitted_.models
+            ]
+        means = np.array([mean for mean, _ in moments])
+        require_decided(means.T)
+        return means, np.array([spread for _, spread in moments])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from elfair.experiments.panels import (
     setting_styles,
 )
 from elfair.experiments.summary import GUARANTEED, PAPER, Summary
+from elfair.records.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -208,6 +210,12 @@ def _write(figure: Figure, stem: Path) -> list[Path]:
     png, svg = stem.with_name(stem.name + ".png"), stem.with_name(stem.name + ".svg")
     figure.draw_without_rendering()
     figure.set_layout_engine("none")  # laying it out again for each file takes long
-    figure.savefig(png, dpi=150, metadata={"Software": None})
-    figure.savefig(svg, metadata={"Date": None, "Creator": None})
+    _save(figure, png, dpi=150, metadata={"Software": None})
+    _save(figure, svg, metadata={"Date": None, "Creator": None})
     return [png, svg]
+
+
+def _save(figure: Figure, path: Path, **how: Any) -> None:
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=path.suffix[1:], **how)
+    write_whole(path, drawn.getvalue())

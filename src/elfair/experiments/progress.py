@@ -6,16 +6,16 @@ Times are processor times of fits that were measured.
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from elfair.experiments.experiment import in_words
 from elfair.experiments.trial import TrialRecord
+from elfair.records.progress import PATIENCE, Listener, Moment
+from elfair.records.text import spoken
 
 if TYPE_CHECKING:
     from elfair.experiments.experiment import Experiment
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 #: A method and a size. Trials of one cell take about the same time.
 CellKey = tuple[str, int]
-#: Seconds between two lines of output if there is no terminal.
-PAUSE = 10.0
 #: How many methods or cells without trials are named; the others are counted.
 MOST_NAMED = 6
 #: How many different errors are shown.
@@ -83,7 +81,7 @@ class Timing:
 
 
 class Progress:
-    """A live line with finished trials, crashes and time left; plain lines without a terminal.
+    """Tells whoever listens of finished trials, crashes and time left.
 
     Parameters
     ----------
@@ -95,27 +93,28 @@ class Progress:
         All trials of the experiment.
     jobs : int
         How many trials run at a time.
-    quiet : bool, default False
-        Show nothing.
+    listener : Listener
+        Whom it tells.
     """
 
     def __init__(
-        self, pending: dict[CellKey, int], timing: Timing, *, total: int, jobs: int, quiet: bool
+        self,
+        pending: dict[CellKey, int],
+        timing: Timing,
+        *,
+        total: int,
+        jobs: int,
+        listener: Listener,
     ) -> None:
         self.failed = 0
         self.finished = 0
         self._pending, self._timing = Counter(pending), timing
-        self._total, self._jobs, self._quiet = total, jobs, quiet
-        self._began = self._said = monotonic()
+        self._total, self._jobs, self._listener = total, jobs, listener
+        self._started = self._began = monotonic()
         self._seconds = 0.0
-        self._bar: Any = None
 
     def __enter__(self) -> Self:
-        if not self._quiet and sys.stderr.isatty():
-            self._bar = _bar()
-            self._bar.start()
-            self._line = self._bar.add_task("", total=self._total, crashed=0, left="")
-            self._show()
+        self._tell()
         return self
 
     def __call__(self, trials: Sequence[TrialRecord]) -> None:
@@ -129,11 +128,7 @@ class Progress:
             self._pending[trial.method, trial.n] -= 1
             self._timing.add(trial.method, trial.n, trial.seconds)
             self._seconds += trial.seconds
-        if self._bar is not None:
-            self._show()
-        elif not self._quiet and monotonic() - self._said >= PAUSE:
-            self._said = monotonic()
-            print(self.line(), file=sys.stderr, flush=True)
+        self._tell()
 
     def left(self) -> float | None:
         """Seconds until the experiment is finished.
@@ -146,66 +141,15 @@ class Progress:
             return None if seconds is None else seconds / self._jobs
         return seconds * (monotonic() - self._began) / self._seconds
 
-    def line(self) -> str:
-        """The progress in one line."""
-        remaining = sum(self._pending.values())
-        done = self._total - remaining
-        left = self.left()
-        return (
-            f"{done:,} of {self._total:,} trials, {self.failed:,} crashed, "
-            f"{'time left not yet known' if left is None else f'about {spoken(left)} left'}"
-        )
+    def _tell(self) -> None:
+        done = self._total - sum(self._pending.values())
+        of = f"{done:,} of {self._total:,} trials, {self.failed:,} crashed"
+        seconds, share = monotonic() - self._started, done / self._total if self._total else 1.0
+        if seconds >= PATIENCE:
+            self._listener(Moment("running trials", share, of, seconds, self.left()))
 
-    def _show(self) -> None:
-        left = self.left()
-        self._bar.update(
-            self._line,
-            completed=self._total - sum(self._pending.values()),
-            crashed=self.failed,
-            left="" if left is None else f"about {spoken(left)} left",
-        )
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-
-def _bar() -> Any:
-    from rich.console import Console
-    from rich.progress import BarColumn, TimeElapsedColumn
-    from rich.progress import Progress as RichProgress
-
-    return RichProgress(
-        "{task.completed:,} of {task.total:,} trials",
-        BarColumn(),
-        "{task.fields[crashed]:,} crashed",
-        TimeElapsedColumn(),
-        "{task.fields[left]}",
-        console=Console(stderr=True),
-    )
-
-
-def spoken(seconds: float) -> str:
-    """A duration in words.
-
-    Examples
-    --------
-    >>> [spoken(s) for s in (7e-6, 0.04, 12.3, 150, 5000, 200000)]
-    ['under 0.01 s', '0.04 s', '12 s', '2.5 min', '1.4 h', '2.3 days']
-    """
-    if 0 < seconds < 0.01:
-        return "under 0.01 s"
-    if seconds < 10:
-        return f"{seconds:.2g} s"
-    for size, unit in ((86400, "days"), (3600, "h"), (120, "min")):
-        if seconds >= size:
-            return f"{seconds / (60 if unit == 'min' else size):.1f} {unit}"
-    return f"{seconds:.0f} s"
+    def __exit__(self, *_: object) -> None:
+        self._listener.close()
 
 
 def unfinished(
@@ -380,6 +324,28 @@ def described(experiment: Experiment, trials: Sequence[TrialRecord]) -> str:
         f"{run:,} of {experiment.trials:,} trials; times are processor times of fits",
     ]
     return "\n".join([*lines, "", *_aligned(table), *_errors(trials)])
+
+
+def facts_of(experiment: Experiment, trials: Sequence[TrialRecord]) -> dict[str, Any]:
+    """The same for programs.
+
+    Parameters
+    ----------
+    experiment, trials
+        See `described`.
+    """
+    methods = by_method(status(experiment, trials))
+    crashed = Counter((each.method, (each.error or "").split("\n")[0]) for each in trials)
+    return {
+        "title": experiment.title,
+        "trials": experiment.trials,
+        "methods": {**methods, "all": _together(methods.values())},
+        "errors": [
+            {"method": method, "error": error, "trials": count}
+            for (method, error), count in crashed.most_common()
+            if error
+        ],
+    }
 
 
 def _errors(trials: Sequence[TrialRecord]) -> list[str]:

@@ -16,6 +16,7 @@ from elfair.experiments.experiment import Experiment, of_meaning
 from elfair.experiments.progress import Progress, Timing
 from elfair.experiments.store import Key, Store
 from elfair.experiments.trial import Batch, perform_in_worker
+from elfair.records.progress import Nobody, present
 from elfair.records.toml import together
 
 
@@ -101,7 +102,13 @@ def run(
             pending[batch.method, batch.n] += len(batch.settings)
         timing = Timing(Store.read(store, experiment)[1])
         with (
-            Progress(pending, timing, total=experiment.trials, jobs=width, quiet=quiet) as progress,
+            Progress(
+                pending,
+                timing,
+                total=experiment.trials,
+                jobs=width,
+                listener=Nobody() if quiet else present(),
+            ) as progress,
             closing(_results(parallel, batches)) as results,
         ):
             try:

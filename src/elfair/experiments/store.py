@@ -13,7 +13,7 @@ import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -22,6 +22,7 @@ from elfair._version import __version__
 from elfair.errors import InputError
 from elfair.experiments.experiment import Experiment
 from elfair.experiments.trial import TrialRecord
+from elfair.records.files import locked, writing
 
 #: The version of the layout below.
 FORMAT = 1
@@ -234,19 +235,20 @@ class Store:
         The lock is held by the file system, on a file beside the store, and ends with the process.
         """
         path = self.path.with_name(f"{self.path.name}.running")
-        with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as lock:
-            try:
-                lock.execute("BEGIN EXCLUSIVE")
-            except sqlite3.OperationalError:
+        with ExitStack() as held:
+            with writing(f"'{path}'"):
+                lock = held.enter_context(locked(path, wait=False))
+            if lock is None:
                 raise InputError(
                     f"Only one run at a time can write to a store. {self.path} is in use by "
                     "another run.",
                     hint="wait for it or stop it; `elfair experiment status` shows its progress.",
-                ) from None
+                )
             try:
                 yield
             finally:
-                path.unlink(missing_ok=True)
+                with suppress(OSError):  # the next run removes it
+                    path.unlink()
 
     def close(self) -> None:
         """Close the file."""

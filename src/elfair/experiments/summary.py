@@ -20,6 +20,7 @@ from elfair.experiments.efficiency import Efficiency, data_efficiency
 from elfair.experiments.experiment import in_words
 from elfair.experiments.progress import unfinished
 from elfair.experiments.trial import TrialRecord
+from elfair.records.json import to_json
 
 if TYPE_CHECKING:
     from elfair.experiments.experiment import Experiment
@@ -362,6 +363,10 @@ class Summary:
         from elfair.experiments.tables import as_markdown
 
         return as_markdown(self)
+
+    def to_json(self) -> str:
+        """The whole record, for programs."""
+        return to_json(self)
 
     def csv(self) -> str:
         """One line for each cell, at full precision."""

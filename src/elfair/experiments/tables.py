@@ -10,8 +10,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from elfair.experiments.progress import spoken
 from elfair.experiments.summary import LEAST_TRIALS
+from elfair.records.text import spoken
 
 if TYPE_CHECKING:
     from elfair.experiments.summary import Average, CellSummary, Proportion, Summary

@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from math import sqrt
 
 from elfair.certificate import Assumption, GroupRecord, Kind, SplitKind, Status
+from elfair.certificate.behavior import BehaviorRecord
 from elfair.certificate.codes import AssumptionCode, opened_once
-from elfair.certificate.people import UnitsRecord, UnseenRecord
+from elfair.certificate.people import RevealedRecord, UnitsRecord, UnseenRecord
 from elfair.data import LoggedData
+from elfair.data.costs import CostOf
+from elfair.data.times import period_of
 from elfair.fairness_test.evidence import SHARED_ROWS
 from elfair.language.conditions import uses_label
 from elfair.statistics import asks_for_cost
@@ -64,10 +67,20 @@ class Facts:
         The declared smallest propensity.
     Lambda : float
         Up to which odds ratio of confounding statements were tested.
+    shift : float
+        Up to which likelihood ratio of a change of people they were.
     shown : mapping of str to str
         The evidence that only rows and models can show, by the code of the assumption.
     unseen : str or None
         What is assumed of impacts that were not seen for everyone, by its code; None if nothing.
+    behavior : BehaviorRecord or None
+        How propensities were estimated; None if they are known.
+    revealed : bool
+        Whether labels were seen only for some decisions.
+    deployed : str
+        How a model from elsewhere decides, if it draws nothing.
+    person_cost : {"decision", "error"} or None
+        What the columns of each person's costs are about, if there are any.
     """
 
     kind: Kind | None
@@ -85,8 +98,23 @@ class Facts:
     ranges: Mapping[str, tuple[float, float]]
     floor: float | None
     Lambda: float
+    shift: float
     shown: Mapping[AssumptionCode, str]
     unseen: AssumptionCode | None = None
+    behavior: BehaviorRecord | None = None
+    revealed: bool = False
+    deployed: str = ""
+    person_cost: CostOf | None = None
+
+    @property
+    def asks_for_label(self) -> bool:
+        """Whether some statement depends on the label: by itself, or by a cost that does."""
+        return self.label or (self.costs and self.person_cost != "decision")
+
+    @property
+    def label_weighted(self) -> bool:
+        """Whether some statement weighs labels that only some decisions reveal."""
+        return self.revealed and self.asks_for_label
 
     @property
     def weighted(self) -> bool:
@@ -101,7 +129,7 @@ def list_assumptions(facts: Facts) -> tuple[Assumption, ...]:
 
 def _listed(facts: Facts) -> Iterator[Assumption]:
     yield opened_once(facts.openings, facts.looks)
-    yield _halves(facts.split)
+    yield _halves(facts.split, facts.shown.get("halves_independent", ""))
     if facts.split == "crossfit":
         evidence = "the width of each bound allows for twice the variance"
         yield Assumption.of("stable_search", "assumed", evidence)
@@ -110,30 +138,39 @@ def _listed(facts: Facts) -> Iterator[Assumption]:
         yield Assumption.of("tau_known", "violated", evidence)
     if facts.weighted:
         yield _mean_weight(facts)
+    if facts.weighted or facts.label_weighted:
         if facts.behavior_known or "propensities_fit" in facts.shown:
             yield Assumption.of(
                 "propensities_fit", "checked", facts.shown.get("propensities_fit", "")
             )
-        yield _support(facts.behavior_known)
+        yield _support(facts.behavior_known, facts.behavior)
         yield _unconfounded(facts.Lambda)
+        if facts.behavior is not None:
+            yield _estimated(facts.behavior)
+    if facts.weighted:
         yield Assumption.of("same_effect", "assumed")
         yield Assumption.of("no_interference", "assumed")
         if facts.unseen:
             yield Assumption.of(facts.unseen, "assumed", facts.shown.get(facts.unseen, ""))
         if "behavior_spread" in facts.shown:
             yield Assumption.of("behavior_spread", "assumed", facts.shown["behavior_spread"])
-    if facts.label or facts.costs:  # a cost depends on the label
-        yield Assumption.of("label_known", "assumed")
+    if facts.asks_for_label:
+        code: AssumptionCode = "label_revealed" if facts.revealed else "label_known"
+        yield Assumption.of(code, "assumed", facts.shown.get(code, ""))
     if facts.costs:
-        yield Assumption.of("cost_matrix", "assumed", facts.shown.get("cost_matrix", ""))
+        told: AssumptionCode = "person_cost" if facts.person_cost else "cost_matrix"
+        yield Assumption.of(told, "assumed", facts.shown.get(told, ""))
     yield Assumption.of("rows_independent", "assumed", _independence(facts))
-    yield Assumption.of("same_population", "assumed")
-    yield Assumption.of("nothing_else", "assumed")
-    yield Assumption.of("decisions_sampled", "assumed")
-    if facts.weighted and facts.ranges:
+    yield _same_population(facts.shift, facts.split)
+    yield Assumption.of("nothing_else", "assumed", facts.shown.get("nothing_else", ""))
+    if facts.deployed:
+        yield Assumption.of("decisions_by_rule", "assumed", facts.deployed)
+    else:
+        yield Assumption.of("decisions_sampled", "assumed")
+    if facts.ranges and (facts.weighted or (facts.costs and facts.person_cost)):
         known = ", ".join(f"{name} in [{a:g}, {b:g}]" for name, (a, b) in facts.ranges.items())
         yield Assumption.of("impact_range", "assumed", f"{known}; the data do not contradict it")
-    if facts.weighted and facts.floor is not None:
+    if (facts.weighted or facts.label_weighted) and facts.floor is not None:
         evidence = f"{facts.floor:g}; the data do not contradict it"
         yield Assumption.of("propensity_floor", "assumed", evidence)
     if facts.kind == "asymptotic":
@@ -148,7 +185,7 @@ def _independence(facts: Facts) -> str:
         return "row ids are unique" if facts.row_id else ""
     units = facts.units
     return (
-        f"of the {units.n} units (not of the rows): no split divides a unit, bounds count units, "
+        f"of the {units.n:,} units (not of the rows): no split divides a unit, bounds count units, "
         f"and statements are about {units.about}"
     )
 
@@ -168,15 +205,17 @@ def assumed_of_unseen(unseen: Sequence[UnseenRecord]) -> AssumptionCode | None:
     return drawn.get(unseen[0].follow_up) if unseen else None
 
 
-def _halves(split: SplitKind) -> Assumption:
+def _halves(split: SplitKind, by_time: str) -> Assumption:
     by_split: dict[SplitKind, tuple[Status, str]] = {
         "random": ("checked", "a simple random split by seed and row"),
+        "time": ("checked", by_time),
         "stratified": (
             "violated",
             "a stratified split ties the halves together; the bounds have no proof where a "
             "condition spans several strata",
         ),
         "crossfit": ("checked", "each fold was tested with a model found on the other folds"),
+        "continued": ("checked", "all tested rows came after the models"),
         "none": ("assumed", "the model was made elsewhere; nothing shows from which rows"),
     }
     return Assumption.of("halves_independent", *by_split[split])
@@ -235,11 +274,21 @@ def is_off(group: GroupRecord, errors: float, *, known: bool) -> bool:
     return side * (mean - 1) > errors * error + 1e-9
 
 
-def _support(known: bool) -> Assumption:
+def _support(known: bool, estimated: BehaviorRecord | None) -> Assumption:
     if not known:
         return Assumption.of("support", "assumed")
+    if estimated is not None:
+        least = min((each.smallest for each in estimated.calibration), default=0.0)
+        evidence = f"the smallest estimated probability of a decision is {least:.3g}"
+        return Assumption.of("support", "checked", evidence)
     evidence = "the behaviour model's probability of every decision is known"
     return Assumption.of("support", "checked", evidence)
+
+
+def _estimated(of: BehaviorRecord) -> Assumption:
+    """That the estimated behaviour model is right."""
+    shown = f"{of.form}; bounds allow for the luck of the rows that it was learnt from"
+    return Assumption.of("behavior_estimated", "assumed", f"{shown}; {of.about}".rstrip("; "))
 
 
 def _unconfounded(Lambda: float) -> Assumption:
@@ -248,6 +297,17 @@ def _unconfounded(Lambda: float) -> Assumption:
         f"allowed for: odds of a decision up to {Lambda:g} times those logged, or 1/{Lambda:g}"
     )
     return Assumption.of("unconfounded", "assumed", allowed if Lambda > 1 else "")
+
+
+def _same_population(shift: float, split: SplitKind) -> Assumption:
+    """That people stay as they are, or do not change by more than was asked for."""
+    told = ["as in the most recent rows, which were tested"] if split == "time" else []
+    if shift > 1:
+        told.append(
+            f"allowed for: among the people of a condition, any kind of person up to {shift:g} "
+            f"times as frequent, or 1/{shift:g}"
+        )
+    return Assumption.of("same_population", "assumed", "; ".join(told))
 
 
 def _normal_average(facts: Facts) -> Assumption:
@@ -261,7 +321,7 @@ def _normal_average(facts: Facts) -> Assumption:
     status: Status = "assumed"
     fewest = min((group.n for group in facts.groups), default=0)
     evidence = (
-        f"the smallest group has {fewest} rows: a loss that hits fewer than 1 person in "
+        f"the smallest group has {fewest:,} rows: a loss that hits fewer than 1 person in "
         f"{max(fewest // 2, 1)} may well not be among them"
     )
     if worst is not None and not facts.guarded and facts.behavior_known and error > LARGEST_ERROR:
@@ -287,6 +347,9 @@ def facts_of_test(
     units: UnitsRecord | None,
     of_models: Sequence[Assumption] = (),
     unseen: Sequence[UnseenRecord] = (),
+    behavior: BehaviorRecord | None = None,
+    revealed: RevealedRecord | None = None,
+    deployed: str = "",
 ) -> Facts:
     """The facts of a test that was just made, or is about to be.
 
@@ -304,6 +367,12 @@ def facts_of_test(
         What the models rest on, beside what every test rests on.
     unseen : sequence of UnseenRecord
         The impacts that were not seen for everyone.
+    behavior : BehaviorRecord, optional
+        How propensities were estimated.
+    revealed : RevealedRecord, optional
+        Labels that were seen only for some decisions.
+    deployed : str
+        See `Facts`.
     """
     means = [mean for claim in plan.claims for mean in claim.means]
     costs = any(asks_for_cost(mean, data) for mean in means)
@@ -314,12 +383,20 @@ def facts_of_test(
     if data.behavior_spread is not None and data.n:  # without constraints no row is held out
         least = float(data.behavior_spread.min())
         shown["behavior_spread"] = f"the smallest spread is {least:g}; the new model spreads less"
+    if split == "time" and data.n:
+        shown["halves_independent"] = f"the most recent rows were held out: {period_of(data)}"
     if costs:
-        shown["cost_matrix"] = _costs(data)
+        shown["person_cost" if data.cost_of else "cost_matrix"] = _costs(data)
     if code := assumed_of_unseen(unseen):
         given = f"; early outcomes: {', '.join(unseen[0].early)}" if unseen[0].early else ""
-        rows = [f"'{of.impact}' is missing in {of.missing} of {of.n} rows" for of in unseen]
+        rows = [f"'{of.impact}' is missing in {of.missing:,} of {of.n:,} rows" for of in unseen]
         shown[code] = "; ".join(rows) + given
+    if revealed is not None:
+        shown["label_revealed"] = (
+            f"seen in {revealed.seen:,} of {revealed.n:,} rows, with "
+            f"{', '.join(revealed.decisions)}; the smallest probability of such a decision there "
+            f"is {revealed.least:.3g}"
+        )
     return Facts(
         kind=kind,
         guarded=guarded,
@@ -336,12 +413,21 @@ def facts_of_test(
         ranges=estimation.ranges,
         floor=estimation.propensity_floor,
         Lambda=estimation.Lambda,
+        shift=estimation.shift,
         shown=shown,
         unseen=assumed_of_unseen(unseen),
+        behavior=behavior,
+        revealed=revealed is not None,
+        deployed=deployed,
+        person_cost=data.cost_of,
     )
 
 
 def _costs(data: LoggedData) -> str:
+    if data.cost_of == "error":
+        return "a column holds the cost of a wrong decision; a right one costs nothing"
+    if data.cost_of == "decision":
+        return f"a column for each decision: {', '.join(map(str, data.classes))}"
     assert data.cost is not None
     return "; ".join(
         f"{cost:g} for label {label} and decision {decision}"

@@ -15,11 +15,8 @@ from scipy.special import stdtrit
 
 from elfair.bounds import get_bound
 from elfair.certificate import GroupRecord, PartRecord, TailRecord, WarningRecord
-from elfair.data import LoggedData
-from elfair.statistics import Impact, Part
 from elfair.statistics.hidden import rare_share
 from elfair.statistics.plan import CompiledClaim
-from elfair.statistics.unseen import seen_of
 
 #: Below this many rows of a condition there is no t bound, unless the upper end of a row is known:
 #: with skewed losses it passed .14 of the time at the edge with 8 rows, .11 with 16.
@@ -149,7 +146,7 @@ def record_warnings(
     found += [
         WarningRecord(
             "few_held_out_rows",
-            f"only {group.n} held-out rows meet '{group.condition}' (below {FEW_ROWS}): too few "
+            f"only {group.n:,} held-out rows meet '{group.condition}' (below {FEW_ROWS}): too few "
             "for a t bound, unless the ends of a row are known",
             group.condition,
         )
@@ -186,7 +183,7 @@ def statement_warnings(
     tails: Sequence[TailRecord],
     groups: Sequence[GroupRecord],
     candidate_sizes: Sequence[int],
-    data: LoggedData,
+    beyond: Sequence[float],
 ) -> tuple[WarningRecord, ...]:
     """All warnings about the test of one statement.
 
@@ -198,39 +195,34 @@ def statement_warnings(
         See `record_warnings`.
     candidate_sizes : sequence of int
         How many candidate rows meet the condition of each part.
-    data : LoggedData
-        The held-out rows.
+    beyond : sequence of float
+        See `elfair.statistics.sums.ClaimSums`.
     """
     found = record_warnings(tails, groups)
-    found += [
-        WarningRecord(
-            "few_beyond_point",
-            f"only {beyond} held-out rows lie beyond the point of '{impact.derived}' (below "
-            f"{FEW_BEYOND}): the t bound passes too often there, a finite-sample bound does not",
-            part.condition,
-        )
+    averages = [
+        (part, impact)
         for tail in compiled.tails
         if tail.bound.kind == "asymptotic"
         for part in tail.parts
         for impact in part.impacts
-        if (beyond := _rows_beyond(impact, part, data)) < FEW_BEYOND
+    ]
+    found += [
+        WarningRecord(
+            "few_beyond_point",
+            f"only {count:,} held-out rows lie beyond the point of '{impact.derived}' (below "
+            f"{FEW_BEYOND}): the t bound passes too often there, a finite-sample bound does not",
+            part.condition,
+        )
+        for (part, impact), count in zip(averages, beyond, strict=True)
+        if count < FEW_BEYOND
     ]
     found += [
         WarningRecord(
             "few_candidate_rows",
-            f"only {size} candidate rows meet '{part.condition}' (below {FEW_ROWS})",
+            f"only {size:,} candidate rows meet '{part.condition}' (below {FEW_ROWS})",
             part.condition,
         )
         for part, size in zip(compiled.parts, candidate_sizes, strict=True)
         if size < FEW_ROWS
     ]
     return tuple(dict.fromkeys(found))
-
-
-def _rows_beyond(impact: Impact, part: Part, data: LoggedData) -> float:
-    """How many rows decide the average of a function of an impact."""
-    if impact.derived is None:
-        return inf
-    index = part.rows.index
-    seen = seen_of(impact, data)[index]
-    return impact.derived.deciding(data.impacts[impact.name][index][seen])

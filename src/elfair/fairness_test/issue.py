@@ -15,9 +15,17 @@ import numpy as np
 from elfair._version import __version__
 from elfair.bounds import get_bound, weakest
 from elfair.certificate import parts as records
-from elfair.certificate.codes import WarningRecord, hardly_new, violation
+from elfair.certificate.codes import (
+    Assumption,
+    WarningRecord,
+    fitted_outside,
+    hardly_new,
+    outside_warning,
+    violation,
+)
 from elfair.certificate.parts import NOT_STATED, ConstraintResult, Kind, Version
-from elfair.certificate.people import MissingRecord, UnitsRecord, UnseenRecord
+from elfair.certificate.people import MissingRecord, RevealedRecord, UnitsRecord, UnseenRecord
+from elfair.certificate.promise import in_words
 from elfair.certificate.record import Certificate, SearchRecord, SplitKind
 from elfair.data import LoggedData
 from elfair.data.digests import columns_digest, content_digest
@@ -26,8 +34,11 @@ from elfair.data.units import count_units, numbered
 from elfair.data.unseen import missing_counts
 from elfair.errors import CertificateWarning
 from elfair.fairness_test.assumptions import facts_of_test, list_assumptions
-from elfair.fairness_test.drawing import group_pictures
+from elfair.fairness_test.drawing import groups_of
+from elfair.fairness_test.effects import effects_of
+from elfair.fairness_test.estimated import behavior_record
 from elfair.fairness_test.evidence import Outcome
+from elfair.fairness_test.rules import rule_of
 from elfair.language.expressions import Expression
 from elfair.policies.models import mixture_digest
 from elfair.search.goals import counts_positive
@@ -55,7 +66,7 @@ def issue_certificate(test: FairnessTest, outcome: Outcome, openings: int) -> Ce
     openings : int
         Which look at these rows it was; 0 if nothing was tested.
     """
-    plan, data, results = outcome.plan, outcome.data, outcome.results
+    plan, data, results = outcome.plan, outcome.rows.like, outcome.results
     split, everyone = test.split, test.split.everyone
     groups = [group for result in results for group in result.groups]
     kind = weakest(result.kind for result in results) if results else None
@@ -71,6 +82,9 @@ def issue_certificate(test: FairnessTest, outcome: Outcome, openings: int) -> Ce
         units=units_of(split),
         of_models=test.declared,
         unseen=unseen_records(everyone),
+        behavior=behavior_record(split),
+        revealed=revealed_record(everyone),
+        deployed=_deployed(test),
     )
     assumptions = list_assumptions(facts)
     violated = [each for each in assumptions if each.status == "violated"]
@@ -79,24 +93,29 @@ def issue_certificate(test: FairnessTest, outcome: Outcome, openings: int) -> Ce
     chosen = [ladder.digests[outcome.place - 1] for ladder in test.ladders]
     joint = joint_delta([result.delta for result in results], split.kind, test.looks)
     notes = [warning for result in results for warning in result.warnings]
-    people = people_of(test.plans[0].claims, everyone)
-    notes += [WarningRecord("people_not_named", text) for text in people.said(everyone.n)]
+    people = test.people or people_of(test.plans[0].claims, everyone)
+    notes += [WarningRecord("people_not_named", text) for text in people.said(split.n)]
+    held_out, which = split.held_out_digests(data)
     if released and (warning := practically_the_old(results)):
         notes.append(warning)
+    notes += map(outside_warning, fitted_outside(assumptions))
     notes += map(violation, violated)
-    return Certificate(
+    record = Certificate(
         passed=released,
         constraints=results,
         joint_delta=joint,
-        joint_statement=joint_statement(kind, joint, split.kind, search, test.looks),
+        joint_statement=joint_statement(
+            kind, joint, split.kind, search, test.looks, estimated=_is_estimated(assumptions)
+        ),
+        in_words=(),
         assumptions=assumptions,
         warnings=tuple(dict.fromkeys(notes)),
         estimator=plan.baselines.estimation.estimator,
         bound=plan.bound,
         classes=tuple(str(name) for name in data.classes),
-        n=everyone.n,
+        n=split.n,
         n_candidate=split.n_candidate,
-        n_held_out=data.n,
+        n_held_out=outcome.rows.n,
         split=split.kind,
         seed=split.seed,
         openings=openings,
@@ -107,26 +126,54 @@ def issue_certificate(test: FairnessTest, outcome: Outcome, openings: int) -> Ce
             tuple(everyone.impacts),
             () if everyone.unseen is None else tuple(everyone.unseen.early),
             label=everyone.label is not None,
-            propensities=everyone.propensity is not None,
+            propensities=everyone.propensity is not None and everyone.unlogged is None,
             row_id=everyone.row_id is not None,
             unit=everyone.unit is not None,
             sample_weight=everyone.sample_weight is not None,
+            time=everyone.time is not None,
+            person_cost=everyone.cost_of,
         ),
         people=people,
         digests=records.Digests(
-            data=everyone.fingerprint(),
+            data=split.fingerprint,
             candidate=split.candidate.fingerprint(),
-            held_out=data.fingerprint(),
-            split=columns_digest([("position", data.position)]),
-            model=mixture_digest(chosen),
+            held_out=held_out,
+            split=which,
+            model=mixture_digest(chosen, split.shares),
             ladder=_of_ladders(test),
         ),
         search=search,
-        groups=group_pictures(plan, data, outcome.free),
+        groups=outcome.rows.pictures,
         trade_off=trade_off,
-        provenance=records.Provenance(rows_read=everyone.n),
+        wealth=wealth_records(test, outcome),
+        stage=test.stage,
+        provenance=records.Provenance(rows_read=split.n_read),
         versions=this_version(),
+        rules=tuple(
+            rule
+            for ladder in (test.ladders if test.search is not None else ())
+            for rule in rule_of(ladder, outcome.place, groups_of(plan, data))
+        ),
+        effects=()
+        if test.search is None
+        else effects_of(test.ladders[0], outcome.place, groups_of(plan, data)),
     )
+    return replace(record, in_words=in_words(record))
+
+
+def wealth_records(test: FairnessTest, outcome: Outcome) -> tuple[records.WealthRecord, ...]:
+    """The e-values of all statements about all models, before and after a test."""
+    claims = test.plans[0].claims
+    before = test.before or [[1.0] * len(claims)] * len(outcome.wealth)
+    return tuple(
+        records.WealthRecord(place, claim.conjunct.text, old, new)
+        for place, (olds, news) in enumerate(zip(before, outcome.wealth, strict=True), 1)
+        for claim, old, new in zip(claims, olds, news, strict=True)
+    )
+
+
+def _is_estimated(assumptions: Sequence[Assumption]) -> bool:
+    return any(each.code == "behavior_estimated" for each in assumptions)
 
 
 def _of_ladders(test: FairnessTest) -> str:
@@ -140,9 +187,22 @@ def identity_of_test(test: FairnessTest) -> str:
     What is accepted of the result has no part in it.
     """
     split, estimation = test.split, test.plans[0].baselines.estimation
-    terms = replace(_terms(test), accept_violated=())
     how = (estimation.estimator, test.plans[0].bound, split.kind, split.seed)
-    return content_digest((asdict(terms), *how, split.everyone.fingerprint(), _of_ladders(test)))
+    return _identity(_terms(test), (*how, split.fingerprint, _of_ladders(test)), test.stage)
+
+
+def identity_of_record(record: Certificate) -> str:
+    """What `identity_of_test` was before the test of a certificate."""
+    how = (record.estimator, record.bound, record.split, record.seed)
+    return _identity(record.terms, (*how, record.digests.data, record.digests.ladder), record.stage)
+
+
+def _identity(
+    terms: records.TermsRecord, how: tuple[object, ...], stage: records.StageRecord | None
+) -> str:
+    claims = tuple(replace(claim, chosen_by=NOT_STATED, why=NOT_STATED) for claim in terms.claims)
+    asked = asdict(replace(terms, accept_violated=(), claims=claims))
+    return content_digest((asked, *how) if stage is None else (asked, *how, asdict(stage)))
 
 
 def _terms(test: FairnessTest) -> records.TermsRecord:
@@ -171,8 +231,12 @@ def _terms(test: FairnessTest) -> records.TermsRecord:
             asked.claims, None if test.search is None else test.search.objective, split.everyone
         ),
         Lambda=estimation.Lambda,
+        shift=estimation.shift,
+        behavior=behavior_record(split),
         units=units_of(split),
         unseen=unseen_records(split.everyone),
+        revealed=revealed_record(split.everyone),
+        deployed=_deployed(test),
     )
 
 
@@ -214,6 +278,20 @@ def unseen_records(data: LoggedData) -> tuple[UnseenRecord, ...]:
         )
         for name in of.seen
     )
+
+
+def revealed_record(data: LoggedData) -> RevealedRecord | None:
+    """Labels that were seen only for some decisions; None if they were seen for everyone."""
+    of = data.revealed
+    if of is None:
+        return None
+    names = tuple(str(each) for each in of.decisions)
+    return RevealedRecord(names, data.n, int(of.seen.sum()), float(of.chance[of.seen].min()))
+
+
+def _deployed(test: FairnessTest) -> str:
+    """How a model from elsewhere decides, if it draws nothing."""
+    return str(getattr(test.ladders[0].policy, "deployed", ""))
 
 
 def _prepared(test: FairnessTest) -> tuple[str, ...]:
@@ -299,10 +377,10 @@ def warn_reader(certificate: Certificate, *, level: int = 2) -> None:
     if not certificate.failed:
         told += (
             ". Who wants the model all the same says so, and the certificate says it, too: "
-            f"accept_violated={codes!r}"
+            f"accept_violated={list(codes)!r}"
         )
     warnings.warn(
-        f"no solution found: {told}.",
+        f"{'model did not pass' if certificate.search is None else 'no solution found'}: {told}.",
         CertificateWarning,
         stacklevel=level + 1,
     )
@@ -314,6 +392,8 @@ def joint_statement(
     split: SplitKind,
     search: SearchRecord | None,
     looks: int = 1,
+    *,
+    estimated: bool = False,
 ) -> str:
     """What the certificate promises.
 
@@ -327,8 +407,9 @@ def joint_statement(
     which = "the sum of all deltas" if split == "crossfit" else "the largest delta"
     if looks > 1:
         which = f"{looks} times {which}: {looks} looks were declared before the first"
+    start = "If the estimated behaviour model is right, the" if estimated else "The"
     promise = (
-        "The probability that a model is returned and violates some constraint is at most "
+        f"{start} probability that a model is returned and violates some constraint is at most "
         f"{delta:g} ({which}). This is not conditional on a model being returned, and "
         "the bounds shown are not simultaneous."
     )
@@ -343,4 +424,10 @@ def joint_statement(
         promise += " It holds in the limit of many rows, if the search is stable (cross-fitting)."
     elif kind == "asymptotic":
         promise += " It holds in the limit of many rows (asymptotic bound)."
+    if estimated:
+        promise += (
+            " Propensities were not logged but estimated. Bounds allow for the luck of the rows "
+            "that they were learnt from, not for a wrong form, nor for anything that swayed "
+            "decisions and is not in the table."
+        )
     return promise

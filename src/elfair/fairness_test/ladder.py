@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from elfair.certificate.pictures import Fate, ModelPicture, TradeOff
 from elfair.data import LoggedData
+from elfair.data.by_table import ByTable
 from elfair.data.preparation import Preparation
+from elfair.data.setting import Setting
 from elfair.data.split import SealedHalf
 from elfair.fairness_test.diagnostics import FEW_ROWS
 from elfair.fairness_test.drawing import impact_series
@@ -25,6 +26,7 @@ from elfair.statistics import rows
 from elfair.statistics.hidden import worst_row
 from elfair.statistics.plan import CompiledClaim, Plan
 from elfair.statistics.settling import settle
+from elfair.statistics.shift import Wrong
 from elfair.types import Floats
 
 
@@ -70,8 +72,10 @@ def learn_from(plan: Plan, data: LoggedData, free: Floats) -> Learnt | None:
 
 def _learnt(of: rows.Rows, free: Floats) -> rows.Learnt:
     values = of.values(free)
+    h = of.threshold(values)
+    values, _, _ = of.worst_case(values, h)
     moments = float(values.mean()), float(values.std(ddof=1))
-    return rows.Learnt(*moments, worst_row(of, free), values.size)
+    return rows.Learnt(*moments, worst_row(of, free), values.size, h)
 
 
 @dataclass(frozen=True)
@@ -95,9 +99,9 @@ class Rung:
     policy: Callable[[LoggedData], Floats]
     learnt: Learnt | None = None
 
-    def at(self, Lambda: float, claims: Sequence[int]) -> Rung:
-        """The same for the claims at these places, at another odds ratio of confounding."""
-        plan = self.plan.at(Lambda, tuple(self.plan.claims[k] for k in claims))
+    def at(self, claims: Sequence[int], what: Wrong, ratio: float) -> Rung:
+        """The same for the claims at these places, if more is wrong; see `Baselines.at`."""
+        plan = self.plan.at(claims, what, ratio)
         others, learnt = plan.baselines.candidate, None
         if self.learnt is not None:
             learnt = learn_from(plan, others, self.policy(others))
@@ -118,18 +122,28 @@ class Ladder:
         The candidate rows, as the family sees them.
     preparation : Preparation, optional
         The part of each model that prepares features.
+    setting : Setting, optional
+        What else the decisions of each model depend on.
     """
 
     policy: Any
     thetas: Sequence[Floats]
     candidate: LoggedData
     preparation: Preparation | None = None
-    _shown: WeakKeyDictionary[LoggedData, Any] = field(default_factory=WeakKeyDictionary)
+    setting: Setting | None = None
+    _shown: ByTable[Any] = field(default_factory=ByTable)
+
+    @classmethod
+    def on(cls, candidate: LoggedData, policy: Any, thetas: Sequence[Floats]) -> Ladder:
+        """The ladder of a family that was found on these candidate rows."""
+        setting = Setting.of(candidate, policy)
+        return cls(policy, thetas, candidate, candidate.preparation, setting)
 
     @cached_property
     def models(self) -> tuple[Model, ...]:
         """The models."""
-        return tuple(Model(self.policy, theta, self.preparation) for theta in self.thetas)
+        shared = self.preparation, self.setting
+        return tuple(Model(self.policy, theta, *shared) for theta in self.thetas)
 
     @cached_property
     def digests(self) -> tuple[str, ...]:

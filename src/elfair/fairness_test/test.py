@@ -13,21 +13,25 @@ import numpy as np
 
 from elfair.certificate import Assumption, Certificate, SearchRecord
 from elfair.certificate.codes import AssumptionCode
+from elfair.certificate.explanation import verdict
+from elfair.certificate.parts import StageRecord
+from elfair.certificate.people import PeopleRecord
 from elfair.certificate.pictures import TradeOff
 from elfair.data import LoggedData
-from elfair.data.looks import Look, enter, rows_of
-from elfair.data.split import SealedHalf, Split
-from elfair.fairness_test.evidence import SHARED_ROWS, Bounded, Outcome, badness, bounded
+from elfair.data.looks import Look, enter
+from elfair.data.split import Split
+from elfair.data.stages import fresh_rows
+from elfair.fairness_test.drawing import Shown
+from elfair.fairness_test.evidence import Bounded, Outcome, badness
 from elfair.fairness_test.issue import identity_of_test, issue_certificate
-from elfair.fairness_test.ladder import Ladder, Learnt, Rung, fate_of
+from elfair.fairness_test.ladder import Ladder, Rung, fate_of
+from elfair.fairness_test.opened import InMemory, Opened, opened_for
+from elfair.records.progress import logger
+from elfair.records.text import count
 from elfair.search.threads import one_thread
-from elfair.statistics import Rows
-from elfair.statistics.confounding import GRID
-from elfair.statistics.decisions import decisions_of
-from elfair.statistics.plan import CompiledClaim, Plan, Tail
-from elfair.statistics.rows import Weighted
-from elfair.statistics.units import Units
-from elfair.types import Floats, Index
+from elfair.statistics import confounding, shift
+from elfair.statistics.plan import Plan
+from elfair.statistics.shift import Wrong
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,14 @@ class FairnessTest:
         delta already.
     accept_violated : tuple of str
         The assumptions that may be violated: the model is wanted all the same.
+    stage : StageRecord, optional
+        That it continues an earlier test.
+    before : tuple of tuples of float
+        The e-values that this gave each claim of each model.
+    after : str
+        What a list of looks calls it.
+    people : PeopleRecord, optional
+        Whom statements speak of, if not all rows are in memory.
     """
 
     split: Split
@@ -63,6 +75,10 @@ class FairnessTest:
     declared: tuple[Assumption, ...] = ()
     looks: int = 1
     accept_violated: tuple[AssumptionCode, ...] = ()
+    stage: StageRecord | None = None
+    before: tuple[tuple[float, ...], ...] = ()
+    after: str = ""
+    people: PeopleRecord | None = None
 
     @one_thread()
     def run(self) -> Certificate:
@@ -71,10 +87,19 @@ class FairnessTest:
             return issue_certificate(self, self.nothing(), 0)
         rungs = self.rungs()
         first = next(rungs)  # what cannot be tested is said before a look is counted
-        chance = None if self.search is None else self.search.forecast
-        rows = rows_of(self.split.everyone)
-        number = enter(Look(rows, identity_of_test(self), self.looks, chance))
-        return issue_certificate(self, run_in_turn(chain([first], rungs)), number)
+        # The search knew nothing of what a stage goes on with.
+        chance = None if self.search is None or self.stage else self.search.forecast
+
+        def look(secret: bytes) -> Look:
+            fresh = None if self.stage is None else fresh_rows(self.stage, self.split.n_read)
+            rows, test = self.split.identity(secret, fresh), identity_of_test(self)
+            return Look(rows, test, self.looks, chance, self.after)
+
+        number = enter(look)
+        issued = issue_certificate(self, run_in_turn(chain([first], rungs), self.before), number)
+        rows = count(issued.n_held_out)
+        logger.info("look %d, at %s held-out rows: %s", number, rows, verdict(issued))
+        return issued
 
     def rungs(self) -> Iterator[Sequence[Rung]]:
         """The tests of each model, one for each fold, from most to least cautious."""
@@ -102,10 +127,11 @@ class FairnessTest:
     def nothing(self) -> Outcome:
         """The outcome if there is nothing to test."""
         nobody = self.split.everyone.take(np.arange(0))
-        return Outcome((), nobody, np.empty((0, 0)), self.plans[0])
+        plan = self.plans[0]
+        return Outcome((), Shown.of(plan, nobody, np.empty((0, 0))), plan)
 
 
-def run_in_turn(rungs: Iterable[Sequence[Rung]]) -> Outcome:
+def run_in_turn(rungs: Iterable[Sequence[Rung]], before: Sequence[Sequence[float]] = ()) -> Outcome:
     """Open the sealed rows once and test models in the given order until one fails.
 
     If some models violate a claim, the first of them in this order has to pass its test before any
@@ -120,146 +146,96 @@ def run_in_turn(rungs: Iterable[Sequence[Rung]]) -> Outcome:
     ----------
     rungs : iterable of sequences of Rung
         The tests of each model, one for each fold, all on the same sealed rows, in an order that
-        held-out rows had no part in. It is read no further than the test goes.
+        held-out rows had no part in. It is read no further than the test goes; with bets for growth
+        to its end, because what they win counts at the next stage.
+    before : sequence of sequences of float
+        The e-value of each claim of each model from earlier stages, if there were any.
     """
-    opened, kept, tested = None, None, 0
-    for of_folds in rungs:
-        opened = opened or _Opened([rung.sealed for rung in of_folds])
-        claims, free, learnt = opened.claims(of_folds)
-        stretch = SHARED_ROWS if len(of_folds) > 1 else 1.0
-        bounds = [
-            bounded(claim, opened.data, free, of_rows, stretch)
-            for claim, of_rows in zip(claims, learnt.rows, strict=True)
-        ]
+    rungs = iter(rungs)
+    first = next(rungs)
+    opened, kept, tested, over = opened_for(first), None, 0, False
+    wealth: list[tuple[float, ...]] = []
+    for place, of_folds in opened.ahead(enumerate(chain([first], rungs))):
+        bounds = opened.bounds(of_folds, before[place] if before else None)
+        wealth.append(tuple(each.wealth for each in bounds if each.wealth is not None))
+        if over:
+            continue
         passed, tested = all(bound.passed for bound in bounds), tested + 1
         if passed or kept is None:
-            kept = free, of_folds, tested, bounds, learnt
-        if not passed:
+            kept = of_folds, tested, bounds
+        over = not passed
+        if over and not wealth[-1]:
             break
-    assert opened is not None
     assert kept is not None
-    free, of_folds, place, bounds, learnt = kept
-    n_all = learnt.n + opened.data.n
-    each = zip(bounds, learnt.sizes, _break_even(opened, of_folds, bounds), strict=True)
-    results = [bound.result(sizes, n_all, even) for bound, sizes, even in each]
+    of_folds, place, bounds = kept
+    learnt = opened.learnt(of_folds)
+    n_all = learnt.n + opened.n
+    # Earlier stages won what they did at the ratios of the test, and at no other.
+    even = _Even(opened, of_folds, bounds, further=not before)
+    each = zip(bounds, learnt.sizes, even.of_lambda(), even.of_shift(), strict=True)
+    results = [bound.result(sizes, n_all, *evens) for bound, sizes, *evens in each]
     results.sort(key=lambda result: -badness(result))  # the worst statement first
-    return Outcome(tuple(results), opened.data, free, of_folds[0].plan, place, tested)
+    won = tuple(each for each in wealth if each)
+    return Outcome(tuple(results), opened.shown(of_folds), of_folds[0].plan, place, tested, won)
 
 
-def _break_even(
-    opened: _Opened, rungs: Sequence[Rung], bounds: Sequence[Bounded]
-) -> list[float | None]:
-    """The odds ratio of confounding up to which each claim of a model passes; None if it does not
-    pass at all, or if nothing that confounding could distort enters it.
+@dataclass(frozen=True)
+class _Even:
+    """How wrong what a test takes for granted may be before each claim of a model no longer passes:
+    None if it does not pass at all, or if nothing of it enters the claim.
 
-    From the odds ratio of the test on, those of a fixed grid are tried in turn, up to the first
-    failure. If a claim is violated at some of them, it is violated at all larger ones: too large a
-    value is found only if the *first* of these passes, which has probability at most delta,
-    however long the grid is.
+    From the ratio of the test on, those of a grid are tried in turn, up to the first failure. If a
+    claim is violated at some of them, it is violated at all larger ones: too large a value is found
+    only if the *first* of these passes, which has probability at most delta, however long the grid
+    is.
     """
-    even: list[float | None] = [None] * len(bounds)
-    start = rungs[0].plan.baselines.estimation.Lambda
-    passing = []
-    if opened.data.decision_kind == "classes":
-        passing = [k for k, each in enumerate(bounds) if each.passed and each.compiled.weighted]
-    for Lambda in (start, *(each for each in GRID if each > start)):
-        if Lambda > start and passing:
-            claims, free, learnt = opened.claims([rung.at(Lambda, passing) for rung in rungs])
-            passing = [
+
+    opened: Opened
+    rungs: Sequence[Rung]
+    bounds: Sequence[Bounded]
+    further: bool
+
+    def of_lambda(self) -> list[float | None]:
+        """The odds ratio of confounding."""
+        data, concerned = self.opened.like, []
+        if data.decision_kind == "classes":
+            concerned = [
                 k
-                for k, claim, of_rows in zip(passing, claims, learnt.rows, strict=True)
-                if bounded(claim, opened.data, free, of_rows, bounds[k].stretch).passed
+                for k, each in enumerate(self.bounds)
+                if each.compiled.weighted
+                # Nor does it say how far the weights of labels may be wrong.
+                if not (data.revealed and each.compiled.claim.asks_for_label(data))
             ]
+        return self._found("Lambda", confounding.GRID, concerned)
+
+    def of_shift(self) -> list[float | None]:
+        """The likelihood ratio of a change of people."""
+        allowed = len(self.rungs) == 1 and self.rungs[0].plan.allows_shift
+        return self._found("shift", shift.GRID, range(len(self.bounds) if allowed else 0))
+
+    def _found(
+        self, what: Wrong, grid: Sequence[float], concerned: Sequence[int]
+    ) -> list[float | None]:
+        even: list[float | None] = [None] * len(self.bounds)
+        start = getattr(self.rungs[0].plan.baselines.estimation, what)
+        passing = [k for k in concerned if self.bounds[k].passed]
         for k in passing:
-            even[k] = Lambda
-    return even
+            even[k] = start
+        cases = (
+            ((ratio, passing), [rung.at(passing, what, ratio) for rung in self.rungs])
+            for ratio in grid
+            if ratio > start and passing and self.further
+        )
+        for (ratio, asked), of_folds in self.opened.ahead(cases):
+            found = zip(asked, self.opened.bounds(of_folds), strict=True)
+            passing = [k for k, bound in found if k in passing and bound.passed]
+            for k in passing:
+                even[k] = ratio
+        return even
 
 
 def opened_before(split: Split) -> LoggedData:
     """The rows of a test that was made before and is only checked, in the order of the test."""
     if not split.folds:
         return split.everyone.take(np.arange(0))
-    return _Opened([fold.sealed for fold in split.folds]).data
-
-
-class _Opened:
-    """Sealed rows after they were opened: the rows of all folds, one fold after the other."""
-
-    def __init__(self, halves: Sequence[SealedHalf]) -> None:
-        self.halves = list(halves)
-        self.folds = [sealed.open() for sealed in halves]
-        self.data = LoggedData.joined(self.folds)
-        self.starts = np.cumsum([0, *(data.n for data in self.folds)])
-
-    def claims(self, rungs: Sequence[Rung]) -> tuple[list[CompiledClaim], Floats, Learnt]:
-        """Every claim on these rows, the free numbers of one model (or of one a fold) on them, and
-        what other rows say.
-        """
-        assert [rung.sealed for rung in rungs] == self.halves
-        pairs = list(zip(rungs, self.folds, strict=True))
-        frees = [rung.policy(data) for rung, data in pairs]
-        free = frees[0] if len(frees) == 1 else np.concatenate(frees, axis=1)
-        compiled = [rung.plan.compile(data) for rung, data in pairs]
-        claims = [
-            _joined(of_folds, self.starts, self.data) for of_folds in zip(*compiled, strict=True)
-        ]
-        learnt = rungs[0].learnt or Learnt.nothing(claims)
-        if len(rungs) > 1:  # rows that one fold tests, the others learn from
-            learnt = replace(learnt, n=0)
-        return claims, free, learnt
-
-
-def _joined(claims: Sequence[CompiledClaim], starts: Index, data: LoggedData) -> CompiledClaim:
-    """A claim on several folds, as a claim on their rows one after the other."""
-    if len(claims) == 1:
-        return claims[0]
-    tails = [
-        _joined_tail(of_folds, starts, data)
-        for of_folds in zip(*(claim.tails for claim in claims), strict=True)
-    ]
-    return replace(claims[0], tails=tuple(tails))
-
-
-def _joined_tail(tails: Sequence[Tail], starts: Index, data: LoggedData) -> Tail:
-    parts = []
-    for of_folds in zip(*(tail.parts for tail in tails), strict=True):
-        rows, units = _same_scale([part.rows for part in of_folds])
-        index = np.concatenate([r.index + start for r, start in zip(rows, starts, strict=False)])
-        joined = Rows(
-            index,
-            np.concatenate([r.offset for r in rows]),
-            np.concatenate([r.slope for r in rows], axis=1),
-            min(r.low for r in rows),
-            max(r.high for r in rows),
-            weighted=_joined_weights([r.weighted for r in rows], data, index),
-            units=units,
-        )
-        parts.append(replace(of_folds[0], rows=joined))
-    return replace(tails[0], parts=tuple(parts))
-
-
-def _joined_weights(
-    weighted: Sequence[Weighted | None], data: LoggedData, index: Index
-) -> Weighted | None:
-    known = [each for each in weighted if each is not None]
-    if not known:
-        return None
-    residual = np.concatenate([each.residual for each in known])
-    worst, largest = (max(getattr(each, name) for each in known) for name in ("worst", "largest"))
-    return Weighted(residual, decisions_of(data).law(index), worst, largest)
-
-
-def _same_scale(rows: Sequence[Rows]) -> tuple[list[Rows], Units | None]:
-    """The rows of several folds, with shares as if they were one, and their units."""
-    parts = [each.units for each in rows if each.units is not None]
-    if not parts:
-        return list(rows), None
-    units, scaled, start = Units.joined(parts), [], 0
-    for each, part in zip(rows, parts, strict=True):
-        factor, weighted = float(units.share[start] / part.share[0]), each.weighted
-        if weighted is not None:
-            weighted = replace(weighted, residual=factor * weighted.residual)
-        offset, slope = factor * each.offset, factor * each.slope
-        scaled.append(replace(each, offset=offset, slope=slope, weighted=weighted))
-        start += part.place.size
-    return scaled, units
+    return InMemory([fold.sealed for fold in split.folds]).data

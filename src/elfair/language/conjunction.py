@@ -13,10 +13,30 @@ from dataclasses import dataclass
 from itertools import product
 
 from elfair.errors import ConstraintError
-from elfair.language import expressions
-from elfair.language.expressions import Expression, Max, Mean, Min, Number, Statement
+from elfair.language import conditions, expressions
+from elfair.language.conditions import uses_label
+from elfair.language.expressions import (
+    Expression,
+    Max,
+    Mean,
+    Min,
+    Number,
+    Quotient,
+    Statement,
+    substitute,
+)
 from elfair.language.parsing import parse
-from elfair.language.tree import Span, number_text, point_at
+from elfair.language.tree import (
+    LostDigitsError,
+    Span,
+    check_depth,
+    find,
+    lost,
+    number_text,
+    point_at,
+    times,
+    total,
+)
 
 _MOST = 1_000  # one-sided statements in one inequality
 
@@ -127,6 +147,7 @@ def conjuncts(constraint: str | Statement) -> tuple[Conjunct, ...]:
     PR[race == 'B'] - PR[race == 'A'] <= 0.1
     """
     if isinstance(constraint, Statement):
+        check_depth(constraint)
         statement, parent = constraint, str(constraint)
     elif isinstance(constraint, str):
         statement, parent = parse(constraint), constraint
@@ -152,8 +173,74 @@ def linear_form(node: Expression) -> Linear:
     >>> print(linear_form(2 * (PR() - E("cost") * PR()) + PR() - 1))
     3 * PR - 2 * E[cost] * PR - 1
     """
-    (form,) = _forms(node, 1.0, convex=False)
+    try:
+        (form,) = _forms(node, 1.0, convex=False)
+    except LostDigitsError as error:
+        raise lost(error, node.span) from None
     return form
+
+
+def without_label_conditions(node: Expression) -> Expression:
+    """The same expression, in which no condition is about the label: an average among people with
+    some label is a quotient, the probability of event and label together divided by that of the
+    label.
+
+    Examples
+    --------
+    >>> from elfair import TPR
+    >>> print(without_label_conditions(TPR()))
+    P[label == positive and decision == positive] / P[label == positive]
+    """
+    quotients: dict[Expression, Expression] = {
+        mean: _by_label(mean)
+        for mean in find(node, Mean)
+        if mean.given is not None and uses_label(mean.given)
+    }
+    return substitute(node, quotients) if quotients else node
+
+
+def label_free(form: Linear) -> Linear:
+    """A form in which no condition is about the label, which is at most 0 exactly when this one is.
+
+    If all its averages are among the same people with some label, it is multiplied out, and stays
+    linear.
+
+    Examples
+    --------
+    >>> from elfair import FPR, TPR
+    >>> print(label_free(linear_form(0.8 - TPR())))
+    0.8 * P[label == positive] - P[label == positive and decision == positive]
+    >>> label_free(linear_form(TPR() - FPR())).is_linear
+    False
+    """
+    changed = [(weight, without_label_conditions(node)) for weight, node in form.terms]
+    quotients = [(w, each) for w, each in changed if form.is_linear and isinstance(each, Quotient)]
+    bottoms = [each.bottom for _, each in quotients]
+    if len(quotients) == len(changed) and all(each == bottoms[0] for each in bottoms):
+        tops = (weight * each.top for weight, each in quotients)
+        return linear_form(sum(tops, start=form.constant * bottoms[0]))
+    return linear_form(sum((w * each for w, each in changed), start=Number(form.constant)))
+
+
+def not_of_label(mean: Mean) -> ConstraintError:
+    """The error for an average among people with some label that decisions do not always reveal."""
+    return point_at(
+        f"'{mean}' cannot be estimated: labels are seen only for some decisions, so the impact of "
+        "the others on people with some label was never observed (nor is a cost supported there).",
+        mean.span,
+        "leave the label out of the condition; rates, such as TPR, may have it.",
+    )
+
+
+def _by_label(mean: Mean) -> Expression:
+    """An average among people with some label, as a quotient."""
+    parts = conditions.parts_of(mean.given)
+    label = conditions.all_of(tuple(filter(uses_label, parts)))
+    rest = conditions.all_of(tuple(part for part in parts if not uses_label(part)))
+    if label is None or not isinstance(mean.of, conditions.Condition):
+        raise not_of_label(mean)
+    both = Mean(label & mean.of, rest, mean.logged, span=mean.span)
+    return Quotient(both, Mean(label, rest, span=mean.span), span=mean.span)
 
 
 def sign_of(node: Expression) -> int:
@@ -221,6 +308,8 @@ def _required(statement: Statement) -> tuple[Linear, ...]:
             statement.span,
             "keep numbers and their products within about 1e308.",
         ) from None
+    except LostDigitsError as error:
+        raise lost(error, statement.span) from None
     except _TooManyError as many:
         raise point_at(
             f"'{statement}' expands to {many} inequalities; {_MOST:,} are allowed.",
@@ -239,8 +328,6 @@ def _required(statement: Statement) -> tuple[Linear, ...]:
     open_forms = tuple(form for form in forms if form.terms)
     if open_forms:
         return open_forms
-    if any(form.constant == 0 for form in settled):
-        return (Linear(0.0, ()),)
     raise point_at(
         f"the statistics in '{statement}' cancel out; nothing is left to test.",
         statement.span,
@@ -252,9 +339,9 @@ def _forms(node: Expression, scale: float, *, convex: bool = True) -> list[Linea
     """The forms whose maximum is ``scale * node``; a single one if not even convex parts open."""
     match node:
         case Number(value):
-            return [_linear(scale * value, [])]
+            return [_linear(times(scale, value), [])]
         case expressions.Scaled(factor, part):
-            return _forms(part, scale * factor, convex=convex)
+            return _forms(part, times(scale, factor), convex=convex)
         case expressions.Sum(parts):
             return _added([_forms(part, scale, convex=convex) for part in parts])
         case expressions.Abs(part) if convex and scale >= 0:
@@ -296,19 +383,19 @@ def _added(groups: list[list[Linear]]) -> list[Linear]:
 
 def _sum(forms: Sequence[Linear]) -> Linear:
     terms = [term for form in forms for term in form.terms]
-    return _linear(sum(form.constant for form in forms), terms)
+    return _linear(total(form.constant for form in forms), terms)
 
 
 def _linear(constant: float, terms: list[tuple[float, Expression]]) -> Linear:
-    weights: dict[Expression, float] = {}
+    parts: dict[Expression, list[float]] = {}
     for weight, node in terms:
-        weights[node] = weights.get(node, 0.0) + weight
+        parts.setdefault(node, []).append(weight)
+    weights = {node: total(each) for node, each in parts.items()}
     if not all(map(math.isfinite, (constant, *weights.values()))):
         raise OverflowError
-    kept = sorted(
-        ((weight, node) for node, weight in weights.items() if weight),
-        key=lambda term: (term[0] < 0, str(term[1])),
-    )
+    kept = [(weight, node) for node, weight in weights.items() if weight]
+    if len(kept) > 1:  # the text of a deep term is long
+        kept.sort(key=lambda term: (term[0] < 0, str(term[1])))
     return Linear(constant + 0.0, tuple(kept))  # + 0.0: no negative zero
 
 

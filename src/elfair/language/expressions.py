@@ -17,7 +17,19 @@ from typing import NoReturn
 from elfair.errors import ConstraintError
 from elfair.language import conditions
 from elfair.language.conditions import RATES, Condition, Decision, SquaredError, uses_decision
-from elfair.language.tree import Node, Span, covering, flattened, number_text, point_at, walk
+from elfair.language.tree import (
+    LostDigitsError,
+    Node,
+    Span,
+    covering,
+    flattened,
+    lost,
+    number_text,
+    point_at,
+    times,
+    total,
+    walk,
+)
 
 
 @dataclass(frozen=True)
@@ -28,7 +40,10 @@ class Expression(Node):
         right = as_expression(other)
         span = covering(self, right)
         if isinstance(self, Number) and isinstance(right, Number):
-            return Number(self.value + right.value, span=span)
+            try:
+                return Number(total((self.value, right.value)), span=span)
+            except LostDigitsError as error:
+                raise lost(error, span) from None
         before = self.parts if isinstance(self, Sum) else (self,)
         return Sum((*before, right), span=span)
 
@@ -373,10 +388,13 @@ def substitute(node: Expression, replaced: Mapping[Expression, Expression]) -> E
 
 
 def _scaled(node: Expression, factor: float, span: Span | None) -> Expression:
-    if isinstance(node, Number):
-        return Number(factor * node.value + 0.0, span=span)  # + 0.0: no negative zero
-    if isinstance(node, Scaled):
-        return _scaled(node.part, factor * node.factor + 0.0, span)
+    try:
+        if isinstance(node, Number):
+            return Number(times(factor, node.value) + 0.0, span=span)  # + 0.0: no negative zero
+        if isinstance(node, Scaled):
+            return _scaled(node.part, times(factor, node.factor) + 0.0, span)
+    except LostDigitsError as error:
+        raise lost(error, span) from None
     return node if factor == 1 else Scaled(Number(factor, span=span).value, node, span=span)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from elfair.language.conjunction import Linear, linear_form, sign_of
 from elfair.language.distribution import Statistic
-from elfair.language.expressions import Abs, Expression, Max, Min, Product, Quotient
+from elfair.language.expressions import Abs, Expression, Max, Mean, Min, Product, Quotient
 from elfair.language.tree import point_at
 from elfair.types import Floats
 
@@ -37,32 +37,46 @@ def needs(form: Linear, side: int = ABOVE) -> Iterator[tuple[Linear | Statistic,
     1 PR
     1 TPR
     """
+    yield from _needs(form, side, set())
+
+
+def _needs(
+    form: Linear, side: int, known: set[tuple[Expression, int]]
+) -> Iterator[tuple[Linear | Statistic, int]]:
+    """What a form needs beside what is known to be needed: both ends of a part may be asked for
+    twice at every level, and without this the number of questions would double each time.
+    """
     if form.means:
         yield Linear(form.constant, form.means), side
     for weight, node in form.terms:
-        yield from _needs_of(node, side if weight > 0 else -side)
+        asked = node, side if weight > 0 else -side
+        if not isinstance(node, Mean) and asked not in known:
+            known.add(asked)
+            yield from _needs_of(*asked, known)
 
 
-def _needs_of(node: Expression, side: int) -> Iterator[tuple[Linear | Statistic, int]]:
+def _needs_of(
+    node: Expression, side: int, known: set[tuple[Expression, int]]
+) -> Iterator[tuple[Linear | Statistic, int]]:
     match node:
         case Statistic():
             yield node, side
         case Product(left, right):
             for one, other in _corners(side, sign_of(left), sign_of(right)):
-                yield from needs(linear_form(left), one)
-                yield from needs(linear_form(right), other)
+                yield from _needs(linear_form(left), one, known)
+                yield from _needs(linear_form(right), other, known)
         case Quotient(top, bottom):
-            known = sign_of(bottom)
-            for one, other in _corners(side, sign_of(top), known):
-                yield from needs(linear_form(top), one)
-                for end in (-other,) if known else (ABOVE, BELOW):
-                    yield from needs(linear_form(bottom), end)
+            sign = sign_of(bottom)
+            for one, other in _corners(side, sign_of(top), sign):
+                yield from _needs(linear_form(top), one, known)
+                for end in (-other,) if sign else (ABOVE, BELOW):
+                    yield from _needs(linear_form(bottom), end, known)
         case Max(parts) | Min(parts):
             for part in parts:
-                yield from needs(linear_form(part), side)
+                yield from _needs(linear_form(part), side, known)
         case Abs(part):
             for end in (ABOVE, BELOW):
-                yield from needs(linear_form(part), end)
+                yield from _needs(linear_form(part), end, known)
 
 
 def _corners(side: int, left: int, right: int) -> list[tuple[int, int]]:

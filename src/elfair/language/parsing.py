@@ -19,7 +19,7 @@ from elfair.language import build, conditions, expressions
 from elfair.language.conditions import RATES, Column, Condition, Decision, Literal, Operand
 from elfair.language.distribution import Statistic
 from elfair.language.expressions import Expression, Mean, Statement, joined, rate
-from elfair.language.tree import Node, Span, covering, point_at
+from elfair.language.tree import Node, Span, check_depth, covering, point_at
 
 if TYPE_CHECKING:
     from lark import Lark
@@ -99,7 +99,19 @@ def parse(text: str) -> Statement:
 
 
 def _read(text: str) -> Statement:
-    return _Reader(text).constraint(_tree(text, "a constraint", _EXAMPLE))
+    return _shallow(_Reader(text).constraint, _tree(text, "a constraint", _EXAMPLE))
+
+
+def _shallow(read: Callable[[Any], AnyNode], tree: Any) -> AnyNode:
+    """What is read from a tree; one that is too deep is refused before anything recurses."""
+    try:
+        node = read(tree)
+    except RecursionError:
+        raise ConstraintError(
+            "this text is nested too deep to be read.", hint="write it with fewer operations."
+        ) from None
+    check_depth(node)
+    return node
 
 
 _parsed = lru_cache(maxsize=256)(_read)  # a study reads the same few texts many times
@@ -127,7 +139,8 @@ def parse_expression(text: str) -> Expression:
     >>> print(parse_expression("min(E[profit | race == 'A'], E[profit | race == 'B'])"))
     min(E[profit | race == 'A'], E[profit | race == 'B'])
     """
-    return _Reader(text).expression(_tree(text, "an expression", "write one like E[profit]."))
+    tree = _tree(text, "an expression", "write one like E[profit].")
+    return _shallow(_Reader(text).expression, tree)
 
 
 def parse_condition(text: str) -> Condition:
@@ -153,7 +166,8 @@ def parse_condition(text: str) -> Condition:
     code in [3, 4] or not age < 18
     """
     example = "write one like age >= 18, or race in ['A', 'B']."
-    return _Reader(text).condition(_tree(text, "a condition", example, start="disjunction"))
+    tree = _tree(text, "a condition", example, start="disjunction")
+    return _shallow(_Reader(text).condition, tree)
 
 
 def _tree(text: str, what: str, example: str, *, start: str = "start") -> Any:
@@ -188,6 +202,14 @@ def _check_size(text: str) -> None:
             f"a constraint may have at most {_LONGEST:,} characters. Got {len(text):,}.",
             hint="pass several constraints, or build it in Python: col('zip').isin(codes).",
         )
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ConstraintError(
+            f"a constraint must be text. Got {error.object[error.start : error.end]!r}, which is "
+            "half a character.",
+            hint="read the file that it comes from in its own encoding.",
+        ) from None
     depth = 0
     for match in _QUOTED_OR_BRACKET.finditer(text):
         depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(match.group(), 0)

@@ -265,7 +265,11 @@ def _counts(by: tuple[str, ...], data: DataLike) -> dict[Group, int]:
             )
         columns.append(data.column(name))
     known = ~np.logical_or.reduce([is_missing(column) for column in columns])
-    counts = Counter(zip(*(column[known].tolist() for column in columns), strict=True))
+    columns = [column[known] for column in columns]
+    if len(columns) == 1 and columns[0].dtype.kind in "biuf":  # numbers are counted faster at once
+        values, sizes = np.unique(columns[0], return_counts=True)
+        return {(value,): n for value, n in zip(values.tolist(), sizes.tolist(), strict=True)}
+    counts = Counter(zip(*(column.tolist() for column in columns), strict=True))
     try:
         return dict(sorted(counts.items()))
     except TypeError:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
+from math import fsum
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 from elfair.errors import ConstraintError
@@ -133,6 +134,93 @@ def find(node: Node, kind: type[Found]) -> tuple[Found, ...]:
     ['E[gain]', 'PR']
     """
     return tuple(dict.fromkeys(each for each in walk(node) if isinstance(each, kind)))
+
+
+#: How deep operations may be inside each other: what reads, prints and compares trees is recursive,
+#: and takes time that grows with the square of the depth.
+DEEPEST = 60
+
+
+def check_depth(node: Node) -> None:
+    """Raise if operations are nested too deep, however the tree was made.
+
+    Parameters
+    ----------
+    node : Node
+        A tree; sums and multiples do not count.
+
+    Examples
+    --------
+    >>> from elfair import PR
+    >>> check_depth(PR() * PR())
+    """
+    left = [(node, 0)]
+    while left:
+        each, depth = left.pop()
+        if depth > DEEPEST:
+            raise point_at(
+                f"products, quotients, abs, max, min and conditions may be nested at most "
+                f"{DEEPEST} deep; a product is as deep as it has factors.",
+                node.span,
+                "split the constraint, or write it with fewer operations.",
+            )
+        inside = depth + (type(each).__name__ not in ("Sum", "Scaled", "All", "AnyOf"))
+        left += [(child, inside) for child in children(each)]
+
+
+class LostDigitsError(ArithmeticError):
+    """Numbers of so different sizes that a sum of them would lose one."""
+
+
+def total(values: Iterable[float]) -> float:
+    """The sum of some numbers; none of them is lost to rounding.
+
+    Parameters
+    ----------
+    values : iterable of float
+        Finite numbers; the order does not matter.
+
+    Examples
+    --------
+    >>> total([1e17, 3.0, -1e17]), total([0.1, 0.2])
+    (3.0, 0.30000000000000004)
+    """
+    parts = [each for each in values if each]
+    result = fsum(parts)
+    if abs(fsum([*parts, -result])) > 1e-6 * min(map(abs, parts), default=0.0):
+        raise LostDigitsError(", ".join(map(number_text, parts)))
+    return result
+
+
+def times(one: float, other: float) -> float:
+    """The product of two numbers, which is zero only if one of them is.
+
+    Examples
+    --------
+    >>> times(2.0, 0.5)
+    1.0
+    """
+    result = one * other
+    if not result and one and other:
+        raise LostDigitsError(f"{number_text(one)}, {number_text(other)}")
+    return result
+
+
+def lost(error: LostDigitsError, span: Span | None) -> ConstraintError:
+    """The error to raise where a number would be lost.
+
+    Parameters
+    ----------
+    error : LostDigitsError
+        What was tried.
+    span : Span or None
+        Where.
+    """
+    return point_at(
+        f"the numbers {error} differ so much in size that computing with them would lose one.",
+        span,
+        "bring all numbers to one side by hand, and write the result.",
+    )
 
 
 def covering(*nodes: Node) -> Span | None:

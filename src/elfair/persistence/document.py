@@ -11,7 +11,7 @@ from elfair.persistence.contents import DAMAGED
 from elfair.records.files import decoded
 from elfair.records.json import from_plain, parse, to_json
 
-FORMAT = "elfair.model/1"
+FORMAT = "elfair.model/2"
 
 Kind = Literal["classifier", "regressor"]
 
@@ -32,6 +32,8 @@ class PolicyRecord:
         The names of a module's tensors, in order, and whether theta replaces each.
     preparation : object
         How its models prepare features; None if these came as plain numbers.
+    sees : object
+        What its scorer sees of features; None if that is what its models see.
     """
 
     kind: str
@@ -39,6 +41,7 @@ class PolicyRecord:
     numbers: tuple[float, ...]
     tensors: Mapping[str, bool]
     preparation: Any
+    sees: Any
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,10 @@ class ModelDocument:
         The estimator's parameters, each as `encode` writes it.
     n_features : int
         The number of features it was fitted to.
+    features : tuple of str
+        What they are called in the table of logged decisions.
     feature_names : tuple of str, optional
-        Their names, if they had any.
+        The same, if scikit-learn knows them by names.
     classes : object
         The decisions, as `encode` writes them; None for a regressor.
     policies : tuple of PolicyRecord
@@ -72,7 +77,7 @@ class ModelDocument:
     tuned : object
         What ``candidate_tuning`` chose, as `encode` writes it.
     encoding : dict, optional
-        How a table becomes features, as the caller of ``save`` described it.
+        How a table becomes features; see `elfair.LoggedData`.
     members : mapping of str to str
         The other members of the file, in order, each with the SHA-256 of its bytes.
     """
@@ -81,6 +86,7 @@ class ModelDocument:
     kind: Kind
     parameters: Any
     n_features: int
+    features: tuple[str, ...]
     feature_names: tuple[str, ...] | None
     classes: Any
     policies: tuple[PolicyRecord, ...]

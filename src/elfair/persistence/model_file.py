@@ -6,7 +6,6 @@ This module knows no class of estimator: the caller of `load` passes them.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,18 +16,23 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from elfair.certificate import Certificate
+from elfair.consistency import require_consistent
+from elfair.data.setting import Setting, read_encoding
 from elfair.errors import InputError
+from elfair.fairness_test.issue import ladder_digest
 from elfair.persistence import contents, policies
 from elfair.persistence.contents import damaged, decode, encode, members_of, pack
 from elfair.persistence.document import FORMAT, ModelDocument
 from elfair.persistence.objects import from_skops, to_skops
 from elfair.persistence.policies import Members, Reading, member
 from elfair.persistence.preparations import read_preparation
-from elfair.policies.models import Fitted, Model, digests, mixture_digest
+from elfair.policies.models import Fitted, Model, digests
 from elfair.records.files import decoded, read_whole, write_whole
 from elfair.types import Array
 
 SUFFIX = ".elfair"
+#: The largest file that is read: forests of many trees have gigabytes.
+MOST_BYTES = 8_000_000_000
 #: Behaviour models inside behaviour models: one for each round of logged decisions.
 MOST_ROUNDS = 50
 
@@ -36,16 +40,14 @@ MOST_ROUNDS = 50
 Kinds = Mapping[str, type[Any]]
 
 
-def save(
-    estimator: Any, path: str | os.PathLike[str], *, encoding: Mapping[str, Any] | None = None
-) -> None:
+def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to a file; `ELFEstimator.save` is its public name."""
     if Path(path).suffix != SUFFIX:
         raise InputError(
             f"the name of a model file must end with {SUFFIX}. Got '{path}' instead.",
             hint=f"write '{Path(path).with_suffix('')}{SUFFIX}'.",
         )
-    write_whole(path, to_bytes(estimator, encoding))
+    write_whole(path, to_bytes(estimator))
 
 
 def load(
@@ -57,22 +59,20 @@ def load(
             f"trusted must be a list of names. Got {trusted!r} instead.",
             hint=f"write trusted=[{trusted!r}].",
         )
-    data = read_whole(path, hint="is this the right name?")
+    data = read_whole(path, hint="is this the right name?", most=MOST_BYTES)
     try:
         return from_bytes(data, kinds, trusted=trusted, module=module)
     except InputError as error:
         raise InputError(f"'{path}' cannot be loaded: {error.message}", hint=error.hint) from None
 
 
-def to_bytes(estimator: Any, encoding: Mapping[str, Any] | None = None) -> bytes:
+def to_bytes(estimator: Any) -> bytes:
     """The file of a fitted estimator.
 
     Parameters
     ----------
     estimator : ELFClassifier or ELFRegressor
         Fitted, also to "no solution found".
-    encoding : mapping, optional
-        See `ELFEstimator.save`.
     """
     kind = _kind(estimator)
     if kind is None:
@@ -90,11 +90,11 @@ def to_bytes(estimator: Any, encoding: Mapping[str, Any] | None = None) -> bytes
         policies.write_policy(model, f"policies/{place}", members)
         for place, model in enumerate(kept.values())
     ]
-    behavior = getattr(estimator, "_behavior_model", None)
-    if _kind(behavior) == "classifier":
-        members["behavior.elfair"] = to_bytes(behavior)
-    elif behavior is not None:
-        members["behavior.skops"] = to_skops(behavior)
+    setting = fitted.setting
+    if _kind(setting.behavior) == "classifier":
+        members["behavior.elfair"] = to_bytes(setting.behavior)
+    elif setting.behavior is not None:
+        members["behavior.skops"] = to_skops(setting.behavior)
     names = getattr(estimator, "feature_names_in_", None)
     keys, rungs = list(kept), [id(model) for model in fitted.ladder]
     document = ModelDocument(
@@ -104,15 +104,16 @@ def to_bytes(estimator: Any, encoding: Mapping[str, Any] | None = None) -> bytes
             name: encode(value) for name, value in sorted(estimator.get_params(deep=False).items())
         },
         n_features=int(estimator.n_features_in_),
+        features=setting.features,
         feature_names=None if names is None else tuple(str(name) for name in names),
-        classes=encode(getattr(estimator, "classes_", None), strict=True),
+        classes=encode(setting.classes if kind == "classifier" else None, strict=True),
         policies=tuple(records),
         ladder=tuple(keys.index(id(model.policy)) for model in fitted.ladder),
         digests=digests(fitted.ladder),
         released=tuple(rungs.index(id(model)) + 1 for model in fitted.models),
         shares=tuple(map(float, fitted.shares)),
         tuned=encode(fitted.tuned),
-        encoding=_json(getattr(estimator, "encoding_", None) if encoding is None else encoding),
+        encoding=setting.encoding,
         members=_manifest(members),
     )
     return pack({"model.json": document.to_bytes(), **members})
@@ -121,23 +122,6 @@ def to_bytes(estimator: Any, encoding: Mapping[str, Any] | None = None) -> bytes
 def _kind(estimator: Any) -> Any:
     """The tag of a class of elfair's own; None for a subclass, which declares none."""
     return vars(type(estimator)).get("digest_tag")
-
-
-def _json(encoding: Mapping[str, Any] | None) -> Any:
-    """The encoding as it will be read again; anything that JSON would change is refused."""
-    if encoding is None:
-        return None
-    try:
-        again, reason = json.loads(json.dumps(encoding, allow_nan=False)), ""
-    except (TypeError, ValueError, RecursionError) as error:
-        again, reason = None, f" ({error})"
-    if not isinstance(again, dict) or again != encoding:
-        raise InputError(
-            "encoding must be a dict of text, numbers, lists and dicts, with text as keys. Got "
-            f"{encoding!r} instead{reason}.",
-            hint="use lists instead of tuples, and Python numbers instead of numpy's.",
-        )
-    return again
 
 
 def _manifest(members: Mapping[str, bytes]) -> dict[str, str]:
@@ -173,13 +157,13 @@ def from_bytes(
     _check_manifest(members, document.members)
     estimator = _estimator(document, kinds)
     reading = Reading(document.n_features, _classes(document), trusted, module)
-    fitted = _fitted(document, members, reading)
-    estimator._keep(fitted, reading.classes, _behavior(document, members, reading, kinds, rounds))
+    behavior = _behavior(document, members, reading, kinds, rounds)
+    encoding = read_encoding(document.encoding)
+    setting = Setting(document.features, reading.classes, behavior, encoding)
+    estimator._keep(_fitted(document, members, reading, setting))
     estimator.n_features_in_ = document.n_features
     if document.feature_names is not None:
         estimator.feature_names_in_ = np.array(document.feature_names, dtype=object)
-    if document.encoding is not None:
-        estimator.encoding_ = document.encoding
     return estimator
 
 
@@ -210,13 +194,21 @@ def _classes(document: ModelDocument) -> Array:
     names, kinds = document.feature_names, {record.kind for record in document.policies}
     right &= kinds <= set(policies.FORMATS)
     right &= all(policies.FORMATS[kind].estimator == document.kind for kind in kinds if right)
-    right &= document.n_features > 0 and (names is None or len(names) == document.n_features)
+    right &= 0 < document.n_features == len(document.features)
+    right &= names == document.features or (names is None and _are_numbered(document.features))
     if not right:
         raise damaged("its classes, features and policies do not fit together.")
     return np.asarray(classes)
 
 
-def _fitted(document: ModelDocument, members: Mapping[str, bytes], reading: Reading) -> Fitted:
+def _are_numbered(features: Sequence[str]) -> bool:
+    """Whether features may have come without names of their own."""
+    return all(name.removeprefix("x").removeprefix("-").isdigit() for name in features)
+
+
+def _fitted(
+    document: ModelDocument, members: Mapping[str, bytes], reading: Reading, setting: Setting
+) -> Fitted:
     rungs, shares, tuned = len(document.ladder), document.shares, decode(document.tuned)
     fits = set(document.ladder) == set(range(len(document.policies)))
     fits &= set(document.released) <= set(range(1, rungs + 1))
@@ -235,7 +227,7 @@ def _fitted(document: ModelDocument, members: Mapping[str, bytes], reading: Read
     ends = np.cumsum([policy.n_parameters for policy, _ in families])
     numbers = policies.read_floats(members, "thetas.npy", (int(ends[-1]),))
     ladder = tuple(
-        Model(policy, theta, prepared)
+        Model(policy, theta, prepared, setting)
         for (policy, prepared), theta in zip(families, np.split(numbers, ends[:-1]), strict=True)
     )
     if digests(ladder) != document.digests:
@@ -246,10 +238,25 @@ def _fitted(document: ModelDocument, members: Mapping[str, bytes], reading: Read
     written = member(members, name := "certificate.json")
     certificate = Certificate.from_json(decoded(written, name, hint=contents.DAMAGED))
     released = tuple(ladder[place - 1] for place in document.released)
-    known = [document.digests[place - 1] for place in document.released]
-    if certificate.digests.model != mixture_digest(known):
-        raise damaged(f"its certificate is about another model, {certificate.digests.model}.")
-    return Fitted(released, shares, ladder, certificate, tuned)
+    fitted = Fitted(released, shares, ladder, certificate, tuned)
+    _check_certificate(fitted)
+    return fitted
+
+
+def _check_certificate(fitted: Fitted) -> None:
+    """Raise unless the certificate agrees with itself, and is about these models."""
+    certificate, setting = fitted.certificate, fitted.setting
+    said = certificate.digests
+    pairs = {
+        "model": (said.model, fitted.digest()),
+        "ladder": (said.ladder, ladder_digest(digests(fitted.ladder))),
+        "classes": (certificate.classes, tuple(str(name) for name in setting.classes)),
+        "features": (certificate.roles.features, setting.features),
+    }
+    for what, (named, found) in pairs.items():
+        if named != found:
+            raise damaged(f"its certificate is about another {what}: {named}, and not {found}.")
+    require_consistent(certificate)
 
 
 def _behavior(

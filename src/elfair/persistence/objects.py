@@ -17,8 +17,10 @@ from elfair.errors import InputError, MissingPackageError, install_extra
 from elfair.persistence.contents import check_written, from_npy, members_of, pack, to_npy
 
 _SCHEMA = "schema.json"
-#: Types that skops does not know to be harmless: a fitted imputer remembers the kind of its column.
-HARMLESS = ("numpy.dtype",)
+#: Types that skops does not know to be harmless: a fitted imputer remembers the kind of its column,
+#: and gradient boosting with categories checks its columns by a function with its arguments. (What
+#: is inside them is examined all the same.)
+HARMLESS = ("numpy.dtype", "functools.partial", "sklearn.utils.validation.check_array")
 
 
 def to_skops(value: Any) -> bytes:

@@ -13,11 +13,12 @@ from elfair.errors import InputError, listed
 from elfair.persistence.contents import damaged, from_npy, to_npy
 from elfair.persistence.document import Kind, PolicyRecord
 from elfair.persistence.objects import from_skops, to_skops
-from elfair.persistence.preparations import write_preparation
+from elfair.persistence.preparations import read_sees, write_preparation, write_sees
 from elfair.policies import GaussianPolicy, SoftmaxPolicy
 from elfair.policies.models import Model
 from elfair.policies.scored import ScoredPolicy
 from elfair.policies.torch_module import TorchPolicy, load_torch
+from elfair.policies.tree import NO_SPLIT, TreePolicy
 from elfair.types import Array, Floats
 
 Members = dict[str, bytes]
@@ -43,7 +44,8 @@ def write_policy(model: Model, folder: str, members: Members) -> PolicyRecord:
     tensors = form.write(policy, folder, members)
     prepared = write_preparation(model.preparation, folder, members)
     mixed = getattr(policy, "mixed", False)
-    return PolicyRecord(policy.digest_tag, mixed, numbers, tensors, prepared)
+    sees = write_sees(getattr(policy, "sees", None))
+    return PolicyRecord(policy.digest_tag, mixed, numbers, tensors, prepared, sees)
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def _read_scorer(
 ) -> dict[str, Any]:
     scorer = from_skops(member(members, f"{folder}/scorer.skops"), reading.trusted)
     check_model(scorer, "scorer")
-    return {"scorer": scorer, "classes": reading.classes}
+    return {"scorer": scorer, "classes": reading.classes, "sees": read_sees(record.sees)}
 
 
 def _write_module(policy: TorchPolicy, folder: str, members: Members) -> dict[str, bool]:
@@ -129,6 +131,25 @@ def _read_usual(
     limited = np.isfinite(record.numbers[-1])  # without a reach, nothing is usual
     shape = (reading.n_features + 1,) if limited else (0,)
     return {"usual": read_floats(members, f"{folder}/usual.npy", shape)}
+
+
+def _write_tree(policy: TreePolicy, folder: str, members: Members) -> dict[str, bool]:
+    members[f"{folder}/columns.npy"] = to_npy(policy.columns.astype(np.float64))
+    members[f"{folder}/thresholds.npy"] = to_npy(policy.thresholds)
+    return {}
+
+
+def _read_tree(
+    record: PolicyRecord, members: Mapping[str, bytes], folder: str, reading: Reading
+) -> dict[str, Any]:
+    size = from_npy(member(members, f"{folder}/thresholds.npy")).size
+    if size not in (1, 3):
+        raise _does_not_fit(f"a tree with {size} places", "a tree with 1 or 3")
+    columns = read_floats(members, f"{folder}/columns.npy", (size,))
+    if not np.isin(columns, np.arange(NO_SPLIT, reading.n_features)).all():
+        raise _does_not_fit(f"a tree that asks about columns {columns}", "a column of the table")
+    thresholds = read_floats(members, f"{folder}/thresholds.npy", (size,))
+    return {"columns": columns.astype(np.intp), "thresholds": thresholds}
 
 
 #: The attributes of a policy over numbers that are numbers.
@@ -170,6 +191,7 @@ FORMATS: dict[str, Format] = {
         Format(SoftmaxPolicy),
         Format(ScoredPolicy, write=_write_scorer, read=_read_scorer, scores=True),
         Format(TorchPolicy, write=_write_module, read=_read_module),
+        Format(TreePolicy, write=_write_tree, read=_read_tree),
         Format(GaussianPolicy, "regressor", GAUSSIAN, _write_usual, _read_usual),
     )
 }

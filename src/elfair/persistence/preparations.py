@@ -1,10 +1,11 @@
-"""Preparations as a record, and a fitted transformer as an object; and back."""
+"""Preparations as a record, a fitted transformer as an object, and what a scorer sees; and back."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from elfair.data.as_they_are import AsTheyAre
 from elfair.data.preparation import (
     ColumnPreparation,
     DefaultPreparation,
@@ -46,8 +47,7 @@ def write_preparation(
         known = (preparation.columns, preparation.frame, preparation.names)
         return {"transformer": encode(known, strict=True)}
     assert isinstance(preparation, DefaultPreparation)
-    columns = [tuple(vars(column).values()) for column in preparation.columns]
-    return {"default": encode(columns, strict=True)}
+    return {"default": _write_columns(preparation.columns)}
 
 
 def read_preparation(
@@ -58,9 +58,9 @@ def read_preparation(
         return None
     try:
         ((kind, content),) = record.items()
-        known = decode(content)
         if kind == "default":
-            return DefaultPreparation(tuple(ColumnPreparation(*each) for each in known))
+            return DefaultPreparation(_read_columns(content))
+        known = decode(content)
         columns, frame, names = known
         transformer = from_skops(members[f"{folder}/{PREPROCESSOR}"], trusted)
         return FittedTransformer(transformer, tuple(columns), bool(frame), list(names))
@@ -68,3 +68,41 @@ def read_preparation(
         raise
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise damaged(f"its preparation cannot be read ({error}).") from None
+
+
+def write_sees(sees: AsTheyAre | None) -> Any:
+    """The record of what a scorer sees; None if that is what its policy sees.
+
+    Parameters
+    ----------
+    sees : AsTheyAre, optional
+        What it sees.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sees = AsTheyAre.learn({"age": np.array([30.0, np.nan])}, categories=False)
+    >>> read_sees(write_sees(sees)) == sees
+    True
+    """
+    if sees is None:
+        return None
+    return {"columns": _write_columns(sees.columns), "categories": sees.categories}
+
+
+def read_sees(record: Any) -> AsTheyAre | None:
+    """What a scorer sees, from its record."""
+    if record is None:
+        return None
+    try:
+        return AsTheyAre(_read_columns(record["columns"]), bool(record["categories"]))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise damaged(f"what its scorer sees cannot be read ({error}).") from None
+
+
+def _write_columns(columns: Sequence[ColumnPreparation]) -> Any:
+    return encode([tuple(vars(column).values()) for column in columns], strict=True)
+
+
+def _read_columns(record: Any) -> tuple[ColumnPreparation, ...]:
+    return tuple(ColumnPreparation(*each) for each in decode(record))

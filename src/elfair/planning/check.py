@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NoReturn
 
 from elfair._version import __version__
 from elfair.bounds import weakest
-from elfair.certificate import Assumption, GroupRecord
+from elfair.certificate import Assumption
 from elfair.data import LoggedData
 from elfair.data.digests import is_module
 from elfair.data.repeats import check_not_repeated
@@ -15,13 +16,16 @@ from elfair.errors import ConstraintError, DataError, ElfairError, PropensityErr
 from elfair.estimators.base import ELFEstimator
 from elfair.estimators.fit import Request
 from elfair.fairness_test.assumptions import BY_SETTINGS, facts_of_test, list_assumptions
-from elfair.fairness_test.evidence import NO_WEIGHTS
-from elfair.fairness_test.issue import positive_decision, units_of, unseen_records
+from elfair.fairness_test.evidence import group_record
+from elfair.fairness_test.issue import positive_decision, revealed_record, units_of, unseen_records
 from elfair.planning import findings
 from elfair.planning.check_report import SCHEMA, SEVERITIES, CheckReport, Finding
+from elfair.planning.constants import ConstantPolicy, constant_decisions
 from elfair.planning.forecast import Forecaster, StatementCheck
 from elfair.planning.visible import GroupCheck, VisibleRows, describe, require_plannable
+from elfair.records.progress import Progress
 from elfair.statistics.claims import Claim, conditions_of, read_constraints
+from elfair.statistics.require_seen import require_seen
 
 
 def check(
@@ -59,6 +63,12 @@ def check(
     >>> report.ok, [statement.reach for statement in report.statements]
     (True, ['likely', 'likely', 'likely'])
     """
+    with Progress("checking"):
+        return _check(estimator, data, left_out)
+
+
+def _check(estimator: ELFEstimator, data: LoggedData, left_out: LoggedData | None) -> CheckReport:
+    """See `check`."""
     require_plannable(estimator, data)
     refused: list[Finding] = []
     try:
@@ -73,10 +83,11 @@ def check(
         parameters, seed = estimator.get_params(deep=False), int(estimator.random_state)
         request = Request(claims, parameters, seed, _no_search)
     if request.claims:
-        try:
-            check_not_repeated(data)
-        except DataError as error:
-            refused.append(findings.refusal(error))
+        for look in (check_not_repeated, partial(require_seen, request.claims)):
+            try:
+                look(data)
+            except DataError as error:
+                refused.append(findings.refusal(error))
     return _Check(request, VisibleRows.of(data, request), left_out).report(refused)
 
 
@@ -119,14 +130,17 @@ class _Check:
             chance = 0.0  # whatever the rows are
         found += [
             *findings.of_propensities(visible.everyone, groups),
+            *findings.of_estimated(visible.everyone),
             *findings.of_missing_impact(visible.everyone, self.left_out, conditions),
             *findings.of_unseen(unseen_records(visible.everyone)),
             *findings.of_columns(visible.everyone, visible.candidate),
             *findings.of_people(visible.everyone, claims),
+            *findings.of_changes(visible, conditions),
             *findings.of_statements(statements),
             *findings.of_assumptions(assumptions, accepted),
             *findings.of_ranges(forecaster),
             *findings.of_settings(self.request),
+            *findings.of_many_decisions(forecaster),
         ]
         return CheckReport(
             schema=SCHEMA,
@@ -137,9 +151,11 @@ class _Check:
             n_left_out=0 if self.left_out is None else self.left_out.n,
             split=self.request.parameters["split"] if claims else "none",
             seed=self.request.seed,
+            counted="rows" if visible.everyone.unit_index is None else "units",
             groups=tuple(groups),
             statements=statements,
             chance=chance,
+            constants=self._constants(forecaster),
             positive=positive_decision(
                 claims, self.request.parameters["objective"], visible.everyone
             ),
@@ -172,10 +188,21 @@ class _Check:
         if forecaster is None:
             return statements, None
         try:
-            alone = forecaster.alone()
+            alone = [] if self._many else forecaster.alone()
         except DataError:  # a group is too small to be divided once more
             alone = []
         return forecaster.statements(statements, alone), forecaster.chance
+
+    @property
+    def _many(self) -> bool:
+        """Whether decisions are so many that a search for each statement alone takes long."""
+        return bool(self.visible.candidate.classes.size > findings.MOST_ALONE)
+
+    def _constants(self, forecaster: Forecaster | None) -> tuple[ConstantPolicy, ...]:
+        """What if everybody got the same decision?"""
+        if forecaster is None:
+            return ()
+        return constant_decisions(self.visible.candidate, forecaster.plan, self.request.seed)
 
     def _rows(self, claim: Claim) -> int | None:
         sizes = [self.visible.held_out(given) for given in claim.conditions]
@@ -190,7 +217,7 @@ class _Check:
         records = [
             group.weights[0]
             if group.weights
-            else GroupRecord(group.condition, group.held_out or 0, *NO_WEIGHTS)
+            else group_record(group.condition, group.held_out or 0, None)
             for group in groups
         ]
         plan, candidate = forecaster.plan, self.visible.candidate
@@ -207,5 +234,6 @@ class _Check:
                 looks=self.request.parameters["looks"],
                 of_models=self.request.selection().task.assumptions(),
                 unseen=unseen_records(self.visible.everyone),
+                revealed=revealed_record(self.visible.everyone),
             )
         )

@@ -15,12 +15,14 @@ from elfair.certificate import Assumption, SplitKind
 from elfair.certificate.explanation import positive_is
 from elfair.data.looks import LEAST_CHANCE
 from elfair.data.propensities import MISFIT
+from elfair.planning.constants import ConstantImpact, ConstantPolicy
 from elfair.planning.forecast import StatementCheck, StatementForecast
 from elfair.planning.visible import GroupCheck
+from elfair.records.drawing import paragraphs_html
 from elfair.records.json import from_json, to_json
-from elfair.records.text import plural
+from elfair.records.text import confidence, number, plural, rate
 
-SCHEMA = "elfair.check/3"
+SCHEMA = "elfair.check/4"
 Severity = Literal["error", "warning", "note"]
 
 _MERGE = "merge groups, check how the condition spells its values, or collect more of them."
@@ -46,6 +48,11 @@ TEXTS: dict[Severity, dict[str, tuple[str, str]]] = {
             "group {about} got decisions that were almost impossible",
             "log more exploration, or pass the fitted model as behavior, so the new model can "
             "stay close to it.",
+        ),
+        "little_overlap": (
+            "people of group {about} could hardly get some decision",
+            "trim=0.05 (trim in [rows] of a study file) limits statements to people who could get "
+            "every decision; others then have no part.",
         ),
         "few_effective_rows": (
             "a few people in group {about} would decide the result",
@@ -75,8 +82,14 @@ TEXTS: dict[Severity, dict[str, tuple[str, str]]] = {
         ),
         "label_only_for_some": (
             "the label is the same for everyone with decision '{about}'",
-            "if the label is known only for people with another decision, then accuracy and "
-            "everything else that uses labels is about those people alone.",
+            "if the label is known only for people with another decision, leave it empty for the "
+            "others, and name that decision in label_seen_for; otherwise accuracy and everything "
+            "else that uses labels is about those people alone.",
+        ),
+        "people_changed": (
+            "the early and the late part of the log are not alike ({about})",
+            "test on the most recent rows (split='time'), declare how much people may still change "
+            "(shift), or leave out rows from before.",
         ),
         "group_mistaken": (
             "groups look like a mistake",
@@ -110,6 +123,10 @@ TEXTS: dict[Severity, dict[str, tuple[str, str]]] = {
         ),
     },
     "note": {
+        "propensities_estimated": (
+            "propensities are estimated: a result holds if the estimated behaviour model is right",
+            "give all columns that people saw who decided, as features or sensitive features.",
+        ),
         "assumption_accepted": (
             "assumption violated, which is accepted: {about}",
             "a model may be released, and its certificate will say so; the stated confidence does "
@@ -124,6 +141,11 @@ TEXTS: dict[Severity, dict[str, tuple[str, str]]] = {
             "this is harmless only if, in each group, they are missing for reasons unrelated to "
             "the decision and its impact.",
         ),
+        "label_revealed": (
+            "labels are seen only for some decisions ({about})",
+            "statements about labels weigh those that are seen; this rests on the propensities, "
+            "and needs more rows.",
+        ),
         "impact_unseen": (
             "an impact is missing for some people ({about})",
             "'at random' holds only if, among people alike in features, groups, decision and early "
@@ -134,6 +156,10 @@ TEXTS: dict[Severity, dict[str, tuple[str, str]]] = {
         "sensitive_feature_seen": (
             "the new model sees the sensitive feature '{about}'",
             "leave it out of the features if decisions must not depend on it.",
+        ),
+        "identifier_seen": (
+            "the new model sees '{about}', which tells people apart",
+            "leave it out: a model learns nothing from it about new people.",
         ),
         "identical_rows": (
             "some people cannot be told apart",
@@ -147,6 +173,10 @@ TEXTS: dict[Severity, dict[str, tuple[str, str]]] = {
             "the range of impact '{about}' is not declared",
             "declare impact_range, all that the impact can be: the promise about it then holds for "
             "any number of rows, and no longer rests on the losses that these rows happen to show.",
+        ),
+        "alone_not_forecast": (
+            "statements are forecast together only, since there are {about} decisions",
+            "check with one statement to see what it could achieve alone.",
         ),
         "crossfit_not_forecast": (
             "no forecast with split='crossfit'",
@@ -223,6 +253,8 @@ class CheckReport:
         How the rows are divided.
     seed : int
         What the division depends on.
+    counted : {"rows", "units"}
+        What is counted in each group.
     groups : tuple of GroupCheck
         Everyone, and the groups in the constraints.
     statements : tuple of StatementCheck
@@ -230,6 +262,9 @@ class CheckReport:
     chance : float or None
         The forecast: the chance that a fit of these rows releases a model. It is the one that the
         certificate of that fit records, and the point at ``n`` rows of the curve of `plan_rows`.
+    constants : tuple of ConstantPolicy
+        What would happen if everybody got the same decision, for each decision, from candidate
+        rows; empty if that is not known.
     positive : str or None
         The decision that PR, TPR and so on count; None if no statement and no objective uses it.
     findings : tuple of Finding
@@ -256,9 +291,11 @@ class CheckReport:
     n_left_out: int
     split: SplitKind
     seed: int
+    counted: Literal["rows", "units"]
     groups: tuple[GroupCheck, ...]
     statements: tuple[StatementCheck, ...]
     chance: float | None
+    constants: tuple[ConstantPolicy, ...]
     positive: str | None
     findings: tuple[Finding, ...]
     assumptions: tuple[Assumption, ...]
@@ -292,12 +329,20 @@ class CheckReport:
     def __str__(self) -> str:
         return self.text()
 
+    def _repr_html_(self) -> str:
+        headline, *lines = self.text().splitlines()
+        return paragraphs_html(headline, ["\n".join(lines).strip("\n")], good=self.ok)
+
     def __repr__(self) -> str:
         return f"CheckReport(ok={self.ok}, n={self.n}, chance={self.chance}, {_counts(self, True)})"
 
 
 #: The most findings, statements and groups that the short text shows.
 MOST_FINDINGS, MOST_STATEMENTS, MOST_GROUPS = 3, 5, 4
+#: Findings that the short text never leaves out.
+ALWAYS = ("group_mistaken", "people_not_named", "sensitive_feature_seen", "identifier_seen")
+#: The most decisions given to everybody that the short text shows, and the most groups of each.
+MOST_CONSTANTS, MOST_OF_CONSTANT = 3, 3
 
 
 def _short(report: CheckReport, more: str) -> Iterator[str]:
@@ -306,12 +351,16 @@ def _short(report: CheckReport, more: str) -> Iterator[str]:
     serious = [finding for finding in report.findings if finding.severity != "note"]
     for finding in serious[:MOST_FINDINGS]:
         yield from _finding(finding)
+    for finding in report.findings:
+        if finding.code in ALWAYS and finding not in serious[:MOST_FINDINGS]:
+            yield f"{finding.severity}: {finding.what} ({finding.evidence})"
     yield from _forecast(report)
+    yield from _constants(report, MOST_CONSTANTS)
     yield from _positive(report)
     groups = [f"{group.condition}: {_sizes(group)}" for group in report.groups]
     if others := groups[MOST_GROUPS + 1 :]:
         groups[MOST_GROUPS + 1 :] = [f"{len(others)} more"]
-    yield f"Rows, candidate + held out: {'; '.join(groups)}."
+    yield f"{report.counted.capitalize()}, candidate + held out: {'; '.join(groups)}."
     yield f"Impacts and labels of held-out rows were not used. More: {more}."
 
 
@@ -321,9 +370,10 @@ def _details(report: CheckReport) -> Iterator[str]:
     sections: list[list[str]] = [
         *(list(_finding(finding)) for finding in report.findings),
         list(_forecast(report, len(report.statements))),
+        list(_constants(report, len(report.constants))),
         list(_positive(report)),
         *(list(_statement(statement)) for statement in report.statements),
-        *(list(_group(group)) for group in report.groups),
+        *(list(_group(group, report.counted)) for group in report.groups),
         ["Assumed, not checked:", *(f"  - {a.name}: {a.statement}" for a in report.assumptions)],
     ]
     if not report.assumptions:
@@ -366,6 +416,36 @@ def _forecast(report: CheckReport, most: int = MOST_STATEMENTS) -> Iterator[str]
         yield f"  and {len(known) - most} more, all of them more likely to pass"
 
 
+def _constants(report: CheckReport, most: int) -> Iterator[str]:
+    """What if everybody got the same decision?"""
+    if not report.constants:
+        return
+    yield "If everybody got the same decision (expected impact; change, and at least how much):"
+    every = most >= len(report.constants)
+    for each in report.constants[:most]:
+        impacts = each.impacts if every else each.impacts[: MOST_OF_CONSTANT + 1]
+        shown = [_constant(of) for of in impacts]
+        shown += ["..."] if len(impacts) < len(each.impacts) else []
+        failed = len(each.passes) - sum(each.passes)
+        yield f"  {each.decision} (taken {rate(each.taken)}): {'; '.join(shown)}"
+        if each.passes:
+            told = plural(failed, "statement") if failed else "no statement"
+            yield f"    on candidate rows, {told} would fail"
+    if not every:
+        yield f"  and {len(report.constants) - most} more"
+
+
+def _constant(of: ConstantImpact) -> str:
+    return (
+        f"{of.impact} of {of.condition} {number(of.estimate)} ({_signed(of.difference)}, at least "
+        f"{_signed(of.least)} at {confidence(of.delta)})"
+    )
+
+
+def _signed(value: float) -> str:
+    return f"{'+' if value >= 0 else ''}{number(value)}"
+
+
 def _positive(report: CheckReport) -> Iterator[str]:
     if report.positive is not None:
         yield positive_is(report.positive)
@@ -399,20 +479,23 @@ def _statement(statement: StatementCheck) -> Iterator[str]:
 
 def _of_statement(forecast: StatementForecast) -> str:
     return (
-        f"g = {forecast.estimate:.4g}, bound {forecast.upper:.4g} (must be at most 0), passes with "
-        f"probability {forecast.chance:.2f}"
+        f"g = {number(forecast.estimate)}, bound {number(forecast.upper)} (must be at most 0), "
+        f"passes with probability {forecast.chance:.2f}"
     )
 
 
-def _group(group: GroupCheck) -> Iterator[str]:
+def _group(group: GroupCheck, counted: str) -> Iterator[str]:
     yield f"group: {group.condition}"
     yield (
-        f"  rows, candidate + held out: {_sizes(group)} ({group.share:.1%} of all); without "
+        f"  {counted}, candidate + held out: {_sizes(group)} ({group.share:.1%} of all); without "
         f"impact: {group.left_out:,}"
     )
     if group.decisions:
         shares = ", ".join(f"{name}: {share:.1%}" for name, share in group.decisions.items())
         yield f"  decisions: {shares}"
+    if group.expected_decisions:
+        expected = ((name, f"{share:.1%}") for name, share in group.expected_decisions.items())
+        yield f"  expected by estimated propensities: {', '.join(map(': '.join, expected))}"
     if group.overlap is not None:
         overlap = group.overlap
         yield (

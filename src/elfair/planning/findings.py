@@ -17,19 +17,27 @@ from elfair.data.columns import is_missing
 from elfair.data.digests import is_module
 from elfair.data.features import kind_of, same_values
 from elfair.data.propensities import misfit
+from elfair.data.revealed import Revealed
 from elfair.errors import ElfairError, listed
 from elfair.estimators.fit import Request
 from elfair.fairness_test.diagnostics import FEW_ROWS
+from elfair.fairness_test.estimated import groups_in
 from elfair.language.conditions import Condition, uses_label, who
 from elfair.language.evaluation import holds
+from elfair.planning.changes import FALSE_ALARM as CHANGED
+from elfair.planning.changes import largest_change
 from elfair.planning.check_report import Finding
 from elfair.planning.forecast import Forecaster, StatementCheck
 from elfair.planning.visible import TINY, GroupCheck, VisibleRows, not_forecast
+from elfair.records.names import names_a_row, speaks_of_groups
 from elfair.statistics.claims import Claim
 from elfair.statistics.compiled import shown_values
 from elfair.statistics.people import people_of
 from elfair.types import Array, Booleans, Floats
 
+#: If more than this share of people could get some decision only with less than this estimated
+#: probability, weights rest on few of them.
+UNLIKELY = 0.05
 #: A feature gives away a class that it predicts in this share of rows, and a number that it
 #: correlates this much with.
 PREDICTED, CORRELATED = 0.995, 0.99
@@ -37,6 +45,8 @@ PREDICTED, CORRELATED = 0.995, 0.99
 NEARLY_CERTAIN = 0.98
 #: A column with this many different values, as a share of rows, tells people apart.
 TELLING = 0.3
+#: With more decisions than this, no statement is forecast alone: each takes searches of its own.
+MOST_ALONE = 30
 
 
 def of_columns(everyone: LoggedData, candidate: LoggedData) -> Iterator[Finding]:
@@ -59,11 +69,41 @@ def _of_features(everyone: LoggedData, candidate: LoggedData) -> Iterator[Findin
             yield Finding.of(
                 "sensitive_feature_seen", f"feature '{name}' is the same column", about=group
             )
+        elif speaks_of_groups(name):
+            evidence = "its name says so; it is a feature, and not named as sensitive"
+            yield Finding.of("sensitive_feature_seen", evidence, about=name)
+        if tells_apart(name, column):
+            evidence = f"it has {len(different):,} different values in {everyone.n:,} rows"
+            yield Finding.of("identifier_seen", evidence, about=name)
     if candidate.n < FEW_ROWS:
         return
     for name, column in zip(candidate.prepared_names, candidate.features.T, strict=True):
         for shown in _leaks(column, candidate):
-            yield Finding.of("leak", f"{shown} in {candidate.n} candidate rows", about=name)
+            yield Finding.of("leak", f"{shown} in {candidate.n:,} candidate rows", about=name)
+
+
+def tells_apart(name: str, column: Array) -> bool:
+    """Whether a feature is an identifier: by its name, a number of nearly every row; or texts, or
+    whole numbers close together, of which no two rows share one.
+
+    Examples
+    --------
+    >>> tells_apart("n", np.arange(500) + 7), tells_apart("cents", np.arange(500) ** 2)
+    (True, False)
+    """
+    known = column[~is_missing(column)]
+    different = len(dict.fromkeys(known.tolist()))
+    if column.size < FEW_ROWS or different < TELLING * column.size or known.dtype.kind in "mM":
+        return False
+    if names_a_row(name):
+        return True
+    if different < column.size:
+        return False
+    if kind_of(column) != "number":
+        return True
+    numbers = known.astype(np.float64)
+    whole = bool(np.all(numbers == np.floor(numbers)))
+    return whole and float(numbers.max() - numbers.min()) < 2 * column.size
 
 
 def _group_of(data: LoggedData, name: str, column: Array) -> str | None:
@@ -118,14 +158,14 @@ def _of_impacts(candidate: LoggedData) -> Iterator[Finding]:
         seen = ~np.isnan(measured)
         values = measured[seen]
         if values.size > 1 and values.min() == values.max():
-            evidence = f"it is {values[0]:g} in all {values.size} candidate rows"
+            evidence = f"it is {values[0]:g} in all {values.size:,} candidate rows"
             yield Finding.of("constant_impact", evidence, about=name)
             continue
         for group, column in candidate.sensitive.items():
             for value in dict.fromkeys(column.tolist()):
                 inside = values[column[seen] == value]
                 if inside.size >= FEW_ROWS and inside.min() == inside.max():
-                    evidence = f"'{name}' is {inside[0]:g} in {inside.size} candidate rows"
+                    evidence = f"'{name}' is {inside[0]:g} in {inside.size:,} candidate rows"
                     about = f"{group} == {value!r}"
                     yield Finding.of("constant_impact_in_group", evidence, about=about)
 
@@ -134,19 +174,34 @@ def _of_labels(candidate: LoggedData) -> Iterator[Finding]:
     label, decision = candidate.label_index, candidate.decision_index
     if label is None or decision is None or candidate.n < FEW_ROWS:
         return
+    if candidate.revealed is not None:
+        yield _of_revealed(candidate.revealed)
+        return
     seen = np.unique(label)
     for a in np.setdiff1d(np.unique(decision), seen):
         holds_only = listed(candidate.classes[seen])
-        evidence = f"in {candidate.n} candidate rows, labels are {holds_only}"
+        evidence = f"in {candidate.n:,} candidate rows, labels are {holds_only}"
         yield Finding.of("decision_never_label", evidence, about=f"'{candidate.classes[a]}'")
     if (label == decision).all():
-        yield Finding.of("label_is_decision", f"they are equal in all {candidate.n} candidate rows")
+        yield Finding.of(
+            "label_is_decision", f"they are equal in all {candidate.n:,} candidate rows"
+        )
         return
     for a, name in enumerate(candidate.classes):
         inside, outside = label[decision == a], label[decision != a]
         if inside.size >= FEW_ROWS and np.unique(inside).size == 1 < np.unique(outside).size:
-            evidence = f"it is '{candidate.classes[inside[0]]}' in {inside.size} candidate rows"
+            evidence = f"it is '{candidate.classes[inside[0]]}' in {inside.size:,} candidate rows"
             yield Finding.of("label_only_for_some", evidence, about=str(name))
+
+
+def _of_revealed(revealed: Revealed) -> Finding:
+    """How many labels are seen, and how much the rarest of them count."""
+    n, seen = revealed.seen.size, revealed.seen
+    evidence = (
+        f"{int(seen.sum()):,} of {n:,} candidate rows have a label; one of them counts for up to "
+        f"{revealed.weight.max():.3g} people"
+    )
+    return Finding.of("label_revealed", evidence, about=listed(revealed.decisions))
 
 
 def _repeated(data: LoggedData) -> Iterator[Finding]:
@@ -165,13 +220,28 @@ def _repeated(data: LoggedData) -> Iterator[Finding]:
     different = max(np.unique(column).size for column in features)
     yield Finding.of(
         "repeated_rows" if different >= TELLING * data.n else "identical_rows",
-        f"{again} of {data.n} rows have the same features, groups, decision and propensity as "
+        f"{again:,} of {data.n:,} rows have the same features, groups, decision and propensity as "
         "another row",
     )
 
 
 def _codes(values: NDArray[np.generic]) -> Floats:
     return np.unique(values.astype(str), return_inverse=True)[1].astype(np.float64)
+
+
+def of_changes(visible: VisibleRows, conditions: Sequence[Condition | None]) -> Iterator[Finding]:
+    """People, decisions or overlap that changed over time."""
+    known = [given for given in conditions if visible.deciding(given) is visible.everyone]
+    change = largest_change(visible.everyone, known)
+    if change is not None:
+        more = change.late > change.early
+        times = f"at least {change.ratio:.3g}" if more else f"at most 1/{change.ratio:.3g}"
+        evidence = (
+            f"among {change.among}, {change.kind}: {change.early:.1%} of the early half and "
+            f"{change.late:.1%} of the late half, {times} times as frequent as before (the chance "
+            f"of a false alarm is at most {CHANGED:.0%})"
+        )
+        yield Finding.of("people_changed", evidence, about=change.kind)
 
 
 #: The probability of a false alarm, over all tests, if impacts are missing at random.
@@ -192,7 +262,7 @@ def of_sizes(
     for given in conditions:
         about, data = who(given), visible.deciding(given)
         if data is visible.everyone and not holds(given, data).any():
-            evidence = f"it holds in none of {data.n} rows.{shown_values(given, data)}"
+            evidence = f"it holds in none of {data.n:,} rows.{shown_values(given, data)}"
             yield Finding.of("empty_group", evidence.removesuffix("."), about=about)
             continue
         halves = {"held-out": visible.held_out(given)}
@@ -201,7 +271,7 @@ def of_sizes(
         for half, size in halves.items():
             if size is not None and size < FEW_ROWS:
                 rows = "row meets" if size == 1 else "rows meet"
-                evidence = f"{size} {half} {rows} it (below {2 if size < 2 else FEW_ROWS})"
+                evidence = f"{size:,} {half} {rows} it (below {2 if size < 2 else FEW_ROWS})"
                 code = "group_too_small" if size < 2 else "small_group"
                 yield Finding.of(code, evidence, about=about)
 
@@ -218,7 +288,7 @@ def of_propensities(data: LoggedData, groups: Sequence[GroupCheck]) -> Iterator[
     if certain.any():
         yield Finding.of(
             "certain_decisions",
-            f"propensity is exactly 1 in {certain.sum()} of {data.n} rows; there the new model "
+            f"propensity is exactly 1 in {certain.sum():,} of {data.n:,} rows; there the new model "
             "can only do what the behaviour model could do",
         )
     for group in groups:
@@ -233,10 +303,27 @@ def of_propensities(data: LoggedData, groups: Sequence[GroupCheck]) -> Iterator[
         for first in group.weights[:1]:
             if first.ess is not None and first.ess < FEW_ROWS <= first.n:
                 evidence = (
-                    f"effective sample size {first.ess:.0f} of {first.n} held-out rows under the "
+                    f"effective sample size {first.ess:.0f} of {first.n:,} held-out rows under the "
                     "first model"
                 )
                 yield Finding.of("few_effective_rows", evidence, about=about)
+
+
+def of_estimated(data: LoggedData) -> Iterator[Finding]:
+    """How propensities were estimated, and who could hardly get some decision."""
+    if data.learnt is None or data.behavior is None:
+        return
+    others = [f"{form} {likelihood:.4f}" for form, likelihood in data.learnt.tried]
+    evidence = f"{data.learnt.form}; log-likelihood by other folds: {', '.join(others)}"
+    yield Finding.of("propensities_estimated", evidence)
+    unlikely = data.behavior.min(axis=1) < UNLIKELY
+    for condition, inside in groups_in(data):
+        share = float(unlikely[inside].mean()) if inside.any() else 0.0
+        if share > UNLIKELY:
+            evidence = (
+                f"{share:.0%} have an estimated probability below {UNLIKELY:g} of some decision"
+            )
+            yield Finding.of("little_overlap", evidence, about=condition)
 
 
 def of_missing_impact(
@@ -246,7 +333,9 @@ def of_missing_impact(
     if left_out is None or not left_out.n:
         return
     total = data.n + left_out.n
-    yield Finding.of("impact_missing", f"{left_out.n} of {total} rows ({left_out.n / total:.1%})")
+    yield Finding.of(
+        "impact_missing", f"{left_out.n:,} of {total:,} rows ({left_out.n / total:.1%})"
+    )
     tables: dict[str, dict[str, list[int]]] = {}
     for given in conditions:
         if given is not None and not uses_label(given):
@@ -274,10 +363,10 @@ def of_unseen(unseen: Sequence[UnseenRecord]) -> Iterator[Finding]:
     for each in unseen:
         rates = [
             f"{' with decision '.join(filter(None, (by.group, by.decision)))}: "
-            f"{by.missing} of {by.n}"
+            f"{by.missing:,} of {by.n:,}"
             for by in each.by
         ]
-        evidence = f"{each.missing} of {each.n} rows ({each.missing / each.n:.1%})"
+        evidence = f"{each.missing:,} of {each.n:,} rows ({each.missing / each.n:.1%})"
         yield Finding.of(
             "impact_unseen", f"{evidence}; {'; '.join(rates)}", about=f"{each.impact}, {each.how}"
         )
@@ -346,6 +435,17 @@ def of_ranges(forecaster: Forecaster | None) -> Iterator[Finding]:
                     f"tight as these need about {growth:.2g} times as many held-out rows",
                     about=name,
                 )
+
+
+def of_many_decisions(forecaster: Forecaster | None) -> Iterator[Finding]:
+    """What was left out because it would take long."""
+    if forecaster is None or forecaster.visible.candidate.classes.size <= MOST_ALONE:
+        return
+    yield Finding.of(
+        "alone_not_forecast",
+        f"more than {MOST_ALONE} decisions: each statement would need searches of its own",
+        about=str(forecaster.visible.candidate.classes.size),
+    )
 
 
 def of_settings(request: Request) -> Iterator[Finding]:

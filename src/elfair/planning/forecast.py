@@ -32,7 +32,8 @@ from elfair.fairness_test.evidence import SHARED_ROWS, is_silent
 from elfair.planning.alone import MEAN, Bench
 from elfair.planning.curve import ChanceCurve, Scores
 from elfair.planning.visible import VisibleRows
-from elfair.search import Found, SearchProgress, Selection, Target
+from elfair.records.progress import Progress, parts
+from elfair.search import Found, Selection, Target
 from elfair.search.judging import FURTHEST, Judge, Judged, in_folds
 from elfair.search.requirements import requirements_of
 from elfair.statistics import Baselines
@@ -94,6 +95,8 @@ class StatementCheck:
     reach: Reach = "no_forecast"
 
 
+#: How far a forecast is after the search, as progress is told.
+FIRST_SEARCH = 0.2
 #: A chance above this is called likely.
 LIKELY = 0.8
 #: How many standard errors the lowest possible g has to be above 0 before no number of rows is said
@@ -172,14 +175,20 @@ class Forecaster:
         """Search on all candidate rows, as ``fit`` would, to forecast the test that follows."""
         selection, plan = visible.prepare(visible.candidate, request)
         rows, n_test = selection.task.rows(visible.candidate), _tested(visible, request)
-        with SearchProgress("making a forecast") as progress:
+        with Progress("searching as fit would", end=FIRST_SEARCH) as progress:
             found = _search(selection, plan, rows, visible, request, 1.0, progress)
         logged = found.policy.logged(rows)
         ends = [found.ladder[0], *found.ladder[1:][-1:]]
         free = [found.policy.free(end.theta, logged) for end in ends]
         plan = settle(plan, rows, free[0], n_test)
         compiled = plan.compile(visible.candidate)
-        silent = tuple(any(map(is_silent, claim.tails)) for claim in compiled)
+        silent = tuple(
+            any(
+                is_silent(tail, [part.rows.are_silent for part in tail.parts])
+                for tail in claim.tails
+            )
+            for claim in compiled
+        )
         weighted = any(part.weighted for claim in compiled for part in claim.parts)
         now = Foreseen.of(found, n_test / rows.n)
         # A copy of the plan: what it has compiled does not travel between processes.
@@ -212,8 +221,8 @@ class Forecaster:
     def alone(self) -> list[Alone]:
         """What each statement could achieve; raise where a group is too small to be divided."""
         halves = in_folds(self.visible.candidate, self.request.seed)
-        with SearchProgress("making a forecast") as progress:
-            return [self._alone(*half, progress) for half in halves]
+        with Progress("looking at each statement alone", start=FIRST_SEARCH) as progress:
+            return [self._alone(*half, progress) for half in parts(list(halves))]
 
     def _alone(self, found_on: Index, judged_on: Index, progress: Callable[[], None]) -> Alone:
         seen, unseen = (self.visible.candidate.take(rows) for rows in (found_on, judged_on))
@@ -222,7 +231,7 @@ class Forecaster:
         judge = Judge(plan, unseen, self.n_test)
         bench = Bench(selection, plan, selection.task.rows(seen), self.n_test)
         lowest, likeliest = [], []
-        for j in range(len(plan.claims)):
+        for j in parts(range(len(plan.claims))):
             low = bench.lowest(j, bench.starts)
             likely = bench.likeliest(j, [low, *bench.starts])
             lowest.append(judge.of(bench.policy, [low])[0][j])

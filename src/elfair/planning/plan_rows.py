@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import ceil, isfinite
+from math import ceil, isfinite, log2
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from elfair.planning.forecast import Forecaster
 from elfair.planning.row_plan import CurvePoint, RowPlan, Verdict
 from elfair.planning.visible import VisibleRows, not_forecast, require_plannable
 from elfair.records.allowed import number, whole
+from elfair.records.progress import Progress, parts
 from elfair.records.text import floored, raised
 from elfair.statistics.claims import Claim, conditions_of
 
@@ -33,6 +34,8 @@ HORIZON, APART = 100, 1.03
 WIDE = 4.0
 #: Each size is this many times the one below it; at least so many are measured, and none smaller.
 STEP, FEWEST_SIZES, SMALLEST = 2.0, 3, 32
+#: How far a plan is after the search in all rows, as progress is told.
+FIRST = 0.1
 #: So many rows of each condition should be tested at the smallest size.
 FEWEST_ROWS = 10
 _AHEAD = "how much better than the constraints ask, on the scale of the impact"
@@ -106,6 +109,19 @@ def plan_rows(
     """
     for option, value in zip(OPTIONS, (share, improvement, fits), strict=True):
         option.check(value)
+    with Progress("planning"):
+        return _plan(estimator, data, share, improvement, fits, n_jobs)
+
+
+def _plan(
+    estimator: ELFEstimator,
+    data: LoggedData,
+    share: float,
+    improvement: float | None,
+    fits: int,
+    n_jobs: int,
+) -> RowPlan:
+    """See `plan_rows`."""
     require_plannable(estimator, data)
     request = estimator.request(data)
     if not request.claims:
@@ -122,7 +138,8 @@ def plan_rows(
     shares = _shares(request.claims, visible)
     tested = 1.0 if request.crossfit else visible.n_held_out / data.n
     smallest = _smallest(shares, tested, data.n)
-    forecaster = Forecaster.of(visible, request)
+    with Progress(end=FIRST):
+        forecaster = Forecaster.of(visible, request)
     curve = _measure(forecaster, smallest, share, fits, n_jobs)
     answer = find_rows(curve, share)
     rows, notes = answer.rows, [CROSSFIT] if request.crossfit else []
@@ -153,13 +170,17 @@ def _measure(
     """The chance at today's rows, and at fewer and fewer, until it is well below the share."""
     n, seed = forecaster.visible.everyone.n, forecaster.request.seed
     curve = forecaster.curve(n, [forecaster.now])
-    with Parallel(n_jobs=n_jobs) as parallel:
-        while curve.sizes[0].rows >= STEP * smallest and (
-            len(curve.sizes) < FEWEST_SIZES or curve.chance(curve.sizes[0].rows) > share / 2
-        ):
-            rows = round(curve.sizes[0].rows / STEP)
+    most = 1 + int(log2(n / smallest) / log2(STEP))
+    with Parallel(n_jobs=n_jobs) as parallel, Progress("searching in fewer rows", start=FIRST):
+        for _ in parts(range(most)):  # fewer rows take hardly less time
+            least = curve.sizes[0].rows
+            if least < STEP * smallest or not (
+                len(curve.sizes) < FEWEST_SIZES or curve.chance(least) > share / 2
+            ):
+                break
+            rows = round(least / STEP)
             seeds = np.random.SeedSequence([seed, rows]).generate_state(fits).tolist()
-            trials = parallel(delayed(forecaster.smaller)(rows / n, each) for each in seeds)
+            trials = parallel(delayed(forecaster.smaller)(rows / n, each) for each in parts(seeds))
             curve = forecaster.curve(rows, trials, curve.sizes)
     return curve
 
@@ -291,8 +312,8 @@ def _smallest(shares: dict[str, float], tested: float, n: int) -> int:
     smallest = max(SMALLEST, ceil(FEWEST_ROWS / (tested * shares[rarest])))
     if n < STEP * smallest:
         raise DataError(
-            f"there are too few rows to plan from: {n}, {round(n * shares[rarest])} of them with "
-            f"{rarest}. At least {ceil(STEP * smallest)} are needed.",
+            f"there are too few rows to plan from: {n:,}, {round(n * shares[rarest]):,} of them "
+            f"with {rarest}. At least {ceil(STEP * smallest)} are needed.",
             hint="collect more rows, or ask about a larger group.",
         )
     return smallest

@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from html import escape
 from itertools import product
 from math import ceil, floor, log10
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from elfair.report.svg import Scale, Svg, element, written
+
+if TYPE_CHECKING:
+    from elfair.planning.display import PlanDisplay
 
 Verdict = Literal["measured", "extrapolated", "too uncertain", "infeasible"]
 
@@ -124,6 +127,18 @@ class RowPlan:
             lines += ["", *(f"- {note}" for note in self.notes)]
         return "\n".join(lines)
 
+    def plot(self, ax: Any = None) -> PlanDisplay:
+        """Draw the curve on matplotlib's axes: `PlanDisplay.from_plan`.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Axes of your own.
+        """
+        from elfair.planning.display import PlanDisplay
+
+        return PlanDisplay.from_plan(self, ax=ax)
+
     def svg(self) -> str:
         """The curve as a self-contained SVG picture, in light and in dark."""
         said = [
@@ -169,7 +184,7 @@ class RowPlan:
             f"<div><p><strong>{escape(self._headline)}</strong></p><ul>{listed}</ul>{self.svg()}"
             "<table><thead><tr><th>rows</th><th>probability of a solution</th>"
             "<th>80 % interval</th><th>fits</th></tr></thead>"
-            f"<tbody>{rows}</tbody></table></div>"
+            f"<tbody>{''.join(rows)}</tbody></table></div>"
         )
 
     @property

@@ -18,7 +18,8 @@ from elfair.errors import InputError
 from elfair.estimators.classifier import ELFClassifier
 from elfair.estimators.fit import Request
 from elfair.estimators.regressor import ELFRegressor
-from elfair.fairness_test.evidence import weights_of
+from elfair.fairness_test.batch import weights_of
+from elfair.fairness_test.evidence import group_record
 from elfair.language.conditions import Condition, uses_label, who
 from elfair.language.evaluation import holds
 from elfair.search import Selection
@@ -90,12 +91,15 @@ class VisibleRows:
         cross-fitting, which tests every row, none is.
         """
         seen, data = np.zeros(data.n, dtype=np.bool_), request.seen(data)
-        if request.crossfit:
+        if request.crossfit and data.unlogged is not None:
+            data = request.split(data).everyone  # decisions and features are no secret
+        elif request.crossfit:
             if data.raw is not None:  # and nothing may be learnt that prepares features
                 data = data.prepared(DefaultPreparation.learn(data.take(np.arange(0)).raw or {}))
         else:
             split = request.split(data)
-            seen[split.candidate.position], data = True, split.everyone
+            data = split.everyone  # maybe fewer rows: who is trimmed has no part in the fit
+            seen = np.isin(data.position, split.candidate.position)
         return cls(_hide(data, seen), data.take(np.flatnonzero(seen)))
 
     @property
@@ -133,8 +137,9 @@ def _hide(data: LoggedData, seen: Booleans) -> LoggedData:
     impacts = {name: np.where(seen, of, np.nan) for name, of in data.impacts.items()}
     blank = {"label": data.classes[0] if data.classes.size else 0, "label_index": 0}
     labels = {name: getattr(data, name) for name in blank}
+    known = seen if data.revealed is None else seen | ~data.revealed.seen  # nothing to hide there
     hidden = {
-        name: np.where(seen, column, blank[name])
+        name: np.where(known, column, blank[name])
         for name, column in labels.items()
         if column is not None
     }
@@ -142,6 +147,8 @@ def _hide(data: LoggedData, seen: Booleans) -> LoggedData:
     if unseen is not None:  # of whom an impact is missing may be seen: it is declared, not tested
         early = {name: np.where(seen, of, np.nan) for name, of in unseen.early.items()}
         unseen = replace(unseen, early=early)
+    if data.person_cost is not None:
+        hidden["person_cost"] = np.where(seen[:, None], data.person_cost, np.nan)
     return data.changed(impacts=impacts, unseen=unseen, **hidden)
 
 
@@ -182,9 +189,9 @@ class GroupCheck:
     condition : str
         The condition; "everyone" if there is none.
     candidate : int
-        How many candidate rows meet it.
+        How many candidate rows meet it; of people with several rows, how many people.
     held_out : int or None
-        How many held-out rows meet it; None if only their labels could tell.
+        The same of held-out rows; None if only their labels could tell.
     expected : bool
         Whether ``held_out`` is what candidate rows let you expect, because the condition is about
         the label.
@@ -194,6 +201,8 @@ class GroupCheck:
         How many rows that meet it were left out because their impact is missing.
     decisions : mapping of str to float
         The share of each decision among them; empty if decisions are numbers.
+    expected_decisions : mapping of str to float
+        If propensities are estimated: the share of each decision that the estimate expects.
     overlap : Overlap or None
         How probable these decisions were; None if there are no propensities, or densities instead.
     weights : tuple of GroupRecord
@@ -208,6 +217,7 @@ class GroupCheck:
     share: float
     left_out: int
     decisions: Mapping[str, float]
+    expected_decisions: Mapping[str, float]
     overlap: Overlap | None
     weights: tuple[GroupRecord, ...]
 
@@ -233,22 +243,26 @@ def describe(
     """
     rows, held_out, name = visible.deciding(given), visible.held_out(given), who(given)
     inside, n_test = np.flatnonzero(holds(given, rows)), held_out or 0
-    candidates = np.flatnonzero(holds(given, visible.candidate))
+    among = holds(given, visible.candidate)
+    candidates, n_seen = np.flatnonzero(among), count_units(visible.candidate, among)
     if candidates.size < 2:
         models = ()
     weights = [weights_of(candidates, visible.candidate, free) for free in models]
     return GroupCheck(
         condition=name,
-        candidate=candidates.size,
+        candidate=n_seen,
         held_out=held_out,
         expected=rows is not visible.everyone and held_out is not None,
         share=inside.size / max(1, rows.n),
         left_out=0 if left_out is None else int(holds(given, left_out).sum()),
         decisions=_decisions(rows, inside),
+        expected_decisions=_expected(rows, inside),
         overlap=_overlap(rows, inside),
         weights=tuple(
-            GroupRecord(name, n_test, ess * n_test / candidates.size, *others)
-            for ess, *others in weights
+            replace(
+                group_record(name, n_test, each), ess=each.ess * n_test / max(1, candidates.size)
+            )
+            for each in weights
         ),
     )
 
@@ -258,6 +272,13 @@ def _decisions(rows: LoggedData, inside: NDArray[np.intp]) -> dict[str, float]:
         return {}
     taken = np.bincount(rows.decision_index[inside], minlength=rows.classes.size) / inside.size
     return dict(zip(map(str, rows.classes), taken.tolist(), strict=True))
+
+
+def _expected(rows: LoggedData, inside: NDArray[np.intp]) -> dict[str, float]:
+    if rows.learnt is None or rows.behavior is None or not inside.size:
+        return {}
+    shares = rows.behavior[inside].mean(axis=0).tolist()
+    return dict(zip(map(str, rows.classes), shares, strict=True))
 
 
 def _overlap(rows: LoggedData, inside: NDArray[np.intp]) -> Overlap | None:

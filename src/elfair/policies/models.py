@@ -13,9 +13,11 @@ from sklearn.utils import check_random_state
 
 from elfair.certificate import Certificate
 from elfair.data import LoggedData
+from elfair.data.columns import Columns, refuse
 from elfair.data.digests import content_digest
 from elfair.data.features import Features, read_features
 from elfair.data.preparation import Preparation
+from elfair.data.setting import Setting
 from elfair.errors import InputError
 from elfair.types import Array, Floats
 
@@ -87,8 +89,22 @@ class ClassPolicy(Policy, Protocol):
     def exploration(self) -> float:
         """The share of decisions taken blindly."""
 
-    def probabilities(self, theta: Floats, X: Floats, behavior: Floats | None) -> Floats:
-        """The probability of every decision about each person, of shape (n, n_classes)."""
+    def probabilities(
+        self, theta: Floats, X: Floats, behavior: Floats | None, columns: Columns | None = None
+    ) -> Floats:
+        """The probability of every decision about each person, of shape (n, n_classes).
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_parameters,)
+            Parameters.
+        X : ndarray of shape (n, d)
+            The features of the people, as numbers.
+        behavior : ndarray of shape (n, n_classes), optional
+            The behaviour model's probabilities, if the policy is mixed with it.
+        columns : dict of str to ndarray, optional
+            The features as they came, for a scorer that sees them so.
+        """
 
 
 def standardisation(X: Floats) -> tuple[Floats, Floats]:
@@ -116,11 +132,14 @@ class Model:
     preparation : Preparation, optional
         How it makes numbers of the features of a table, as learnt from candidate rows; None if
         features came as plain numbers.
+    setting : Setting, optional
+        What else its decisions depend on; None for a model that is known by its probabilities.
     """
 
     policy: Any
     theta: Floats
     preparation: Preparation | None = None
+    setting: Setting | None = None
 
     def numbers(self, people: Features) -> Floats:
         """What it sees of some people, of shape (n, d)."""
@@ -131,7 +150,7 @@ class Model:
         return np.asarray(self.policy.free(self.theta, self.policy.logged(rows)))
 
     def digest(self) -> str:
-        """The SHA-256 of everything its probabilities depend on, in 64 hexadecimal digits."""
+        """The SHA-256 of everything its decisions depend on, in 64 hexadecimal digits."""
         return digests([self])[0]
 
 
@@ -145,14 +164,16 @@ def digests(models: Sequence[Model]) -> tuple[str, ...]:
     >>> one == two == first.digest(), one == three
     (True, False)
     """
-    parts = {id(part): part for model in models for part in (model.policy, model.preparation)}
-    read = {key: content_digest(part) for key, part in parts.items() if part is not None}
 
-    def content(model: Model) -> tuple[Any, ...]:
-        known = read[id(model.policy)], model.theta
-        return known if model.preparation is None else (*known, read[id(model.preparation)])
+    def shared(model: Model) -> tuple[Any, ...]:
+        return model.policy, model.preparation, model.setting
 
-    return tuple(content_digest(content(model)) for model in models)
+    parts = {id(part): part for model in models for part in shared(model)}
+    read = {key: content_digest(part) for key, part in parts.items()}
+    return tuple(
+        content_digest((*(read[id(part)] for part in shared(model)), model.theta))
+        for model in models
+    )
 
 
 @dataclass(frozen=True)
@@ -183,7 +204,18 @@ class Fitted:
 
     def digest_content(self) -> Any:
         """What its decisions depend on."""
-        return digests(self.models), self.shares
+        return self.digest()
+
+    def digest(self) -> str:
+        """The digest of what decides: that of the model, or of the mixture."""
+        return mixture_digest(digests(self.models), self.shares)
+
+    @property
+    def setting(self) -> Setting:
+        """The setting, which all its models share."""
+        setting = self.models[0].setting
+        assert setting is not None
+        return setting
 
     def probabilities(self, people: Any, behavior: Floats | None) -> Floats:
         """The probability of every decision, of shape (n, classes).
@@ -196,16 +228,52 @@ class Fitted:
             The behaviour model's probabilities for them, if the policy is mixed with it.
         """
         people = people if isinstance(people, Features) else read_features(people)
-        every = [
-            share * model.policy.probabilities(model.theta, model.numbers(people), behavior)
-            for model, share in zip(self.models, self.shares, strict=True)
-        ]
-        return np.asarray(sum(every))
+        with np.errstate(all="ignore"):  # of a file that somebody made up
+            every = [
+                share
+                * model.policy.probabilities(
+                    model.theta, model.numbers(people), behavior, people.columns
+                )
+                for model, share in zip(self.models, self.shares, strict=True)
+            ]
+        probabilities: Floats = np.asarray(sum(every))
+        require_decided(probabilities)
+        return probabilities
 
 
-def mixture_digest(parts: Sequence[str]) -> str:
-    """The digest of a mixture, from those of its models; a single model keeps its own."""
-    return parts[0] if len(parts) == 1 else content_digest(("mixture", *parts))
+def require_decided(of_rows: Floats) -> None:
+    """Raise if what a model says of some people is not a number: nobody can decide by that.
+
+    Parameters
+    ----------
+    of_rows : ndarray of shape (n, k)
+        What it says of each.
+    """
+    refuse(
+        np.asarray(~np.isfinite(of_rows).all(axis=1)),
+        "the model finds no probability of a decision",
+        "its numbers are too large to compute with; ask who gave you the file for another one.",
+    )
+
+
+def mixture_digest(parts: Sequence[str], shares: Sequence[float]) -> str:
+    """The digest of a mixture, from those of its models; a single model keeps its own.
+
+    Parameters
+    ----------
+    parts : sequence of str
+        The digests.
+    shares : sequence of float
+        How often each model is picked.
+
+    Examples
+    --------
+    >>> mixture_digest(["one", "two"], [0.5, 0.5]) == mixture_digest(["one", "two"], [0.4, 0.6])
+    False
+    """
+    if len(parts) == 1:
+        return parts[0]
+    return content_digest(("mixture", tuple(parts), tuple(map(float, shares))))
 
 
 class Decisions(NamedTuple):

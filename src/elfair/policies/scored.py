@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from elfair.data import LoggedData
-from elfair.data.columns import one_column, positions
+from elfair.data.as_they_are import AsTheyAre
+from elfair.data.columns import Columns, one_column, positions
 from elfair.errors import InputError, listed
 from elfair.policies.models import standardisation
 from elfair.policies.softmax import PolicyInputs, SoftmaxPolicy
@@ -20,14 +21,14 @@ from elfair.types import Array, Floats
 SMALLEST_PROBABILITY = 1e-3
 
 
-def log_odds(scorer: Any, X: Floats, classes: Array) -> Floats:
+def log_odds(scorer: Any, X: Any, classes: Array) -> Floats:
     """The logarithm of each class's probability against that of the first, for each row.
 
     Parameters
     ----------
     scorer : fitted classifier
         Its own classes may be in any order, and some of the given ones may be missing.
-    X : ndarray of shape (n, d)
+    X : ndarray or data frame of shape (n, d)
         The people to score.
     classes : ndarray
         The classes, sorted.
@@ -57,7 +58,7 @@ def log_odds(scorer: Any, X: Floats, classes: Array) -> Floats:
     if wrong.any():
         raise InputError(
             "predict_proba of the scorer must hold probabilities. Got negative, missing or "
-            f"infinite values in {wrong.sum()} of {len(X)} rows.",
+            f"infinite values in {wrong.sum():,} of {len(X):,} rows.",
             hint="try scorer.predict_proba(X) on its own.",
         )
     places = positions(known, classes)
@@ -82,6 +83,8 @@ class ScoredPolicy(SoftmaxPolicy):
         Its ``predict_proba`` gives the log-odds.
     classes : ndarray
         The classes, sorted.
+    sees : AsTheyAre, optional
+        What the scorer sees of people, if that is not the numbers that the rest of the policy sees.
 
     Examples
     --------
@@ -97,23 +100,37 @@ class ScoredPolicy(SoftmaxPolicy):
 
     scorer: Any = field(kw_only=True)
     classes: Array = field(kw_only=True)
+    sees: AsTheyAre | None = field(kw_only=True, default=None)
 
     @classmethod
     def over(
-        cls, scorer: Any, X: Floats, scores: Floats, classes: Any, *, mixed: bool = False
+        cls,
+        scorer: Any,
+        X: Floats,
+        scores: Floats,
+        classes: Any,
+        *,
+        mixed: bool = False,
+        sees: AsTheyAre | None = None,
     ) -> ScoredPolicy:
         """A policy over a scorer, standardised by the given (candidate) rows and their scores."""
         center, scale = standardisation(np.column_stack([X, scores]))
         known = np.asarray(classes)
-        return cls(known.size, center, scale, mixed, scorer=scorer, classes=known)
+        return cls(known.size, center, scale, mixed, scorer=scorer, classes=known, sees=sees)
 
     def logged(self, data: LoggedData) -> PolicyInputs:
         """Logged rows; those that the scorer was fitted to carry out-of-fold scores instead."""
         if data.scores is None:
-            return self.inputs(data.features, data.behavior)
+            return self.inputs(data.features, data.behavior, data.raw)
         return super().inputs(np.column_stack([data.features, data.scores]), data.behavior)
 
-    def inputs(self, X: Floats, behavior: Floats | None = None) -> PolicyInputs:
+    def inputs(
+        self, X: Floats, behavior: Floats | None = None, columns: Columns | None = None
+    ) -> PolicyInputs:
         """People that the scorer was not fitted to, in the form that the policy works on."""
-        scores = log_odds(self.scorer, X, self.classes)
+        shown: Any = X
+        if self.sees is not None:
+            assert columns is not None
+            shown = self.sees.of(columns)
+        scores = log_odds(self.scorer, shown, self.classes)
         return super().inputs(np.column_stack([X, scores]), behavior)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from elfair.data import LoggedData
+from elfair.data.columns import Columns
 from elfair.policies.models import standardisation
 from elfair.types import Booleans, Floats
 
@@ -19,6 +20,9 @@ LARGEST_PARAMETER = 50.0
 #: by construction, and not only up to rounding.
 SMALLEST_SHARE = 1e-9
 
+
+#: So many rows are standardised together: no copy of a large table is made.
+BLOCK = 20_000
 
 #: The default share of decisions taken blindly. No decision is then certain, so the log that the
 #: policy leaves is valid input for the next round. It costs about the same share of accuracy.
@@ -76,7 +80,12 @@ class SoftmaxPolicy:
     @property
     def _n_weights(self) -> int:
         """The number of parameters of the softmax, without that of the mixture."""
-        return (self.n_classes - 1) * (self.center.size + 1)
+        return (self.n_classes - 1) * self._width
+
+    @property
+    def _width(self) -> int:
+        """The number of parameters for each class but the first."""
+        return self.center.size + 1
 
     @property
     def box(self) -> tuple[Floats, Floats]:
@@ -104,7 +113,7 @@ class SoftmaxPolicy:
         >>> policy.raised(policy.indifferent, decision=0, by=2.0)
         array([-2.,  0., -2.,  0.])
         """
-        raised, width = theta.copy(), self.center.size + 1
+        raised, width = theta.copy(), self._width
         if decision == 0:
             raised[: self._n_weights : width] -= by
         else:
@@ -115,19 +124,25 @@ class SoftmaxPolicy:
         """Logged rows in the form that the policy works on."""
         return self.inputs(data.features, data.behavior)
 
-    def inputs(self, X: Floats, behavior: Floats | None = None) -> PolicyInputs:
+    def inputs(
+        self, X: Floats, behavior: Floats | None = None, columns: Columns | None = None
+    ) -> PolicyInputs:
         """People in the form that the policy works on, prepared once for many thetas."""
         design = np.empty((self.center.size + 1, X.shape[0]))
         design[0] = 1.0
-        design[1:] = ((X - self.center) / self.scale).T
+        for start in range(0, X.shape[0], BLOCK):
+            rows = slice(start, start + BLOCK)
+            design[1:, rows] = ((X[rows] - self.center) / self.scale).T
         if not self.mixed:
             return PolicyInputs(design, None)
         assert behavior is not None
         return PolicyInputs(design, np.ascontiguousarray(behavior.T))
 
-    def probabilities(self, theta: Floats, X: Floats, behavior: Floats | None) -> Floats:
-        """The probability of every decision about each person, of shape (n, n_classes)."""
-        free = self.free(theta, self.inputs(X, behavior))
+    def probabilities(
+        self, theta: Floats, X: Floats, behavior: Floats | None, columns: Columns | None = None
+    ) -> Floats:
+        """The probability of every decision about each person; see `ClassPolicy`."""
+        free = self.free(theta, self.inputs(X, behavior, columns))
         every: Floats = np.clip(np.vstack([1 - free.sum(axis=0), free]).T, 0.0, 1.0)
         if behavior is not None:
             every[behavior <= 0] = 0.0  # exactly: rounding must not make a decision possible

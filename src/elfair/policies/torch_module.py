@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from elfair.data.columns import Columns
 from elfair.errors import InputError, MissingPackageError, install_extra
 from elfair.policies.models import standardisation
 from elfair.policies.softmax import PolicyInputs, SoftmaxPolicy
@@ -89,7 +90,9 @@ class TorchPolicy(SoftmaxPolicy):
         theta: Floats = flat.detach().cpu().double().numpy()
         return np.append(theta, 1.0) if self.mixed else theta
 
-    def inputs(self, X: Floats, behavior: Floats | None = None) -> TorchInputs:
+    def inputs(
+        self, X: Floats, behavior: Floats | None = None, columns: Columns | None = None
+    ) -> TorchInputs:
         """People in the form that the module works on."""
         plain = super().inputs(X, behavior)
         rows = self._tensor(plain.design[1:].T)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +28,8 @@ class LogisticModel:
     >>> model.predict_proba([[0.0, 1.0, 1.0, 0.5, 0.5]]).tolist()
     [[0.5, 0.5]]
     """
+
+    digest_tag: ClassVar[str] = "logistic model"
 
     intercept: float
     coefficients: tuple[float, ...]

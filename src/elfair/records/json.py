@@ -8,7 +8,17 @@ from dataclasses import fields, is_dataclass
 from inspect import cleandoc
 from math import isfinite
 from types import NoneType, UnionType
-from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NoReturn,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 
@@ -148,15 +158,19 @@ def _schema(kind: Any, known: dict[str, Any]) -> dict[str, Any]:
     if origin in (Union, UnionType):
         (inner,) = (argument for argument in get_args(kind) if argument is not NoneType)
         return {"anyOf": [_schema(inner, known), {"type": "null"}]}
+    if origin is Annotated:
+        return _schema(get_args(kind)[0], known)
     if origin is tuple:
         return {"type": "array", "items": _schema(get_args(kind)[0], known)}
+    if origin is Mapping:
+        return {"type": "object", "additionalProperties": _schema(get_args(kind)[1], known)}
     if kind is float:
         return {"anyOf": [{"type": "number"}, {"enum": ["inf", "-inf", "nan"]}]}
     return {"type": _PLAIN[kind]}
 
 
 def _record_schema(kind: Any, known: dict[str, Any]) -> dict[str, Any]:
-    hints, told = get_type_hints(kind), _told(kind.__doc__ or "")
+    hints, told = get_type_hints(kind, include_extras=True), _told(kind.__doc__ or "")
     properties = {}
     for field in fields(kind):
         described = {"description": told[field.name]} if field.name in told else {}

@@ -14,11 +14,12 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from elfair.errors import DataError, InputError
-from elfair.records.elsewhere import advice
+from elfair.records.elsewhere import advice, ending_of, named
 from elfair.records.files import decoded
 from elfair.records.text import plural
 
@@ -34,12 +35,13 @@ class TableFormat:
     Parameters
     ----------
     open : callable
-        From a path, and what messages call it, to the names of the columns and what reads them.
+        From the bytes of a file, and what messages call it, to the names of the columns and what
+        reads them.
     write : callable
         Writes a pyarrow.Table to an open stream.
     """
 
-    open: Callable[[Path, str], Opened]
+    open: Callable[[bytes, str], Opened]
     write: Callable[[Any, Any], None]
 
 
@@ -89,25 +91,24 @@ def file_content(table: Any, path: Path) -> bytes:
     return content
 
 
-def _open_delimited(path: Path, name: str) -> Opened:
-    text = DelimitedText(path.read_bytes(), name)
+def _open_delimited(content: bytes, name: str) -> Opened:
+    text = DelimitedText(content, name)
     return text.names, text.read
 
 
-def _open_parquet(path: Path, name: str) -> Opened:
+def _open_parquet(content: bytes, name: str) -> Opened:
+    import pyarrow as pa
     from pyarrow import parquet
 
-    file = parquet.ParquetFile(path, pre_buffer=False)
+    file = parquet.ParquetFile(pa.BufferReader(content), pre_buffer=False)
     return file.schema_arrow.names, lambda columns, _: file.read(columns=list(columns))
 
 
-def _open_arrow(path: Path, name: str) -> Opened:
+def _open_arrow(content: bytes, name: str) -> Opened:
     import pyarrow as pa
 
-    with path.open("rb") as file:
-        is_file = file.read(6) == b"ARROW1"  # the other format is a stream
-
-    reader = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(pa.OSFile(str(path)))
+    is_file = content.startswith(b"ARROW1")  # the other format is a stream
+    reader = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(pa.BufferReader(content))
     return reader.schema.names, lambda columns, _: reader.read_all().select(list(columns))
 
 
@@ -178,6 +179,7 @@ class DelimitedText:
     """
 
     def __init__(self, content: bytes, name: str) -> None:
+        _check_is_text(content, name)
         self._content = content.removeprefix(b"\xef\xbb\xbf")  # the mark of UTF-8
         self._name = name
         if content.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -238,14 +240,40 @@ class DelimitedText:
             ) from None
         if self._content.count(b'"') % 2:
             self._check_lines()  # a quote that nothing closes swallows all lines after it
+        if self.repeats:
+            repeated = set(self.repeats)
+            table = table.filter(pa.array([k not in repeated for k in range(table.num_rows)]))
         return pa.table(
             {name: table[name] if name in as_written else typed(table[name]) for name in columns}
         )
 
+    @cached_property
+    def repeats(self) -> tuple[int, ...]:
+        """The rows that are the names of the columns again, as where files were put one below the
+        other. They are left out.
+        """
+        first = self._content.partition(b"\n")[0].strip(b"\r")
+        if self._content.count(b"\n" + first) == 0:  # nearly always
+            return ()
+        rows = _records(self._text(), self._delimiter)
+        return tuple(k - 1 for k, (_, row) in enumerate(rows) if k and row == self.names)
+
     def line(self, row: int) -> int:
         """The line where a row begins, counted from 1: the names of the columns have line 1."""
-        records = enumerate(_records(self._text(), self._delimiter))
-        return next(line for count, (line, _) in records if count == row + 1)
+        return next(line for count, (line, _) in enumerate(self.records()) if count == row)
+
+    def records(self) -> Iterator[tuple[int, list[str]]]:
+        """The rows, also those with too few or too many fields, each with the line where it begins;
+        without those that are the names again.
+
+        Raise where a quote is never closed: nobody knows which lines it swallows.
+        """
+        rows = _records(self._text(), self._delimiter)
+        next(rows)
+        try:
+            yield from (each for each in rows if each[1] != self.names)
+        except csv.Error:
+            self._check_lines()
 
     def _text(self) -> str:
         hint = "save it again as 'CSV UTF-8'; older programs write Latin-1 or Windows-1252."
@@ -269,6 +297,19 @@ class DelimitedText:
                 f"begins at line {last}.",
                 hint='close it; a quote inside quotes is written twice, "".',
             ) from None
+
+
+def _check_is_text(content: bytes, name: str) -> None:
+    """Raise if a file is of another format, whatever its name says."""
+    ending = ending_of(content)
+    if ending is None:
+        return
+    right = named(name, ending)
+    then = "and it is read." if ending in FORMATS else f"then {advice(right)}"
+    raise DataError(
+        f"{name} must be text. By its content, it is a {ending} file, whatever its name says.",
+        hint=f"name it {right!r}{',' if ending in FORMATS else ';'} {then}",
+    )
 
 
 def has_decimal_comma(value: object) -> bool:
@@ -308,7 +349,7 @@ def comma_hint(name: str, values: Iterable[Any]) -> str:
     >>> comma_hint('"sum"', ["1,5"])
     'write decimal = "," in [clean."sum"].'
     """
-    if all(re.fullmatch(r"\s*-?\d{1,3}(,\d{3})+\s*", value) for value in values):
+    if all(re.fullmatch(r"\s*-?[1-9]\d{0,2}(,\d{3})+\s*", value) for value in values):
         both = 'thousands = "," if 1,234 is above one thousand, or decimal = "," if it is not'
         return f"in [clean.{name}], write {both}."
     return f'write decimal = "," in [clean.{name}].'
@@ -339,6 +380,34 @@ def typed(column: Any) -> Any:
             except pa.ArrowInvalid:  # more digits than a number can hold: an identifier
                 return column
     return column
+
+
+def filled_rows(table: Any) -> Any:
+    """The rows that hold anything, as an array of true and false.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        Of text files it may have what is written, so that an empty field is an empty text.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> filled_rows(pa.table({"a": ["x", " "], "b": [1, None]})).tolist()
+    [True, False]
+    """
+    import numpy as np
+    import pyarrow as pa
+    from pyarrow import compute
+
+    some = np.zeros(table.num_rows, dtype=np.bool_)
+    for column in table.columns:
+        filled = compute.is_valid(column)
+        if pa.types.is_string(column.type):
+            written = compute.not_equal(compute.utf8_trim_whitespace(column), "")
+            filled = compute.fill_null(written, False)
+        some |= np.asarray(filled)
+    return some
 
 
 def _records(text: str, delimiter: str, most: int | None = None) -> Iterator[tuple[int, list[str]]]:

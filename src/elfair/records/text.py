@@ -17,6 +17,10 @@ _HIDDEN = re.compile(
 )
 
 
+#: Numbers between these would have an exponent, which people do not write.
+LONG, LONGEST = 1e4, 1e15
+
+
 def visible(text: str) -> str:
     r"""Text with its hidden characters written as JSON escapes them.
 
@@ -34,18 +38,20 @@ def visible(text: str) -> str:
 
 
 def number(value: float) -> str:
-    """A number with the digits that matter.
+    """A number with the digits that matter; a long one as people write it.
 
     Examples
     --------
     >>> number(-0.0123456), number(float("inf")), number(float("nan"))
     ('-0.01235', 'infinite', 'none')
+    >>> number(1234567.89), number(-98765.4)
+    ('1,234,568', '-98,765')
     """
     if isnan(value):
         return "none"
     if isinf(value):
         return "infinite" if value > 0 else "minus infinite"
-    return f"{value:.4g}"
+    return f"{value:,.0f}" if LONG <= abs(value) < LONGEST else f"{value:.4g}"
 
 
 def exact(value: float) -> str:
@@ -92,6 +98,17 @@ def count(n: int) -> str:
     return f"{n:,}"
 
 
+def shown_count(n: int) -> str:
+    """A number of people, which is 0 where it was left out because it is too small.
+
+    Examples
+    --------
+    >>> shown_count(1200), shown_count(0)
+    ('1,200', 'too few to say')
+    """
+    return count(n) if n else "too few to say"
+
+
 def plural(n: int, one: str) -> str:
     """How many of something.
 
@@ -112,6 +129,37 @@ def sentence(words: str) -> str:
     'Too few rows.'
     """
     return f"{words[:1].upper()}{words[1:]}."
+
+
+def edge_words(edge: float) -> str:
+    """The edge of a bin of weights.
+
+    Examples
+    --------
+    >>> edge_words(0.125), edge_words(4.0), edge_words(float("inf"))
+    ('1/8', '4', '∞')
+    """
+    if isinf(edge):
+        return "∞"
+    return f"1/{1 / edge:g}" if 0 < edge < 1 else f"{edge:g}"
+
+
+def spoken(seconds: float) -> str:
+    """A duration in words.
+
+    Examples
+    --------
+    >>> [spoken(s) for s in (7e-6, 0.04, 12.3, 150, 5000, 200000)]
+    ['under 0.01 s', '0.04 s', '12 s', '2.5 min', '1.4 h', '2.3 days']
+    """
+    if 0 < seconds < 0.01:
+        return "under 0.01 s"
+    if seconds < 10:
+        return f"{seconds:.2g} s"
+    for size, unit in ((86400, "days"), (3600, "h"), (120, "min")):
+        if seconds >= size:
+            return f"{seconds / (60 if unit == 'min' else size):.1f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def raised(rows: float) -> int:

@@ -14,6 +14,10 @@ import numpy as np
 from elfair.errors import InputError, did_you_mean
 from elfair.records.reading import Key, Mistake, Reader, keys_inside
 
+#: A key of a hundred parts, which Python reads in time that grows with the square of their number.
+_PART = r"""(?:[\w-]{1,100}|"[^"\n]{0,100}"|'[^'\n]{0,100}')[ \t]*\.[ \t]*"""
+_DEEP = re.compile(rf"(?<![\w-])(?:{_PART}){{100}}")
+
 
 def parsed(text: str, name: str) -> dict[str, Any]:
     """The tables of a TOML file; `InputError` with the line where reading ended if it is not TOML.
@@ -31,16 +35,53 @@ def parsed(text: str, name: str) -> dict[str, Any]:
     {'n': [256, 512]}
     """
     try:
-        return tomllib.loads(text)
+        text.encode()  # half a character cannot be written down again
+        if _DEEP.search(text):
+            raise RecursionError
+        tables = tomllib.loads(text)
+        _check_integers(tables)
+        return tables
+    except RecursionError:
+        raise InputError(
+            f"{name} must be TOML. It is nested too deep to be read.",
+            hint="no table or list of it needs more than a few levels.",
+        ) from None
     except tomllib.TOMLDecodeError as error:
         lines = text.splitlines() or [""]
         place = re.search(r"line (\d+)", str(error))
         line = int(place[1]) if place else len(lines)
         raise InputError(
             f"{name} must be TOML. Line {line} is not: {error}.\n"
-            f"    {lines[min(line, len(lines)) - 1].strip()}",
+            f"    {lines[min(line, len(lines)) - 1].strip()[:200]}",
             hint="put text in quotes, lists in [brackets], and each key on its own line.",
         ) from None
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{name} must be text. Got {error.object[error.start : error.end]!r}, which is half a "
+            "character.",
+            hint="save it in UTF-8.",
+        ) from None
+    except ValueError:
+        raise InputError(
+            f"{name} holds a whole number beyond 64 bits.",
+            hint="write it as text, in quotes, or as a number with an exponent: 1e30.",
+        ) from None
+
+
+def _check_integers(tables: Mapping[str, Any]) -> None:
+    """Raise if a whole number has more digits than TOML promises to keep.
+
+    Python reads any number, but can neither compute with one of thousands of digits nor print it.
+    """
+    left: list[Any] = [tables]
+    while left:
+        each = left.pop()
+        if isinstance(each, Mapping):
+            left += each.values()
+        elif isinstance(each, list):
+            left += each
+        elif isinstance(each, int) and not -(2**63) <= each < 2**63:
+            raise ValueError(f"a whole number has {each.bit_length():,} bits")
 
 
 def shaped(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from elfair.certificate import NOT_STATED, Certificate, SearchRecord
+from elfair.certificate.behavior import BehaviorRecord
 from elfair.certificate.people import LeftOut, UnseenRecord
 from elfair.certificate.statement import HOW_TO_VERIFY
-from elfair.records.text import count, exact, number, plural, rate
+from elfair.records.text import count, exact, number, plural, rate, sentence, shown_count
 from elfair.report import blocks, charts
 from elfair.report.blocks import Block, Code, Line, Paragraph, Table, prose
 from elfair.report.by_group import folded, not_all_drawn
@@ -22,7 +23,7 @@ def data(certificate: Certificate) -> Iterator[Block]:
         "Rows",
         ("what", "how many"),
         (
-            ("rows in the table", count(of.rows_read)),
+            ("rows in the table", count(of.rows_read) if of.rows_read else NOT_STATED),
             ("rows used", count(certificate.n)),
             ("candidate rows, for search and constants", count(certificate.n_candidate)),
             ("held-out rows, for the test", count(certificate.n_held_out)),
@@ -50,11 +51,13 @@ def data(certificate: Certificate) -> Iterator[Block]:
             ("features, which the model sees", _names(roles.features)),
             ("sensitive features, which name groups", _names(roles.sensitive)),
             ("impacts, measured later", _names(roles.impacts)),
-            ("label", "given" if roles.label else "none"),
+            ("label", _label(certificate)),
             ("propensities", _propensities(certificate)),
             *([("early outcomes", _names(roles.early))] if roles.early else []),
             ("row identifier", "given" if roles.row_id else "none"),
             *([("sample weights", "given")] if roles.sample_weight else []),
+            *([("time", "given")] if roles.time else []),
+            *_of_costs(certificate),
             *_of_units(certificate),
             ("decisions", _names(certificate.classes) if certificate.classes else "numbers"),
         ],
@@ -62,6 +65,8 @@ def data(certificate: Certificate) -> Iterator[Block]:
     )
     for each in certificate.terms.unseen:
         yield from _unseen(each)
+    if certificate.terms.behavior is not None:
+        yield from _estimated(certificate.terms.behavior)
     if chances := certificate.terms.lottery:
         yield Table(
             "The lottery that decided, as declared",
@@ -103,7 +108,61 @@ def _unseen(of: UnseenRecord) -> Iterator[Block]:
     )
 
 
+def _estimated(of: BehaviorRecord) -> Iterator[Block]:
+    """How propensities were estimated: the forms that were tried, overlap and calibration."""
+    corrected = ", and corrected by what other folds show" if of.calibrated else ""
+    yield Paragraph(
+        f"Propensities were not logged. They were estimated from candidate rows by {of.form}"
+        f"{corrected}. Each bound allows for how much the result changes if one of {of.groups} "
+        "groups of these rows is left out."
+    )
+    if of.about:
+        yield Paragraph(sentence(of.about))
+        yield Table(
+            "Who was trimmed: about them, no statement speaks",
+            ("group", "rows", "trimmed"),
+            tuple((each.condition, count(each.n), count(each.trimmed)) for each in of.trimmed),
+            words=1,
+        )
+    yield Table(
+        "Forms of the estimated behaviour model",
+        ("form", "log-likelihood of decisions, by other folds"),
+        tuple((each.form, number(each.likelihood)) for each in of.tried),
+        words=1,
+    )
+    yield Table(
+        "Calibration and overlap of estimated propensities",
+        ("group", "decision", "rows", "taken", "expected", "smallest", "5 % quantile"),
+        tuple(
+            (
+                *(each.condition, each.decision, count(each.n), rate(each.taken)),
+                *(rate(each.expected), number(each.smallest), number(each.low)),
+            )
+            for each in of.calibration
+        ),
+        words=2,
+    )
+
+
+def _of_costs(certificate: Certificate) -> list[tuple[str, str]]:
+    of = certificate.roles.person_cost
+    said = "of every decision" if of == "decision" else "of a wrong decision"
+    return [("costs for each person", said)] if of else []
+
+
+def _label(certificate: Certificate) -> str:
+    of = certificate.terms.revealed
+    if of is None:
+        return "given" if certificate.roles.label else "none"
+    return (
+        f"seen for {count(of.seen)} of {count(of.n)} rows: only with decision "
+        f"{', '.join(of.decisions)}. Statements about labels weigh these rows"
+    )
+
+
 def _propensities(certificate: Certificate) -> str:
+    if certificate.terms.behavior is not None:
+        return "not logged: estimated"
     if certificate.terms.lottery:
         return "declared: the chances of a lottery"
     return "given" if certificate.roles.propensities else "none"
@@ -112,7 +171,7 @@ def _propensities(certificate: Certificate) -> str:
 def _left_out(title: str, left_out: tuple[LeftOut, ...]) -> Table:
     rows: list[tuple[str, str, str]] = []
     for each in left_out:
-        rows.append((each.reason, "all of them", count(each.n)))
+        rows.append((each.reason, "all of them", shown_count(each.n)))
         rows += [(each.reason, by.group, count(by.n)) for by in each.groups]
     return Table(title, ("reason", "group", "how many"), tuple(rows), words=2)
 
@@ -122,7 +181,7 @@ def _people(certificate: Certificate) -> Table:
         (each.group, "yes" if each.named else "no", each.perhaps and f"perhaps {each.perhaps}")
         for each in certificate.people.groups
     ]
-    sizes = [count(each.n) for each in certificate.people.groups]
+    sizes = [shown_count(each.n) for each in certificate.people.groups]
     return Table(
         "People in no group that a statement names, and groups that may be a mistake",
         ("who", "named by a statement", "likely mistake", "how many"),
@@ -143,12 +202,15 @@ def search(certificate: Certificate) -> Iterator[Block]:
     found = certificate.search
     yield Paragraph(_search(found, bool(certificate.constraints)))
     if found is None:
+        if certificate.terms.deployed:
+            yield Paragraph(f"It draws nothing. It takes {certificate.terms.deployed}.")
         return
     facts: list[tuple[Line, Line]] = [
         ("search", found.method),
         ("objective (maximised)", found.objective),
         ("loss on candidate rows (minimised)", number(found.loss)),
         ("models evaluated", count(found.evaluations)),
+        ("candidate rows at which it stopped", count(found.rows)),
         ("forecast chance that the first model passes", rate(found.forecast)),
         ("met the margin that was asked for", "yes" if found.meets_target else "no"),
     ]
@@ -224,6 +286,11 @@ def reproduction(certificate: Certificate) -> Iterator[Block]:
         "be made is reported as skipped, never as passed."
     )
     yield blocks.Verbatim(HOW_TO_VERIFY)
+    yield Paragraph(
+        "Neither this report nor the certificate says who wrote it: anybody could have. A signed "
+        "certificate (elfair sign) shows who answers for it, if you verify it with the public key "
+        "of somebody you trust: --key PUBLIC."
+    )
     yield Table.of_facts("Settings", _settings(certificate), ("setting", "value"))
     source = Code(of.source_digest) if of.source_digest else NOT_STATED
     yield Table.of_facts(
@@ -275,6 +342,8 @@ def _settings(certificate: Certificate) -> list[tuple[Line, Line]]:
         settings.append(("preparation of features", "; ".join(terms.preparation)))
     if terms.Lambda > 1:
         settings.append(("odds ratio of confounding (Lambda)", exact(terms.Lambda)))
+    if terms.shift > 1:
+        settings.append(("likelihood ratio of a change of people (shift)", exact(terms.shift)))
     if terms.outcome_model:
         settings.append(("outcome model", Code(terms.outcome_model)))
     if terms.thresholds:

@@ -48,6 +48,17 @@ def inlines(line: Line) -> tuple[Inline, ...]:
     return line if isinstance(line, tuple) else (line,)
 
 
+def plain(line: Line) -> str:
+    """A line as text.
+
+    Examples
+    --------
+    >>> plain(("at ", Code("g")))
+    'at g'
+    """
+    return "".join(part.text if isinstance(part, Code) else part for part in inlines(line))
+
+
 def group_name(condition: str) -> Inline:
     """How lines of text show a group."""
     return condition if condition == EVERYONE else Code(condition)
@@ -71,6 +82,19 @@ class Paragraph:
     """
 
     line: Line
+
+
+@dataclass(frozen=True)
+class Lead:
+    """The sentences that a reader must have read, in large letters.
+
+    Parameters
+    ----------
+    sentences : tuple of str
+        The sentences.
+    """
+
+    sentences: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -256,7 +280,17 @@ class Folded(Subsection):
     """Details that a reader can unfold; paper shows them unfolded."""
 
 
-Block = Paragraph | Bullets | Definitions | Verbatim | Table | RowChart | SmallCharts | Subsection
+Block = (
+    Paragraph
+    | Lead
+    | Bullets
+    | Definitions
+    | Verbatim
+    | Table
+    | RowChart
+    | SmallCharts
+    | Subsection
+)
 
 
 @dataclass(frozen=True)
@@ -292,8 +326,8 @@ class Document:
         What stands right below the verdict.
     facts : tuple of (str, str)
         A few numbers, and what they are.
-    sections : tuple of Section
-        Everything else.
+    parts : tuple of (str, tuple of Section)
+        Everything else: the title of each part, and its sections.
     """
 
     title: str
@@ -302,4 +336,4 @@ class Document:
     tone: str
     opening: tuple[Block, ...]
     facts: tuple[tuple[str, str], ...]
-    sections: tuple[Section, ...]
+    parts: tuple[tuple[str, tuple[Section, ...]], ...]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from elfair.certificate import Certificate
 from elfair.certificate.pictures import GroupPicture, Histogram
-from elfair.records.text import count, number, rate
+from elfair.records.text import count, edge_words, number, rate
 from elfair.report import charts
 from elfair.report.blocks import Block, Code, Folded, Paragraph, Subsection, Table, group_name
 from elfair.report.charts import MOST_DRAWN
@@ -15,12 +15,15 @@ from elfair.statistics.impact_estimators import get_impact_estimator
 
 def impact(certificate: Certificate) -> Iterator[Block]:
     """Each impact in each group, under the old and the new model."""
-    names = dict.fromkeys(each.impact for group in certificate.groups for each in group.impacts)
+    names = list(
+        dict.fromkeys(each.impact for group in certificate.groups for each in group.impacts)
+    )
+    first = names[0] if names else ""
     if names:
         yield Paragraph(_how_estimated(certificate))
     for name in names:
         pictures = [
-            (group.condition, each)
+            (group_name(group.condition), each)
             for group in certificate.groups
             for each in group.impacts
             if each.impact == name
@@ -30,14 +33,17 @@ def impact(certificate: Certificate) -> Iterator[Block]:
             ("group", "old", "from", "to", "new", "from", "to"),
             tuple(
                 (
-                    group_name(group),
+                    group,
                     *(number(v) for i in (of.logged, of.new) for v in (i.estimate, i.low, i.high)),
                 )
                 for group, of in pictures
             ),
         )
-        chart = charts.impacts(pictures[:MOST_DRAWN])
-        yield Subsection(Code(name), (*not_all_drawn(len(pictures)), chart, folded(table)))
+        # The first impact is drawn on the first page.
+        drawn = pictures[:MOST_DRAWN] if name != first or certificate.objections else []
+        chart = [charts.impacts(drawn, name)] if drawn else []
+        few = not_all_drawn(len(pictures)) if drawn else ()
+        yield Subsection(Code(name), (*few, *chart, table))
 
 
 def _how_estimated(certificate: Certificate) -> str:
@@ -57,7 +63,7 @@ def decisions(certificate: Certificate) -> Iterator[Block]:
     for k, name in enumerate(names):
         if len(names) == 2 and k == 0:  # of two decisions, one says everything about the other
             continue
-        pictures = [(group.condition, group.decisions[k]) for group in groups]
+        pictures = [(group_name(group.condition), group.decisions[k]) for group in groups]
         chart = charts.decisions(pictures[:MOST_DRAWN], share=share)
         title = ("decision ", Code(name)) if share else "mean decision"
         yield Subsection(title, (*not_all_drawn(len(pictures)), chart))
@@ -86,7 +92,7 @@ def weights(certificate: Certificate) -> Iterator[Block]:
     bins = _bins([group.weights for group in weighted if group.weights is not None])
     yield from not_all_drawn(len(weighted), "the certificate")
     yield charts.weights(drawn, bins)
-    yield folded(_counts("importance weight", drawn, "weights", bins, charts.edge_words))
+    yield folded(_counts("importance weight", drawn, "weights", bins, edge_words))
     both = [group for group in drawn if group.propensities and group.probabilities]
     if both and both[0].propensities:
         bins, of = range(len(both[0].propensities.counts)), "model's probability of the decision"

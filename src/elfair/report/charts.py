@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from math import isfinite, isinf, isnan
+from math import floor, isfinite, isinf, isnan, log10
 
 from elfair.certificate import ConstraintResult, pictures
 from elfair.certificate.explanation import numbered, pass_or_fail
-from elfair.records.text import number, plural, rate
+from elfair.records.text import edge_words, number, plural, rate
 from elfair.report import svg
-from elfair.report.blocks import ChartRow, Code, Legend, RowChart, SmallCharts, group_name
+from elfair.report.blocks import (
+    ChartRow,
+    Code,
+    Legend,
+    Line,
+    RowChart,
+    SmallCharts,
+    group_name,
+    plain,
+)
 from elfair.report.svg import Scale, Svg
 
 #: More groups than this are not drawn; the tables have all of them.
@@ -104,13 +113,15 @@ def _statement(result: ConstraintResult, unit: float, scale: Scale) -> Svg:
     )
 
 
-def impacts(groups: Sequence[tuple[str, pictures.ImpactPicture]]) -> RowChart:
+def impacts(groups: Sequence[tuple[Line, pictures.ImpactPicture]], name: str) -> RowChart:
     """An impact in several groups, under the old and the new model.
 
     Parameters
     ----------
-    groups : sequence of (str, ImpactPicture)
+    groups : sequence of (Line, ImpactPicture)
         Each group and its picture, all of the same impact.
+    name : str
+        What the impact is called.
     """
     scale = Scale.over(
         end
@@ -118,14 +129,15 @@ def impacts(groups: Sequence[tuple[str, pictures.ImpactPicture]]) -> RowChart:
         for of in (each.logged, each.new)
         for end in (of.estimate, of.low, of.high)
     )
+    shown = alike([of.estimate for _, each in groups for of in (each.logged, each.new)])
     return RowChart(
-        "Mean impact of each group on held-out rows, with intervals that cover it 9 times in 10, "
+        f"Mean {name} of each group on held-out rows, with intervals that cover it 9 times in 10, "
         "each by itself. They only describe: the promise rests on the tests of the statements.",
         tuple(
             _old_and_new(
                 group,
-                f"{each.impact}, {group}: old {_words(each.logged)}, new {_words(each.new)}",
-                (number(each.logged.estimate), number(each.new.estimate)),
+                f"{name}, {plain(group)}: old {_words(each.logged)}, new {_words(each.new)}",
+                (shown(each.logged.estimate), shown(each.new.estimate)),
                 scale.grid(),
                 _interval(each.logged, scale, OLD, "old"),
                 _interval(each.new, scale, NEW, "new"),
@@ -137,12 +149,31 @@ def impacts(groups: Sequence[tuple[str, pictures.ImpactPicture]]) -> RowChart:
     )
 
 
-def decisions(groups: Sequence[tuple[str, pictures.DecisionPicture]], *, share: bool) -> RowChart:
+def alike(values: Sequence[float]) -> Callable[[float], str]:
+    """How to write some numbers below each other: all with as many decimals.
+
+    Parameters
+    ----------
+    values : sequence of float
+        The numbers.
+
+    Examples
+    --------
+    >>> values = [-2.0437, 0.8167, 0.006184]
+    >>> [alike(values)(value) for value in values]
+    ['-2.04', '0.82', '0.01']
+    """
+    largest = max((abs(value) for value in values if isfinite(value)), default=0.0)
+    decimals = min(12, max(0, 2 - floor(log10(largest)))) if largest > 0 else 0
+    return lambda value: f"{value:,.{decimals}f}" if isfinite(value) else number(value)
+
+
+def decisions(groups: Sequence[tuple[Line, pictures.DecisionPicture]], *, share: bool) -> RowChart:
     """How often several groups get a decision, from the old and the new model.
 
     Parameters
     ----------
-    groups : sequence of (str, DecisionPicture)
+    groups : sequence of (Line, DecisionPicture)
         Each group and its picture, all of the same decision.
     share : bool
         Whether it is a share of people; a mean of numbers otherwise.
@@ -156,7 +187,7 @@ def decisions(groups: Sequence[tuple[str, pictures.DecisionPicture]], *, share: 
         tuple(
             _old_and_new(
                 group,
-                f"{group}: old {shown(each.logged)}, new {shown(each.new)}",
+                f"{plain(group)}: old {shown(each.logged)}, new {shown(each.new)}",
                 (shown(each.logged), shown(each.new)),
                 scale.grid(),
                 _change(scale.at(each.logged), scale.at(each.new)),
@@ -169,10 +200,10 @@ def decisions(groups: Sequence[tuple[str, pictures.DecisionPicture]], *, share: 
 
 
 def _old_and_new(
-    group: str, title: str, numbers: tuple[str, str], grid: Svg, *drawn: Svg
+    group: Line, title: str, numbers: tuple[str, str], grid: Svg, *drawn: Svg
 ) -> ChartRow:
     picture = svg.drawing(HEIGHT, title, grid, svg.around(MIDDLE, *drawn))
-    return ChartRow(group_name(group), picture, (("old", numbers[0]), ("new", numbers[1])))
+    return ChartRow(group, picture, (("old", numbers[0]), ("new", numbers[1])))
 
 
 def _change(old: str, new: str) -> Svg:
@@ -275,19 +306,6 @@ def _overlap(group: pictures.GroupPicture) -> Svg:
         svg.ruler(126, [(edge, f"{edge:g}") for edge in (0.0, 0.25, 0.5, 0.75, 1.0)], 0),
         description=IN_TABLE,
     )
-
-
-def edge_words(edge: float) -> str:
-    """The edge of a bin of weights.
-
-    Examples
-    --------
-    >>> edge_words(0.125), edge_words(4.0), edge_words(float("inf"))
-    ('1/8', '4', '∞')
-    """
-    if isinf(edge):
-        return "∞"
-    return f"1/{1 / edge:g}" if 0 < edge < 1 else f"{edge:g}"
 
 
 #: How each fate of a model is drawn, and what it means.

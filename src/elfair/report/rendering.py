@@ -7,8 +7,9 @@ same numbers.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from elfair.report import blocks
 from elfair.report.blocks import Block, Code, Document, Inline, Line, inlines
@@ -39,6 +40,18 @@ def fragment(document: Document, shown: tuple[Block, ...]) -> str:
         What follows the verdict.
     """
     return _templates().get_template("fragment.html").render(document=document, shown=shown)
+
+
+def blocks_html(shown: Iterable[Block]) -> str:
+    """Blocks alone, for a page that has the styles of a report.
+
+    Parameters
+    ----------
+    shown : iterable of Block
+        The blocks.
+    """
+    module: Any = _templates().get_template("blocks.html").module
+    return str(module.blocks(tuple(shown)))
 
 
 @cache
@@ -78,8 +91,10 @@ def markdown(document: Document) -> str:
         pieces.append(_paragraph(" · ".join(document.about)))
     pieces += _blocks(document.opening)
     pieces += ["\n".join(f"- {_text(what)}: {_text(value)}" for value, what in document.facts)]
-    for section in document.sections:
-        pieces += [f"## {_line(section.title)}", *_blocks(section.blocks)]
+    for title, sections in document.parts:
+        pieces.append(f"## {_text(title)}")
+        for section in sections:
+            pieces += [f"### {_line(section.title)}", *_blocks(section.blocks)]
     return "\n\n".join(filter(None, pieces)) + "\n"
 
 
@@ -91,6 +106,8 @@ def _block(block: Block) -> list[str]:
     match block:
         case blocks.Paragraph():
             return [_paragraph(block.line)]
+        case blocks.Lead():
+            return [f"**{_paragraph(each)}**" for each in block.sentences]
         case blocks.Bullets():
             return ["\n".join(f"- {_line(item)}" for item in block.items)]
         case blocks.Definitions():
@@ -105,7 +122,7 @@ def _block(block: Block) -> list[str]:
         case blocks.Folded():
             return _blocks(block.blocks)
         case blocks.Subsection():
-            return [f"### {_line(block.title)}", *_blocks(block.blocks)]
+            return [f"#### {_line(block.title)}", *_blocks(block.blocks)]
         case blocks.RowChart() if any(row.verdict for row in block.rows):
             return [_verdicts(block)]
         case blocks.RowChart() | blocks.SmallCharts():

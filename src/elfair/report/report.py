@@ -5,33 +5,48 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
+from typing import TypeAlias
 
 from elfair.certificate import NOT_STATED, Assumption, Certificate
-from elfair.certificate.explanation import are_violated, verdict
+from elfair.certificate.codes import are_violated
+from elfair.certificate.explanation import verdict
 from elfair.records.files import write_whole
-from elfair.records.text import confidence, count, plural, rate, visible
-from elfair.report import background, by_group, rendering, tested
+from elfair.records.text import confidence, count, plural, sentence, visible
+from elfair.report import background, board, by_group, model, rendering, rule, tested
 from elfair.report.blocks import Alarm, Block, Bullets, Document, Paragraph, Section
 
-TITLE, RESTS_ON = "Bounds on expected delayed impact", "What it rests on"
+TITLE = "Bounds on expected delayed impact"
+Writer: TypeAlias = Callable[[Certificate], Iterator[Block]]
 #: The key and the title of each section, and what writes it: a section without blocks is left out.
-SECTIONS: tuple[tuple[str, str, Callable[[Certificate], Iterator[Block]]], ...] = (
-    ("statements", "Every statement at a glance", tested.at_a_glance),
-    ("impact", "Impact by group, old and new", by_group.impact),
-    ("decisions", "Decisions by group, old and new", by_group.decisions),
-    ("weights", "Weights and overlap", by_group.weights),
-    ("trade-off", "Objective and impact along the ladder", background.trade_off),
-    ("next", "What to do next", tested.what_next),
-    ("data", "Data", background.data),
-    ("search", "How the model was found", background.search),
-    ("table", "The statements in numbers", tested.statements),
-    ("moments", "Moments", tested.moments),
-    ("assumptions", RESTS_ON, tested.assumptions),
-    ("promise", "The promise in full", lambda of: iter([Paragraph(of.joint_statement)])),
-    ("glossary", "Glossary", background.glossary),
-    ("verify", "How to reproduce and verify", background.reproduction),
-)
+SECTIONS: dict[str, tuple[tuple[str, str, Writer], ...]] = {
+    "Part 1: the result": (
+        ("covered", "Who is covered, and who is not", board.covered),
+        ("decides", "What the model decides on", model.decides),
+        ("chosen", "Who chose what, and why", board.chosen),
+        ("matters", "What matters most for the promise", board.rests_on),
+        ("meaning", "What the confidence means", board.meaning),
+    ),
+    "Part 2: the technical record": (
+        ("statements", "Every statement at a glance", tested.at_a_glance),
+        ("rule", "The rule", rule.rule),
+        ("model", "The model on the table", model.on_table),
+        ("impact", "Impact by group, old and new", by_group.impact),
+        ("decisions", "Decisions by group, old and new", by_group.decisions),
+        ("weights", "Weights and overlap", by_group.weights),
+        ("trade-off", "Objective and impact along the ladder", background.trade_off),
+        ("next", "What to do next", tested.what_next),
+        ("data", "Data", background.data),
+        ("search", "How the model was found", background.search),
+        ("table", "The statements in numbers", tested.statements),
+        ("moments", "Moments", tested.moments),
+        ("assumptions", board.RESTS_ON, tested.assumptions),
+        ("promise", "The promise in full", lambda of: iter([Paragraph(of.joint_statement)])),
+        ("glossary", "Glossary", background.glossary),
+        ("verify", "How to reproduce and verify", background.reproduction),
+    ),
+}
 #: Further warnings are about single statements, and stand beside them.
 MOST_WARNED = 5
 NONE_FOUND = (
@@ -63,7 +78,7 @@ class Report:
     >>> data = LoggedData([[0.0]] * 240, [0, 1] * 120)
     >>> report = Report(certify([0.2, 0.7] * 120, data, "accuracy >= 0.7"))
     >>> print(report.text().splitlines()[0])
-    Solution found: the statement passed the test on 240 held-out rows.
+    Model passed: the statement passed the test on 240 held-out rows.
     >>> report.html()[:15], "<script" in report.html()
     ('<!DOCTYPE html>', False)
     """
@@ -106,36 +121,57 @@ class Report:
         write_whole(path, self.markdown())
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: alarms, the chart of the statements, their table."""
+        """What a notebook shows: alarms, the promise, the picture, the statements in a table."""
         document = self._document
-        by_key = {section.key: section.blocks for section in document.sections}
-        shown = (
-            *(block for block in document.opening if isinstance(block, Alarm)),
-            *by_key.get("statements", ()),
-            *by_key.get("table", ())[:1],
-        )
-        return visible(rendering.fragment(document, shown))
+        by_key = {section.key: section.blocks for _, part in document.parts for section in part}
+        statements = (*by_key.get("statements", ()), *by_key.get("table", ())[:1])
+        return visible(rendering.fragment(document, (*document.opening, *statements)))
+
+    def opening(self) -> str:
+        """What stands right below the verdict: the promise, and one picture. HTML, for a page that
+        has the styles of a report.
+        """
+        return visible(rendering.blocks_html(self._document.opening))
 
     @cached_property
     def _document(self) -> Document:
         of, source = self.certificate, self.certificate.provenance
         programs = [f"{v.name} {v.version}" for v in of.versions if v.name == "elfair"]
-        sections = [Section(title, tuple(write(of)), key) for key, title, write in SECTIONS]
+        parts = (
+            (part, [Section(title, tuple(write(of)), key) for key, title, write in sections])
+            for part, sections in SECTIONS.items()
+        )
         return Document(
-            title="Bounds on expected delayed impact"
-            if source.title == NOT_STATED
-            else source.title,
-            about=tuple(x for x in (source.issued, source.source, *programs) if x != NOT_STATED),
+            title=TITLE if source.title == NOT_STATED else source.title,
+            about=tuple(x for x in (_time(of), source.source, *programs) if x != NOT_STATED),
             verdict=verdict(of),
             tone="nothing" if not of.constraints else "found" if of.passed else "none",
-            opening=(*_alarms(of), *_promise(of)),
+            opening=(
+                *(_doubts(of) if of.passed else ()),
+                *board.lead(of),
+                *(() if of.passed else _doubts(of)),
+                *board.picture(of),
+                *_warnings(of),
+                *_valid(of),
+            ),
             facts=_facts(of),
-            sections=tuple(section for section in sections if section.blocks),
+            parts=tuple(
+                (part, tuple(each for each in all_ if each.blocks)) for part, all_ in parts
+            ),
         )
 
 
-def _alarms(certificate: Certificate) -> Iterator[Block]:
-    """What calls the promise into question."""
+def _time(certificate: Certificate) -> str:
+    """When it was issued, as people write it."""
+    issued = certificate.provenance.issued
+    try:
+        return f"{datetime.fromisoformat(issued):%Y-%m-%d %H:%M %Z}"
+    except ValueError:
+        return issued
+
+
+def _doubts(certificate: Certificate) -> Iterator[Block]:
+    """The violated assumptions, which call the promise into question."""
     if against := certificate.objections:
         yield Alarm(f"No model is released: {are_violated(against)}", (_evidence(against),))
     if accepted := certificate.accepted:
@@ -143,11 +179,21 @@ def _alarms(certificate: Certificate) -> Iterator[Block]:
             f"The stated confidence is NOT justified: {are_violated(accepted)}, which was accepted",
             (_evidence(accepted),),
         )
+
+
+def _warnings(certificate: Certificate) -> Iterator[Block]:
+    """What else a reader must not overlook."""
     of_statements = {said for result in certificate.constraints for said in result.warnings}
-    warnings = [said for said in certificate.warnings if said.code != "assumption_violated"]
+    people = certificate.people
+    covered = people.said(certificate.n)[:1] if any(not g.named for g in people.groups) else []
+    warnings = [
+        said
+        for said in certificate.warnings
+        if said.code != "assumption_violated" and said.text not in covered  # said in the promise
+    ]
     warnings.sort(key=lambda said: said in of_statements)
     if warnings:
-        shown = [f"{said}." for said in warnings[:MOST_WARNED]]
+        shown = [sentence(str(said)) for said in warnings[:MOST_WARNED]]
         if more := warnings[MOST_WARNED:]:
             shown.append(f"And {plural(len(more), 'more warning')}, beside the statements.")
         yield Alarm("Do not overlook", (Bullets(tuple(shown)),))
@@ -157,39 +203,12 @@ def _evidence(violated: Sequence[Assumption]) -> Bullets:
     return Bullets(tuple(f"{each.name}: {each.evidence}." for each in violated))
 
 
-def _promise(certificate: Certificate) -> Iterator[Block]:
-    """The promise in plain words."""
-    if not certificate.constraints:
-        yield Paragraph("Nothing was tested, and nothing is promised about this model.")
-        return
+def _valid(certificate: Certificate) -> Iterator[Block]:
+    """That no release is a result, too."""
     if certificate.objections:
         yield Paragraph(OBJECTED)
-    elif not certificate.passed:
+    elif certificate.constraints and not certificate.passed:
         yield Paragraph(NONE_FOUND if certificate.search else NOT_SHOWN)
-    sure, often = confidence(certificate.joint_delta), rate(certificate.joint_delta)
-    looks = certificate.terms.looks
-    in_looks = f", in any of their {looks} looks," if looks > 1 else ""
-    stable = ", a stable search among them" if certificate.split == "crossfit" else ""
-    yield Paragraph(
-        f"What {sure} confidence means: if the whole study were repeated many times, each time "
-        f"with other people from the same population, then at most {often} of the repetitions"
-        f"{in_looks} would release a model that violates one of the statements below. This "
-        f'requires that all assumptions hold{stable} (see "{RESTS_ON}"). Repetitions that release '
-        "no model count, too. It does not mean that this model meets the statements with "
-        f"probability {sure}: if "
-        "no model can meet them, every released model violates them."
-    )
-    asymptotic = any(result.kind == "asymptotic" for result in certificate.constraints)
-    limit = (
-        "in the limit of many rows; with few rows the rate may be somewhat higher"
-        if asymptotic
-        else "for any number of rows"
-    )
-    yield Paragraph(
-        "The promise is about expected impact, averaged over a group, not about single people. It "
-        "is about these statements as written, not about fairness in every sense. It holds "
-        f"{limit}."
-    )
 
 
 def _facts(certificate: Certificate) -> tuple[tuple[str, str], ...]:

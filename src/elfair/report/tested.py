@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import isinf
 
 from elfair.certificate import Certificate, GroupRecord, advice
@@ -13,6 +13,7 @@ from elfair.certificate.explanation import (
     positive_is,
     seen,
     would_hold,
+    would_last,
 )
 from elfair.records.text import count, exact, number, plural, raised, sentence
 from elfair.report import blocks, charts
@@ -65,6 +66,19 @@ def _advice(found: Sequence[advice.Advice]) -> Iterator[Block]:
         )
 
 
+def _even(
+    title: str, values: Sequence[tuple[str, float | None]], say: Callable[[float], str]
+) -> Iterator[Block]:
+    """How wrong something may be, by the statements of which it is true."""
+    by_value: dict[float, list[str]] = {}
+    for name, value in values:
+        if value is not None:
+            by_value.setdefault(value, []).append(name)
+    if by_value:
+        told = tuple(f"{', '.join(by_value[each])} {say(each)}." for each in sorted(by_value))
+        yield Subsection(title, (Bullets(told),))
+
+
 def statements(certificate: Certificate) -> Iterator[Block]:
     """Everything that is known about each statement."""
     if not certificate.constraints:
@@ -88,20 +102,23 @@ def statements(certificate: Certificate) -> Iterator[Block]:
             "break-even": lambda result: (
                 "" if result.break_even is None else f"{result.break_even:g}"
             ),
+            "shift": lambda result: (
+                "" if result.break_even_shift is None else f"{result.break_even_shift:g}"
+            ),
         },
         words=3,
     )
-    by_value: dict[float, list[str]] = {}
-    for name, result in results:
-        if result.break_even is not None:
-            by_value.setdefault(result.break_even, []).append(name)
-    if by_value:
-        told = tuple(
-            f"{', '.join(by_value[each])} {would_hold(each)}." for each in sorted(by_value)
-        )
-        yield Subsection("How wrong the logged probabilities may be", (Bullets(told),))
+    yield from _even(
+        "How wrong the logged probabilities may be",
+        [(name, result.break_even) for name, result in results],
+        would_hold,
+    )
+    yield from _even(
+        "How much people may change",
+        [(name, result.break_even_shift) for name, result in results],
+        would_last,
+    )
     yield _weights(certificate)
-    yield _chosen(certificate)
     parts = [(name, Code(r.constraint)) for name, r in results if r.statement != r.constraint]
     if parts:
         title = "Statements that are part of a constraint"
@@ -142,18 +159,6 @@ def _weights(certificate: Certificate) -> Table:
             "largest weight": lambda group: shown(group.max_weight),
         },
         words=2,
-    )
-
-
-def _chosen(certificate: Certificate) -> Table:
-    claims = certificate.terms.claims
-    return Table(
-        "Who chose tolerance and delta, and why",
-        ("constraint", "delta", "chosen by", "why"),
-        tuple(
-            dict.fromkeys((Code(c.constraint), f"{c.delta:g}", c.chosen_by, c.why) for c in claims)
-        ),
-        words=4,
     )
 
 

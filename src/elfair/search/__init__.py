@@ -3,5 +3,4 @@
 from elfair.search.found import Found
 from elfair.search.prediction import Target
 from elfair.search.problem import Candidate, Problem, Task
-from elfair.search.progress import SearchProgress
 from elfair.search.selection import Selection

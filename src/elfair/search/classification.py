@@ -12,27 +12,29 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, cast
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from elfair.certificate import Assumption
 from elfair.data import LoggedData
-from elfair.data.columns import one_column, positions
+from elfair.data.as_they_are import AsTheyAre
+from elfair.data.by_table import ByTable
 from elfair.data.digests import is_module
 from elfair.data.preparation import seeded
 from elfair.data.units import numbered
-from elfair.errors import DataError, InputError, listed
+from elfair.errors import DataError, InputError
 from elfair.policies import ClassPolicy, SoftmaxPolicy
 from elfair.policies.scored import ScoredPolicy, log_odds
 from elfair.policies.softmax import EXPLORATION
 from elfair.policies.torch_module import TorchPolicy
+from elfair.policies.tree import NO_SPLIT, TreePolicy
 from elfair.search.goals import Goal, Loss, require_label
 from elfair.search.gradient import fit_log_loss, fit_propensities
 from elfair.search.narrow import MANY, is_many
-from elfair.search.problem import Plain, Progress, silent
+from elfair.search.problem import Plain, Steps, silent
 from elfair.search.promising import promising
-from elfair.search.selection import SEARCHES
+from elfair.search.scorers import check_agreement, is_fitted, name_of, seen_by
+from elfair.search.selection import DEFAULT, SEARCHES
 from elfair.search.steps import fit_by_steps
 from elfair.statistics.plan import CompiledClaim
 from elfair.types import Floats, Index
@@ -43,6 +45,10 @@ FOLDS = 5
 CERTAIN = 15.0
 #: Factors of the log-odds of a fit to labels.
 SHARPER = (1.0, 2.0, 4.0, 8.0, 16.0)
+#: The most questions that a tree asks about a person, and the fewest rows of each logged decision
+#: in a leaf, unless others are asked for.
+DEEPEST = 2
+LEAF_ROWS = 10
 #: By how much simple models raise the log-odds of a decision, or the share of it.
 RAISED = (0.5, 1.0, 2.0)
 MOVED = (0.1, 0.25, 0.5)
@@ -81,7 +87,7 @@ class Family(Plain):
         )
 
     def fit(
-        self, policy: Any, inputs: Any, classes: Index | Floats, progress: Progress = silent
+        self, policy: Any, inputs: Any, classes: Index | Floats, progress: Steps = silent
     ) -> Floats:
         """The model that predicts the given classes, or probabilities of classes, best, by logistic
         regression.
@@ -117,27 +123,31 @@ class ScoredFamily(Family):
 
     def assumptions(self) -> tuple[Assumption, ...]:
         """A scorer that was passed fitted must not have seen the held-out rows."""
-        evidence = f"{_name(self.scorer)} came fitted, and was used as it is"
+        evidence = f"{name_of(self.scorer)} came fitted, and was used as it is"
         return (Assumption.of("scorer_not_fitted", "assumed", evidence),) if self.fitted else ()
 
     def rows(self, data: LoggedData) -> LoggedData:
         """Candidate rows with the scores that the search sees."""
         if not self.fitted:
             return data.changed(scores=self._out_of_fold(data))
-        _check_agreement(self.scorer, data)
-        return data.changed(scores=log_odds(self.scorer, data.features, data.classes))
+        sees = seen_by(self.scorer, data)
+        check_agreement(self.scorer, data, sees)
+        return data.changed(scores=log_odds(self.scorer, shown(data, sees), data.classes))
 
     def policy(self, data: LoggedData) -> ScoredPolicy:
         """A policy with the scorer, which is fitted to all these rows unless it was fitted."""
         assert data.scores is not None
-        scorer = self.scorer if self.fitted else self._fit(data)
+        sees = seen_by(self.scorer, data)
+        scorer = self.scorer if self.fitted else self._fit(data, sees)
         mixed = data.behavior_model is not None
-        return ScoredPolicy.over(scorer, data.features, data.scores, data.classes, mixed=mixed)
+        return ScoredPolicy.over(
+            scorer, data.features, data.scores, data.classes, mixed=mixed, sees=sees
+        )
 
     def _out_of_fold(self, data: LoggedData) -> Floats:
         if data.label_index is None:
             raise DataError(
-                f"scorer={_name(self.scorer)} is not fitted, and there is no y to fit it to.",
+                f"scorer={name_of(self.scorer)} is not fitted, and there is no y to fit it to.",
                 hint="pass y, or a scorer that is already fitted (to other rows).",
             )
         # In turn within each class (a unit counts by its first row): every fold gets its share of a
@@ -148,80 +158,34 @@ class ScoredFamily(Family):
         fold = np.empty(first.size, dtype=np.intp)
         fold[order] = np.arange(first.size) % FOLDS
         fold = fold[place]
-        scores = np.empty((data.n, data.classes.size - 1))
+        scores, sees = np.empty((data.n, data.classes.size - 1)), seen_by(self.scorer, data)
         for k in range(min(FOLDS, data.n)):
             others, own = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-            scorer = self._fit(data.take(others))
-            scores[own] = log_odds(scorer, data.features[own], data.classes)
+            scorer = self._fit(data.take(others), sees)
+            scores[own] = log_odds(scorer, shown(data.take(own), sees), data.classes)
         return scores
 
-    def _fit(self, data: LoggedData) -> Any:
+    def _fit(self, data: LoggedData, sees: AsTheyAre | None = None) -> Any:
         """A fitted clone; a constant if all rows have one class, which most classifiers refuse."""
         from sklearn.base import clone
         from sklearn.dummy import DummyClassifier
 
+        if data.revealed:  # to those whose label is seen
+            data = data.take(np.flatnonzero(data.revealed.seen))
         assert data.label is not None
         assert data.label_index is not None
+        labels, X = data.classes[data.label_index], shown(data, sees)
         if np.ptp(data.label_index) == 0:
-            return DummyClassifier().fit(data.features, data.label)
+            return DummyClassifier().fit(X, labels)
         try:
-            return seeded(clone(self.scorer), self.seed).fit(data.features, data.label)
+            return seeded(clone(self.scorer), self.seed).fit(X, labels)
         except Exception as error:
             raise InputError(
-                f"scorer={_name(self.scorer)} could not be fitted to {data.n} candidate rows with "
-                f"{data.features.shape[1]} features: {error}",
-                hint="try scorer.fit(X, y) on its own, with X as an array of numbers.",
+                f"scorer={name_of(self.scorer)} could not be fitted to {data.n:,} candidate rows "
+                f"with {X.shape[1]} features: {error}",
+                hint="try scorer.fit(X, y) on its own, with X as "
+                + ("an array of numbers." if isinstance(X, np.ndarray) else "a pandas frame."),
             ) from error
-
-
-def is_fitted(scorer: Any) -> bool:
-    """Whether a scorer is fitted, according to scikit-learn.
-
-    Examples
-    --------
-    >>> from sklearn.dummy import DummyClassifier
-    >>> is_fitted(DummyClassifier()), is_fitted(DummyClassifier().fit([[0], [1]], [0, 1]))
-    (False, True)
-    """
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
-
-    if not hasattr(scorer, "fit"):
-        return True
-    try:
-        check_is_fitted(scorer)
-    except NotFittedError:
-        return False
-    return hasattr(scorer, "classes_")
-
-
-def _check_agreement(scorer: Any, data: LoggedData) -> None:
-    """Raise unless a fitted scorer knows the same classes and the same features."""
-    known = one_column(scorer.classes_, "classes_ of the scorer")
-    if (positions(known, data.classes) < 0).any() or known.size != data.classes.size:
-        raise InputError(
-            f"scorer={_name(scorer)} was fitted to other classes: {listed(known)}. Classes of the "
-            f"data: {listed(data.classes)}.",
-            hint="fit it to the same classes, or pass it unfitted.",
-        )
-    seen = data.prepared_names
-    names = [str(name) for name in getattr(scorer, "feature_names_in_", seen)]
-    if names != seen:
-        raise InputError(
-            f"scorer={_name(scorer)} was fitted to other columns: {listed(names)}. Columns of X: "
-            f"{listed(seen)}.",
-            hint="pass X as a data frame with the same columns in the same order.",
-        )
-    width = getattr(scorer, "n_features_in_", len(names))
-    if width != len(seen):
-        raise InputError(
-            f"scorer={_name(scorer)} was fitted to {width} features. X has {len(seen)}.",
-            hint="fit it to the same features, or pass it unfitted.",
-        )
-
-
-def _name(scorer: Any) -> str:
-    return type(scorer).__name__
 
 
 @dataclass(frozen=True)
@@ -255,7 +219,7 @@ class ModuleFamily(Family):
 
     def assumptions(self) -> tuple[Assumption, ...]:
         """The weights from which training starts must not come from the held-out rows."""
-        evidence = f"training of {_name(self.scorer)} started from the weights it had"
+        evidence = f"training of {name_of(self.scorer)} started from the weights it had"
         return (Assumption.of("scorer_not_fitted", "assumed", evidence),)
 
     def policy(self, data: LoggedData) -> TorchPolicy:
@@ -264,24 +228,86 @@ class ModuleFamily(Family):
         return TorchPolicy.over(self.scorer, data.features, data.classes.size, mixed=mixed)
 
     def fit(
-        self, policy: Any, inputs: Any, classes: Index | Floats, progress: Progress = silent
+        self, policy: Any, inputs: Any, classes: Index | Floats, progress: Steps = silent
     ) -> Floats:
         """The same by gradient steps."""
         return fit_by_steps(policy, (inputs, classes), (inputs, classes), progress)
 
 
+@dataclass(frozen=True)
+class TreeFamily(Family):
+    """Shallow trees, each leaf with its own probabilities.
+
+    Parameters
+    ----------
+    scorer : None
+        A tree has none.
+    seed : int
+        Seed of the search.
+    depth : {1, 2}
+        The most questions that are asked about a person.
+    leaf_rows : int
+        The fewest candidate rows of each logged decision in a leaf.
+    """
+
+    depth: int = DEEPEST
+    leaf_rows: int = LEAF_ROWS
+
+    makes: ClassVar[type] = TreePolicy
+
+    @staticmethod
+    def takes(scorer: Any) -> bool:
+        """None does: a tree is asked for by its name."""
+        return False
+
+    def method(self, asked: str) -> str:
+        """The search that grows trees."""
+        if asked != DEFAULT:
+            raise InputError(
+                f"policy='tree' needs search='{DEFAULT}'. Got search='{asked}'.",
+                hint="the splits of a tree are searched exactly, and its leaves by gradients.",
+            )
+        return asked
+
+    def policy(self, data: LoggedData) -> TreePolicy:
+        """A tree whose splits are yet to be found."""
+        mixed = data.behavior_model is not None
+        nowhere = {"columns": np.array([NO_SPLIT]), "thresholds": np.zeros(1)}
+        return TreePolicy.grown(data.features, data.classes.size, mixed=mixed, **nowhere)
+
+
 #: Every family of policies over classes.
-FAMILIES: tuple[type[Family], ...] = (Family, ScoredFamily, ModuleFamily)
+FAMILIES: tuple[type[Family], ...] = (Family, ScoredFamily, ModuleFamily, TreeFamily)
+#: What users call the families that a scorer does not stand for; the first is the default.
+POLICIES = ("softmax", "tree")
 
 
-def family_of(scorer: Any, seed: int) -> Family:
-    """The family of policies that a scorer stands for; without one, linear policies.
+def family_of(scorer: Any, seed: int, policy: str = POLICIES[0], **tree: int) -> Family:
+    """The family of policies that a name and a scorer stand for; without any, linear policies.
+
+    Parameters
+    ----------
+    scorer : object, optional
+        What the user passed.
+    seed : int
+        Seed of the search.
+    policy : str
+        One of `POLICIES`.
+    **tree
+        The depth and the rows in a leaf, of a tree.
 
     Examples
     --------
-    >>> type(family_of(None, seed=0)).__name__
-    'Family'
+    >>> type(family_of(None, seed=0)).__name__, type(family_of(None, 0, "tree")).__name__
+    ('Family', 'TreeFamily')
     """
+    if policy == "tree":
+        if scorer is not None:
+            raise InputError(
+                f"policy='tree' takes no scorer. Got scorer={name_of(scorer)}.",
+                hint="a tree asks about features alone; leave out scorer= or policy='tree'.",
+            )
+        return TreeFamily(None, seed, **tree)
     (family,) = [each for each in FAMILIES if each.takes(scorer)]
     return family(scorer, seed)
 
@@ -372,7 +398,7 @@ class Classification:
         return self if goal is self.goal else replace(self, goal=goal)
 
     def best(
-        self, policy: ClassPolicy, inputs: Any, data: LoggedData, progress: Progress = silent
+        self, policy: ClassPolicy, inputs: Any, data: LoggedData, progress: Steps = silent
     ) -> Floats:
         """The model that takes the preferred decisions as far as it can.
 
@@ -395,7 +421,7 @@ class Classification:
         return [best, (best + familiar) / 2, familiar]
 
     def familiar(
-        self, policy: Any, inputs: Any, data: LoggedData, progress: Progress = silent
+        self, policy: Any, inputs: Any, data: LoggedData, progress: Steps = silent
     ) -> Floats:
         """The model that imitates the behaviour model: its probabilities, if they are known, and
         otherwise its decisions, which are noisier. If decisions are many, these are too noisy, and
@@ -413,9 +439,9 @@ class Classification:
         return self._imitations[data]
 
     @cached_property
-    def _imitations(self) -> WeakKeyDictionary[LoggedData, Floats]:
+    def _imitations(self) -> ByTable[Floats]:
         """A cache: starts and simple models share the imitation."""
-        return WeakKeyDictionary()
+        return ByTable()
 
     def simple(
         self, policy: Any, inputs: Any, data: LoggedData, compiled: Sequence[CompiledClaim]
@@ -454,6 +480,14 @@ class Classification:
     ) -> Sequence[Floats]:
         """The best model: constraints change few decisions."""
         return [best]
+
+
+def shown(data: LoggedData, sees: AsTheyAre | None) -> Any:
+    """What a scorer sees of some rows: their columns as they are, or prepared numbers."""
+    if sees is None:
+        return data.features
+    assert data.raw is not None
+    return sees.of(data.raw)
 
 
 def constant_models(policy: Any, decisions: Iterable[int]) -> list[Floats]:

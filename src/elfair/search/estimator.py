@@ -41,11 +41,13 @@ MOST_DECISIONS = 6
 def estimators_for(asked: str, data: LoggedData) -> tuple[str, ...]:
     """The estimators to choose among, the usual one first; the one that was asked for, unless that
     is "auto". Numbers have no choice: only a regression keeps the level of a t bound if new
-    decisions are far from logged ones. Classes have one if no decision is known to be rare.
+    decisions are far from logged ones. Nor have estimated propensities: with a regression, their
+    error counts only in product with that of the regression. Classes have one if no decision is
+    known to be rare.
     """
     if asked != AUTO:
         return (asked,)
-    if data.decision_kind == "numbers":
+    if data.decision_kind == "numbers" or data.unlogged is not None:
         return ("dr",)
     rare = data.behavior is None or bool((data.behavior < NOT_RARE).any())
     return ("paired",) if rare else ("paired", "dr")
@@ -99,6 +101,27 @@ def tightest(
     return plan if best == names[0] else plan.estimated(best, rows)
 
 
+def often_taken(data: LoggedData) -> list[int]:
+    """The decisions, those that were taken most often first."""
+    assert data.decision_index is not None
+    counts = np.bincount(data.decision_index, minlength=data.classes.size)
+    often: list[int] = np.argsort(-counts, kind="stable").tolist()
+    return often
+
+
+def constant_policy(data: LoggedData, a: int) -> Floats:
+    """The free numbers of the policy that takes the same decision about everyone.
+
+    Examples
+    --------
+    >>> logged = LoggedData(np.zeros((2, 1)), classes=["a", "b", "c"])
+    >>> constant_policy(logged, 1).tolist()
+    [[1.0, 1.0], [0.0, 0.0]]
+    """
+    others = np.arange(1, data.classes.size)
+    return np.repeat((others == a)[:, None], data.n, axis=1).astype(np.float64)
+
+
 def constant_policies(data: LoggedData) -> list[Floats]:
     """The free numbers of policies that take the same decision about everyone: those decisions that
     were taken most often.
@@ -110,13 +133,7 @@ def constant_policies(data: LoggedData) -> list[Floats]:
     >>> [free.tolist() for free in constant_policies(logged)]
     [[[1.0, 1.0, 1.0]], [[0.0, 0.0, 0.0]]]
     """
-    assert data.decision_index is not None
-    count = data.classes.size
-    often = np.argsort(-np.bincount(data.decision_index, minlength=count), kind="stable")
-    return [
-        np.repeat((np.arange(1, count) == a)[:, None], data.n, axis=1).astype(np.float64)
-        for a in often[:MOST_DECISIONS]
-    ]
+    return [constant_policy(data, a) for a in often_taken(data)[:MOST_DECISIONS]]
 
 
 def _width(claim: CompiledClaim, free: Floats, ratio: float) -> float:

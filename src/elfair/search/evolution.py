@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from elfair.records.progress import parts
 from elfair.search.problem import Candidate, Problem
 from elfair.types import Floats
 
@@ -65,7 +66,7 @@ def cmaes_search(problem: Problem, start: Floats, *, seed: int) -> Candidate:
         seed=seed % 2**32,
     )
     best, least = start, np.inf
-    for _ in range(MOST_GENERATIONS):
+    for _ in parts(range(MOST_GENERATIONS)):
         population = np.array([optimizer.ask() for _ in range(optimizer.population_size)])
         costs = paper_cost(problem, population)
         optimizer.tell(list(zip(population, costs.tolist(), strict=True)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -31,6 +31,10 @@ class Found:
     candidates: list[Candidate]
     evaluations: int
     problem: Problem
+    #: The rows that it was found on, if these are some of many. (A View, which knows a Found.)
+    view: Any = None
+    #: How many these are.
+    rows: int = 0
 
     @property
     def policy(self) -> Any:
@@ -88,11 +92,14 @@ class Ranked(Found):
         What rows that had no part in them say about them.
     most : int
         How many of them may be tested.
+    gain : float
+        By how much the loss must fall from one to the next, on average.
     """
 
-    models: list[Candidate]
-    ranking: Ranking
-    most: int
+    models: list[Candidate] = field(kw_only=True)
+    ranking: Ranking = field(kw_only=True)
+    most: int = field(kw_only=True)
+    gain: float = field(kw_only=True)
 
     @cached_property
     def ladder(self) -> list[Candidate]:
@@ -102,7 +109,7 @@ class Ranked(Found):
         loss, log_pass = self.ranking.loss, self.ranking.log_pass
         return [
             replace(self.models[i], loss=float(loss[i]), log_pass=float(log_pass[i]))
-            for i in self.ranking.in_turn(self.most)
+            for i in self.ranking.in_turn(self.most, self.gain)
         ]
 
     @property

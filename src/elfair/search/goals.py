@@ -18,6 +18,7 @@ from elfair.data.units import masses
 from elfair.errors import DataError
 from elfair.language.build import accuracy
 from elfair.language.conditions import impacts_used, uses_label, uses_positive
+from elfair.language.conjunction import without_label_conditions
 from elfair.language.distribution import statistics_in
 from elfair.language.evaluation import require_positive
 from elfair.language.expressions import Expression, Mean
@@ -216,12 +217,14 @@ class PredictLabel:
         if any.
         """
         assert data.label_index is not None
-        if self.objective == "log_loss":
-            return LogLoss(data.label_index, data.classes.size, masses(data))
         target = one_hot(data.label_index, data.classes.size)
+        if data.revealed:  # the labels that are seen stand for those of people like them
+            target = target * (data.revealed.weight / data.revealed.weight.mean())
+        if self.objective == "log_loss":
+            return LogLoss(target, data.classes.size, _counted(data))
         if model is None:
-            return ErrorRate(target, masses(data))
-        return ErrorRate(smoothed(target, model, 1 + data.features.shape[1]), masses(data))
+            return ErrorRate(target, _counted(data))
+        return ErrorRate(smoothed(target, model, 1 + data.features.shape[1]), _counted(data))
 
     def judging_loss(self, data: LoggedData, model: Floats) -> Loss:
         """See `Task.judging_loss`: that of the labels themselves."""
@@ -238,7 +241,18 @@ class PredictLabel:
     def preferred(self, data: LoggedData) -> Preferred:
         """The decisions of a policy that knew only this goal: the labels."""
         assert data.label_index is not None
-        return Preferred(np.arange(data.n), data.label_index)
+        known = data.label_index >= 0
+        rows = np.flatnonzero(known if data.subsample is None else known & data.subsample.plain)
+        return Preferred(rows, data.label_index[rows])
+
+
+def _counted(data: LoggedData) -> Floats | None:
+    """How much each row counts, in averages over everyone; None if all count the same."""
+    mass = masses(data)
+    if data.subsample is None:
+        return mass
+    counted = data.subsample.plain * (1.0 if mass is None else mass)
+    return np.asarray(counted * (data.n / counted.sum()))
 
 
 @dataclass(frozen=True)
@@ -262,13 +276,17 @@ class Maximise:
         """Whether the expression mentions the label."""
         return uses_label(self.expression)
 
+    def _on(self, data: LoggedData) -> Expression:
+        """The expression, without conditions on labels that only some decisions reveal."""
+        return without_label_conditions(self.expression) if data.revealed else self.expression
+
     def check_decisions(self, data: LoggedData) -> None:
         """Raise if nothing depends on the decisions, if nobody said which one counts as positive,
         or if impacts are asked about and some decision was never taken: nothing is known about its
         impact.
         """
         require_positive(self.expression, data)
-        means = find(self.expression, Mean)
+        means = find(self._on(data), Mean)
         decided = any(is_decided(mean, data) for mean in means)
         if not decided and not statistics_in(self.expression):
             raise not_of_the_new_model(self.expression)
@@ -283,15 +301,16 @@ class Maximise:
         ``among`` holds the free numbers of policies whose averages, as an outcome model predicts
         them, span the range. It is needed if the free numbers are not probabilities.
         """
-        means, ends = find(self.expression, Mean), None
+        expression = self._on(data)
+        means, ends = find(expression, Mean), None
         if among is not None:
             ends = [ends_among(rows, among) for rows in shrunk_rows(means, data, [])]
         if model is None:
             baselines = Baselines(Estimation(), data)
             rows = [mean_part(mean, data, baselines).rows for mean in means]
-            return Shortfall(self.expression, rows, ends=ends)
+            return Shortfall(expression, rows, ends=ends)
         rows = shrunk_rows(means, data, [model])
-        return Shortfall(self.expression, rows, ends=ends, softness=SOFTNESS)
+        return Shortfall(expression, rows, ends=ends, softness=SOFTNESS)
 
     def judging_loss(self, data: LoggedData, model: Floats) -> Loss:
         """See `Task.judging_loss`: a regression of the impact, fitted to these rows, helps."""
@@ -305,12 +324,12 @@ class Maximise:
     def parts(self, data: LoggedData) -> list[Part]:
         """The averages that it consists of, at the behaviour model."""
         baselines = Baselines(Estimation(), data)
-        means = find(linearised(self.expression, data, None), Mean)
+        means = find(linearised(self._on(data), data, None), Mean)
         return [mean_part(mean, data, baselines) for mean in means]
 
     def preferred(self, data: LoggedData) -> Preferred:
         """The decision that an outcome model prefers, for each row where the decision matters."""
-        expression = linearised(self.expression, data, None)
+        expression = linearised(self._on(data), data, None)
         rows = shrunk_rows(find(expression, Mean), data, [])
         # So soft that each part of a minimum counts: all of them will in the end.
         loss = Shortfall(expression, rows, softness=ALIKE)

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from elfair.policies import PolicyInputs, SoftmaxPolicy
+from elfair.records.progress import parts
 from elfair.search.goals import LogLoss
 from elfair.search.prediction import Target
-from elfair.search.problem import Candidate, Problem, Progress, silent
+from elfair.search.problem import Candidate, Problem, Steps, silent
 from elfair.types import Floats, Index
 
 #: The penalty of a fitted start, in rows: enough to keep parameters finite if classes separate.
@@ -44,7 +45,7 @@ def minimised(
     start: Floats,
     box: tuple[Floats, Floats],
     steps: int,
-    progress: Progress = silent,
+    progress: Steps = silent,
 ) -> tuple[Floats, float]:
     """The minimum of a smooth function inside a box, by L-BFGS.
 
@@ -90,7 +91,7 @@ def fit_log_loss(
     policy: SoftmaxPolicy,
     inputs: PolicyInputs,
     label: Index | Floats,
-    progress: Progress = silent,
+    progress: Steps = silent,
 ) -> Floats:
     """The parameters of the model that predicts the given classes best (logistic regression).
 
@@ -115,7 +116,8 @@ def fit_log_loss(
     """
     loss = LogLoss(label, policy.n_classes)
     penalised = np.ones(policy.n_parameters)
-    penalised[: (policy.n_classes - 1) * inputs.design.shape[0] : inputs.design.shape[0]] = 0.0
+    if (inputs.design[0] == 1).all():  # the same for everyone; the leaves of a tree are not
+        penalised[: (policy.n_classes - 1) * inputs.design.shape[0] : inputs.design.shape[0]] = 0.0
     if policy.mixed:
         penalised[-1] = 0.0
 
@@ -136,7 +138,7 @@ def fit_propensities(
     inputs: PolicyInputs,
     taken: Index,
     propensity: Floats,
-    progress: Progress = silent,
+    progress: Steps = silent,
 ) -> Floats:
     """The parameters of the model that takes logged decisions with nearly their propensities.
 
@@ -205,7 +207,7 @@ def gradient_search(
     Candidate
     """
     search = _Search(problem, precision)
-    for start in starts:
+    for start in parts(starts):
         search.minimise_loss(start)
     if search.is_stuck:
         search.minimise_loss(starts[0], reach=SHORT)
@@ -244,7 +246,7 @@ def gradient_path(
         One for each target; those that miss theirs come first.
     """
     found: list[Candidate] = []
-    for target in reversed(targets):
+    for target in parts(list(reversed(targets))):
         problem.aim(target)
         if not found:
             found.append(gradient_search(problem, likely, precision=precision))

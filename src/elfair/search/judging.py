@@ -16,6 +16,7 @@ import numpy as np
 
 from elfair.data import LoggedData
 from elfair.data.split import row_keys
+from elfair.data.subsample import plain_rows
 from elfair.data.units import numbered
 from elfair.search.prediction import Levels, Target
 from elfair.search.requirements import requirements_of
@@ -74,7 +75,7 @@ class Judged(NamedTuple):
         number of test rows for each row that tells.
         """
         own, upper = levels.test_error, levels.upper - levels.optimism
-        share = ((levels.error / own) ** 2 - 1) / luck if own > 0 else 1.0
+        share = max(0.0, (levels.error / own) ** 2 - 1) / luck if own > 0 else 1.0
         return cls(levels.mean, upper, own, levels.spread, share)
 
     @property
@@ -110,7 +111,7 @@ class Judge:
     """
 
     def __init__(self, plan: Plan, rows: LoggedData, n_test: int) -> None:
-        self._plan, self._rows, self._ratio = plan, rows, n_test / rows.n
+        self._plan, self._rows, self._ratio = plan, rows, n_test / plain_rows(rows)
         self._compiled = plan.compile(rows)
 
     def of(self, policy: Any, thetas: Sequence[Floats]) -> list[list[Judged]]:

@@ -20,7 +20,9 @@ from scipy.special import erfcx, log_ndtr, ndtri
 from elfair.bounds import Sample
 from elfair.bounds import base as bounds
 from elfair.bounds.base import dot, mean_of
+from elfair.search.changing import Change
 from elfair.search.shrinkage import ShrunkMean
+from elfair.statistics.doubt import by_means
 from elfair.statistics.hidden import Hidden
 from elfair.statistics.plan import Tail
 from elfair.types import Floats
@@ -222,43 +224,56 @@ class TailRequirement:
     ) -> None:
         self._bound, self._delta, self._disjoint = tail.bound, tail.delta, tail.disjoint
         self.factors = target.factors
-        self.rows = [part.rows for part in tail.parts]
+        self.rows = [part.rows.guessed for part in tail.parts]
         if shrunk is None:
-            shrunk = [ShrunkMean(rows, 1.0) for rows in self.rows]
-        self.shrunk = [each.rows for each in shrunk]
-        self.n_test = [test_ratio * rows.size for rows in self.rows]
-        self._others = [search_ratio * rows.size for rows in self.rows]
-        # Variances in units of a row's: of the shrunk mean, and of its distance from the test's.
-        known = [
-            each.share / (search_ratio * rows.size)
-            for each, rows in zip(shrunk, self.rows, strict=True)
+            shrunk = [ShrunkMean(part.rows, 1.0) for part in tail.parts]
+        self.shrunk = [
+            rows if each.rows is part.rows else each.rows
+            for rows, part, each in zip(self.rows, tail.parts, shrunk, strict=True)
         ]
+        sizes = [rows.stands_for * rows.size for rows in self.rows]
+        self.n_test = [test_ratio * size for size in sizes]
+        self._others = [search_ratio * size for size in sizes]
+        # Variances in units of a row's: of the shrunk mean, and of its distance from the test's.
+        known = [each.share / others for each, others in zip(shrunk, self._others, strict=True)]
         self.error_shares = [1 / n + share for n, share in zip(self.n_test, known, strict=True)]
         if error_ratio is not None:
-            self.error_shares = [1 / (error_ratio * rows.size) for rows in self.rows]
+            self.error_shares = [1 / (error_ratio * size) for size in sizes]
         # A search that fits p parameters to n rows finds an average that is better than the truth
         # by about p / n standard deviations of a row (measured on the foster-care-like population
         # at 500 to 4,096 rows): it finds whatever luck there is.
         self.optimism = [n_parameters * share for share in known]
+        #: What all rows say of the mean beyond what those at hand do; see `anchor`.
+        self._beyond = 0.0
         self._moments: tuple[float, float] | None = None
-        if len(self.rows) == 1:
+        self._doubt = tail.doubt
+        if len(self.rows) == 1 and self.rows[0].doubt is None and self.rows[0].shift == 1:
             width = self.rows[0].high - self.rows[0].low
             self._moments = self._bound.moment_factors(width, self._delta, self.n_test[0])
 
+    def anchor(self, free: Floats, mean: float) -> None:
+        """From now on, shift means so that this policy has the mean that more rows give it.
+
+        What is left of the luck of the rows at hand is what they say of the difference between two
+        policies, which is small for policies that are alike.
+        """
+        self._beyond += mean - self.predict(free).mean
+
     def predict(self, free: Floats) -> TailPrediction:
         """The prediction under one policy."""
-        g, varies, means, spreads, centred, insides = 0.0, True, [], [], [], []
-        for rows, shrunk in zip(self.rows, self.shrunk, strict=True):
+        g, varies, means, spreads, centred, insides = self._beyond, True, [], [], [], []
+        changes = [Change(rows) for rows in self.rows]
+        for rows, shrunk, change in zip(self.rows, self.shrunk, changes, strict=True):
             inside = rows.inside(free)
-            mean, spread, away = _moments_of(rows.values_inside(inside))
+            mean, spread, away = _moments_of(change.of(rows.values_inside(inside)))
             if spread <= ROUNDING * rows.mean_size:  # then the mean is certain, too
-                mean, spread, away = _moments_of(rows.exact_values(free))
+                mean, spread, away = _moments_of(change.of(rows.exact_values(free)))
                 g, varies = g + mean, False
             elif shrunk is rows:
                 g += mean
             else:
                 total = float(np.einsum("ki,ki", shrunk.slope, inside))
-                g += shrunk.mean_offset + total / away.size
+                g += shrunk.mean_offset + total / away.size + change.cost
             means.append(mean)
             spreads.append(spread)
             centred.append(away)
@@ -266,39 +281,44 @@ class TailRequirement:
         if self._moments is not None and varies:
             constant, slope = self._moments
             slopes = [slope + self.optimism[0]]
-            return TailPrediction(self.factors, self, free, g, constant, slopes, spreads, centred)
+            return TailPrediction(
+                self.factors, self, free, g, constant, slopes, spreads, centred, changes
+            )
         hidden = []
         if self._bound.guarded:
-            hidden = list(map(Hidden, self.rows, insides, centred))
+            raw = [c if of.raw is None else of.raw for c, of in zip(centred, changes, strict=True)]
+            hidden = list(map(Hidden, self.rows, insides, raw))
         guarded = [
             {"least_variance": h.least_variance, "worst": h.worst_by_weight, "others": others}
             for h, others in zip(hidden, self._others, strict=False)
         ] or [{}] * len(self.rows)
         samples = [
-            Sample(c + mean, rows.low, rows.high, s or None, rows.places, **known)
-            for rows, mean, c, s, known in zip(
-                self.rows, means, centred, spreads, guarded, strict=True
+            Sample(c + mean, change.low, change.high, s or None, rows.places, **known)
+            for rows, mean, c, s, known, change in zip(
+                self.rows, means, centred, spreads, guarded, changes, strict=True
             )
         ]
+        if (doubt := self._doubt(free)) is not None:
+            samples.append(doubt)
         if not hidden:
             predicted = self._predicted(samples)
             margin = predicted.upper - sum(means)
-            return TailPrediction(
-                self.factors, self, free, g, margin, self.optimism, spreads, centred, predicted
-            )
+            known = self.factors, self, free, g, margin, self.optimism, spreads, centred, changes
+            return TailPrediction(*known, predicted)
         predicted = self._predicted(samples)
         guards = [
             _Guard(h, h.rare_cost(n, self._delta), sample.least_variance > spread**2)
-            for h, n, sample, spread in zip(hidden, self.n_test, samples, spreads, strict=True)
+            for h, n, sample, spread in zip(hidden, self.n_test, samples, spreads, strict=False)
         ]
-        spreads = [max(s, sqrt(x.least_variance)) for s, x in zip(spreads, samples, strict=True)]
+        spreads = [max(s, sqrt(x.least_variance)) for s, x in zip(spreads, samples, strict=False)]
         margin = predicted.upper + sum(guard.cost for guard in guards) - sum(means)
-        return TailPrediction(
-            self.factors, self, free, g, margin, self.optimism, spreads, centred, predicted, guards
-        )
+        known = self.factors, self, free, g, margin, self.optimism, spreads, centred, changes
+        return TailPrediction(*known, predicted, guards)
 
     def _predicted(self, samples: list[Sample]) -> bounds.Prediction:
-        return self._bound.predict(samples, self._delta, self.n_test, disjoint=self._disjoint)
+        # A doubt about propensities has the rows that it has.
+        sizes = [*self.n_test, *(float(each.n) for each in samples[len(self.rows) :])]
+        return self._bound.predict(samples, self._delta, sizes, disjoint=self._disjoint)
 
     def excess(self, free: Floats) -> Floats:
         """The excess of each of many policies, of shape (size,)."""
@@ -310,6 +330,7 @@ class TailRequirement:
         if self.shrunk[0] is not self.rows[0]:
             mean = self.shrunk[0].values(free).mean(axis=-1)
         constant, slope = self._moments
+        mean = mean + self._beyond
         factors = self.factors
         by_spread = factors.upper * (slope + self.optimism[0]) + factors.spread
         by_spread += factors.error * sqrt(self.error_shares[0])
@@ -360,7 +381,7 @@ class _Guard(NamedTuple):
         if by_worst:
             total = total + by_worst * self.hidden.worst_by_weight_slope
         if self.cost:
-            total = total + upper * self.hidden.rare_cost_slope
+            total = total + upper * self.hidden.rare_cost_slope(self.cost)
         return total
 
 
@@ -384,6 +405,8 @@ class TailPrediction(Prediction):
         The standard deviation of a row of each part.
     centred : list of ndarray
         The rows of each part, minus their mean.
+    changes : list of Change
+        What a change of people did to them.
     predicted : elfair.bounds.base.Prediction, optional
         The bound and its derivatives; by default, only the slopes count.
     guards : list of _Guard
@@ -397,6 +420,7 @@ class TailPrediction(Prediction):
     slopes: list[float]
     spreads: list[float]
     centred: list[Floats]
+    changes: list[Change]
     predicted: bounds.Prediction | None = None
     guards: list[_Guard] = field(default_factory=list)
 
@@ -432,7 +456,8 @@ class TailPrediction(Prediction):
             predicted = self.predicted
             if predicted is not None:  # what the bound adds to the average of the rows
                 weights += by.upper * (predicted.by_values[k] - 1 / away.size)
-            slope = rows.slope_inside(rows.inside(self.free))
+            slope, steep = rows.slope_inside(rows.inside(self.free)), self.changes[k].slope
+            weights = steep * weights + (steep - 1) * by_mean  # what a change of people costs
             by_free = (
                 slope * rows.by_rows(weights)
                 + (slope if shrunk is rows else shrunk.slope) * by_mean
@@ -442,5 +467,8 @@ class TailPrediction(Prediction):
                 by_free = by_free + guard.slope(
                     by.upper, by_known, by.upper * predicted.by_worst[k]
                 )
+            if predicted is not None and rows.doubt is not None:
+                by_totals = by.upper * by_means(predicted.by_values[-1]) / rows.size
+                by_free = by_free + rows.doubt.slope(by_totals, len(slope))
             total.append(rows.scatter(by_free, n))
         return reduce(np.add, total)

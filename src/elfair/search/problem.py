@@ -23,7 +23,7 @@ TOLERANCE = 1e-9
 LEAST_MOVE = 0.005
 #: Its chance to pass counts as this logarithm: any other model is worth more.
 USELESS = -50.0
-Progress = Callable[[], None]
+Steps = Callable[[], None]
 
 
 def silent() -> None:
@@ -62,9 +62,7 @@ class Task(Protocol):
         objective must be replaced by averages that depend on the policy.
         """
 
-    def best(
-        self, policy: Any, inputs: Any, data: LoggedData, progress: Progress = silent
-    ) -> Floats:
+    def best(self, policy: Any, inputs: Any, data: LoggedData, progress: Steps = silent) -> Floats:
         """The best model by the objective, regardless of constraints."""
 
     def starts(self, policy: Any, inputs: Any, data: LoggedData, best: Floats) -> Sequence[Floats]:
@@ -173,7 +171,7 @@ class Problem:
         inputs: Any,
         loss: Loss,
         requirements: Sequence[Requirement],
-        progress: Progress = silent,
+        progress: Steps = silent,
         moved: Callable[[Floats], float] = lambda _: 1.0,
     ) -> None:
         self.policy = policy
@@ -189,6 +187,15 @@ class Problem:
         """Ask for another target from now on."""
         for requirement in self.requirements:
             requirement.aim(target)
+        self._at = b""
+
+    def anchor(self, theta: Floats, means: Sequence[Sequence[float]]) -> None:
+        """From now on, predict from the means that more rows give one model: those of each tail of
+        each claim.
+        """
+        free = self.policy.free(theta, self.inputs)
+        for requirement, of_tails in zip(self.requirements, means, strict=True):
+            requirement.anchor(free, of_tails)
         self._at = b""
 
     def of(self, policy: Policy, inputs: Any) -> Problem:

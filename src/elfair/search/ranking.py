@@ -138,7 +138,10 @@ class Kept(NamedTuple):
         (array([0.5, 1. ]), array([0.5, 1. ]))
         """
         size = np.where(promised > 0, promised, 1.0)
-        share, error = np.where(promised > 0, judged / size, 1.0), np.sqrt(variance) / size
+        share = np.where(promised > 0, judged / size, 1.0)
+        error = (
+            np.sqrt(np.maximum(variance, TINY)) / size
+        )  # rows that do not vary, but for rounding
         errors = ((SHARES - share[:, None]) / error[:, None]) ** 2 / 2
         likely = np.exp(errors.min(axis=1, keepdims=True) - errors)
         likely /= likely.sum(axis=1, keepdims=True)
@@ -210,9 +213,9 @@ class Ranking:
         rest = np.maximum(1 - judged.variance[kind], LEAST_REST)
         return np.asarray(log_ndtr((size - self.effects.width) / np.sqrt(rest)))
 
-    def in_turn(self, most: int) -> Index:
+    def in_turn(self, most: int, gain: float = 0.0) -> Index:
         """At most so many models, the most likely to pass first. Each that follows has a smaller
-        loss than all before it.
+        loss than all before it, by so much on average.
         """
         kept: list[int] = []
         for place in np.lexsort([self.loss, -np.minimum(self.log_pass, SURE)]):
@@ -220,6 +223,8 @@ class Ranking:
                 kept.append(int(place))
         # Every test can fail, so each must have something to win: the same share of the way.
         falling = self.loss[kept]
+        if gain:
+            most = min(most, 1 + int((falling[0] - falling[-1]) / gain))
         wanted = np.linspace(falling[0], falling[-1], most)
         return np.array(kept)[np.unique(np.searchsorted(-falling, -wanted))]
 

@@ -22,7 +22,7 @@ from elfair.policies import GaussianPolicy
 from elfair.policies.gaussian import FINENESS, LARGEST_PARAMETER, MEAN, SQUARE, GaussianInputs
 from elfair.search.goals import Loss, Maximise, require_label
 from elfair.search.objective import read_objective
-from elfair.search.problem import Plain, Progress, silent
+from elfair.search.problem import Plain, Steps, silent
 from elfair.statistics.plan import CompiledClaim
 from elfair.types import Floats
 
@@ -157,7 +157,7 @@ class Regression(Plain):
         policy: GaussianPolicy,
         inputs: GaussianInputs,
         data: LoggedData,
-        progress: Progress = silent,
+        progress: Steps = silent,
     ) -> Floats:
         """Least squares, with the smallest spread."""
         return imitation(policy, inputs, data.label, spread=0.0)
@@ -291,7 +291,7 @@ class Dosing(Regression):
         policy: GaussianPolicy,
         inputs: GaussianInputs,
         data: LoggedData,
-        progress: Progress = silent,
+        progress: Steps = silent,
     ) -> Floats:
         """The best of some shifts of the usual decision."""
         shifted = self._shifted(policy, inputs, data)

@@ -58,6 +58,11 @@ class Requirement:
         for tail in self._tails:
             tail.factors = target.factors
 
+    def anchor(self, free: Floats, means: Sequence[float]) -> None:
+        """See `TailRequirement.anchor`."""
+        for tail, mean in zip(self._tails, means, strict=True):
+            tail.anchor(free, mean)
+
     def predict(self, free: Floats) -> Prediction:
         """The prediction under one policy."""
         tails = [tail.predict(free) for tail in self._tails]

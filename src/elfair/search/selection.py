@@ -17,20 +17,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from elfair.data import LoggedData
+from elfair.data.subsample import plain_rows
 from elfair.data.units import some_rows
 from elfair.errors import DataError
+from elfair.policies.tree import TreePolicy
+from elfair.records.progress import Progress, parts
 from elfair.search.evolution import cmaes_search
 from elfair.search.found import Found, Ranked
 from elfair.search.gradient import gradient_path, gradient_search
+from elfair.search.growing import ANCHORS, GAIN, MANY_ROWS, Everyone, growing_search
 from elfair.search.judging import Judge, Judged, in_folds
 from elfair.search.narrow import is_many, narrow_search
 from elfair.search.prediction import Target
-from elfair.search.problem import Candidate, Problem, Progress, Task, silent
+from elfair.search.problem import Candidate, Problem, Steps, Task, silent
 from elfair.search.ranking import Effects, Kept, Ranking, between, first_of
 from elfair.search.requirements import requirements_of
 from elfair.search.shrinkage import shrunk_means
 from elfair.search.steps import steps_search
 from elfair.search.threads import one_thread
+from elfair.search.trees import grown
 from elfair.statistics import Baselines
 from elfair.statistics.decisions import decisions_of
 from elfair.statistics.plan import Plan
@@ -45,6 +50,9 @@ ROUGHLY = 1e-5
 ROUGHER = 1e-4
 #: How often points are chosen and a policy is searched for them, if a claim needs points.
 ROUNDS = 3
+#: The share of a search's time until models are found, as far as progress is told; the rest ranks
+#: them.
+FINDING = 0.4
 #: The ladder is made by at most this many rows.
 RANKED_BY = 15_000
 
@@ -79,7 +87,7 @@ class Selection:
         *,
         models: int = 1,
         n_error: int | None = None,
-        progress: Progress = silent,
+        progress: Steps = silent,
     ) -> Found:
         """Search for the models to test.
 
@@ -109,11 +117,16 @@ class Selection:
             progress,
             for_ladder=len(targets) > 1,
         )
-        view, found = self._found(view, targets)
+        with Progress(end=FINDING):
+            view, found = self._found(view, targets)
+        view = found.view or view
         # Of one model, too, other rows should say what to expect; where a search takes long, or
         # the test is about all rows, its own rows have to do.
         alone = models == 1 and self.method == DEFAULT and n_error is None
-        return view.ranked(found, models) if len(found.candidates) > 1 or alone else found
+        if len(found.candidates) > 1 or alone:
+            with Progress(start=FINDING):
+                found = view.ranked(found, models)
+        return replace(found, view=None, rows=view.data.n)
 
     def _found(self, view: View, targets: Sequence[Target]) -> tuple[View, Found]:
         """What is found, and the view of it in which all is about averages."""
@@ -123,14 +136,14 @@ class Selection:
             return view, view.found(targets)
         # Points and policies take turns: for given points, claims and objective are about averages,
         # and the policy found for them then has points of its own.
-        theta, evaluations, known = view.best, 0, list[Floats]()
+        policy, theta, evaluations, known = view.policy, view.best, 0, list[Floats]()
         for turn in range(ROUNDS):
-            free = view.policy.free(theta, view.inputs)
+            free = policy.free(theta, policy.logged(data))
             search = replace(self, task=self.task.at(data, free))
             settled = replace(view, selection=search, plan=settle(plan, data, free, view.n_test))
             found = settled.found(targets if turn == ROUNDS - 1 else [self.target], known)
-            theta, evaluations = found.best.theta, evaluations + found.evaluations
-            known = [theta]
+            policy, theta = found.policy, found.best.theta
+            evaluations, known = evaluations + found.evaluations, [theta]
         return settled, replace(found, evaluations=evaluations)
 
 
@@ -165,9 +178,15 @@ class View:
     plan: Plan
     n_test: int
     n_error: int | None
-    progress: Progress
+    progress: Steps
     n_candidate: int | None = None
     for_ladder: bool = False
+    everyone: Everyone | None = None
+
+    @property
+    def n(self) -> int:
+        """How many rows there are, without those that were drawn of small groups alone."""
+        return plain_rows(self.data)
 
     @cached_property
     def inputs(self) -> Any:
@@ -190,7 +209,9 @@ class View:
 
     def ranked(self, found: Found, most: int) -> Found:
         """A ladder of at most so many models."""
-        problem, luck = found.problem, self.n_test / self.data.n
+        if found.policy is not self.policy:  # a tree, which has grown
+            return replace(self, policy=found.policy).ranked(found, most)
+        problem, luck = found.problem, self.n_test / self.n
         problem.aim(self.selection.target)
         fits, simple = (self._fits(), self._simple()) if most > 1 else ((), ())
         searched = between([*(each.theta for each in found.candidates), *fits[-1:]])
@@ -206,7 +227,16 @@ class View:
         losses[: len(searched)] += repeated.optimism
         ranking = Ranking(effects, losses, seen, len(searched), repeated.kept, repeated.left_out)
         evaluations = found.evaluations + repeated.evaluations
-        return Ranked(found.candidates, evaluations, problem, models, ranking, most)
+        return Ranked(
+            found.candidates,
+            evaluations,
+            problem,
+            models=models,
+            ranking=ranking,
+            most=most,
+            # Where rows are many, a test of one more model takes long, too.
+            gain=0.0 if self.everyone is None else GAIN,
+        )
 
     def _fits(self) -> Sequence[Floats]:
         """Fits to labels without constraints, the sharpest last, and constant decisions, if rates
@@ -230,11 +260,16 @@ class View:
         """Some models, and what the rows of a problem say about their tests."""
         models, seen, promised = [], [], []
         for theta in thetas:  # all at once: a problem remembers its last model only
-            models.append(problem.look_at(theta))
+            models.append(self._look_at(problem, theta))
             seen.append(problem.log_pass_by_claim(theta))
             promised.append(_promised(problem, theta, luck))
             self.progress()
         return models, np.array(seen), Effects.of(promised, luck)
+
+    def _look_at(self, problem: Problem, theta: Floats) -> Candidate:
+        """One model, by all rows if these are some of many."""
+        everyone = self.everyone
+        return problem.look_at(theta) if everyone is None else everyone.look_at(problem, theta)
 
     def _repeated(self, simple: Sequence[Floats]) -> Repeated:
         """The search, repeated without each part of the rows in turn; that part judges it, and the
@@ -244,18 +279,21 @@ class View:
         if rows.n > RANKED_BY:
             rows = rows.take(some_rows(rows, RANKED_BY, self.selection.seed))
         promised, judged, plain, optimism, evaluations = [], [], [], [], 0
-        for seen, unseen in in_folds(rows, self.selection.seed):
+        for seen, unseen in parts(list(in_folds(rows, self.selection.seed))):
             view, others = self._on(rows.take(seen)), rows.take(unseen)
             found = view.found([self.selection.target])
-            theta, luck = found.best.theta, self.n_test / others.n
-            within = self.n_test / view.data.n
+            if found.policy is not self.policy:  # another tree
+                view = replace(view, policy=found.policy)
+                simple = view._simple()
+            theta, luck = found.best.theta, self.n_test / plain_rows(others)
+            within = self.n_test / view.n
             promised.append(_promised(found.problem, theta, within))
             judge = Judge(self.plan, others, self.n_test)
-            judged.extend(judge.of(self.policy, [theta]))
+            judged.extend(judge.of(view.policy, [theta]))
             if unsearched := [*view._fits(), *simple]:
                 _, looks, effects = self._looked_at(found.problem, unsearched, within)
                 best = first_of(looks, effects)
-                plain.extend(judge.of(self.policy, [unsearched[best]]))
+                plain.extend(judge.of(view.policy, [unsearched[best]]))
             before, after = (view._losses(each, found, [theta]) for each in (view.data, others))
             optimism.append(float(after[0] - before[0]))
             evaluations += found.evaluations
@@ -304,9 +342,22 @@ class View:
         return Found([best], problem.evaluations, problem)
 
     def by_gradients(self, targets: Sequence[Target], known: Sequence[Floats]) -> Found:
-        """All targets; with many rows, first on some of them."""
+        """All targets; for a tree, after its splits."""
+        if isinstance(self.policy, TreePolicy):
+            policy, start = grown(self)
+            return replace(self, policy=policy)._explored(targets, [start])
         if is_many(self.policy):
             return self._narrowly(targets, known)
+        return self._explored(targets, known)
+
+    def _explored(self, targets: Sequence[Target], known: Sequence[Floats]) -> Found:
+        """All targets; with many rows, on as many of them as the answer gains from."""
+        if self.data.n > MANY_ROWS and self.n_error is None:
+            return growing_search(self, targets, known)
+        return self.on_all(targets, known)
+
+    def on_all(self, targets: Sequence[Target], known: Sequence[Floats]) -> Found:
+        """All targets, on all rows; if these are many, first on some of them."""
         n = self.data.n
         if n > 2 * EXPLORED_ROWS:
             some = self._some(EXPLORED_ROWS)
@@ -317,6 +368,17 @@ class View:
                 found = self._finished(targets, first.candidates)
                 return replace(found, evaluations=first.evaluations + found.evaluations)
         return self._searched(targets, known)
+
+    def on_some(
+        self, targets: Sequence[Target], known: Sequence[Floats], near: Sequence[Candidate]
+    ) -> Found:
+        """All targets, on some of many rows: from models near the best ones, if there are any."""
+        evaluations = 0
+        if not near:
+            first = self._searched(targets, known)
+            near, evaluations = first.candidates, first.evaluations
+        found = self._finished(targets, near)
+        return replace(found, evaluations=evaluations + found.evaluations)
 
     def _narrowly(self, targets: Sequence[Target], known: Sequence[Floats]) -> Found:
         """All targets; with many rows, on some of them, for there are few numbers to find."""
@@ -347,11 +409,17 @@ class View:
 
     def _finished(self, targets: Sequence[Target], near: Sequence[Candidate]) -> Found:
         """The gradient search from models near the best ones, one for each target."""
-        problem, found = self.smooth_problem(self.best, [near[0].theta]), []
-        for target, start in reversed(list(zip(targets, near, strict=True))):
-            problem.aim(target)
-            found.append(gradient_search(problem, [start.theta], precision=ROUGHLY))
-        return Found(found[::-1], problem.evaluations, problem)
+        problem, found = self.smooth_problem(self.best, [near[0].theta]), list(near)
+        for _ in range(1 if self.everyone is None else ANCHORS):
+            if self.everyone is not None:
+                wanted = targets.index(self.selection.target)
+                self.everyone.anchor(problem, found[wanted].theta)
+            starts, found = found, []
+            for target, start in reversed(list(zip(targets, starts, strict=True))):
+                problem.aim(target)
+                found.append(gradient_search(problem, [start.theta], precision=ROUGHLY))
+            found.reverse()
+        return Found(found, problem.evaluations, problem)
 
     def smooth_problem(self, best: Floats, starts: Sequence[Floats]) -> Problem:
         """The problem with less luck in it: labels smoothed towards a model, and shrunk means."""
@@ -360,11 +428,15 @@ class View:
             return self._problem(model)
         return self._problem(model, [self.policy.free(start, self.inputs) for start in starts])
 
+    def problem_like(self, models: Sequence[Floats]) -> Problem:
+        """The same, with the free numbers of models from elsewhere, the best one first."""
+        return self._problem(models[0], None if self.selection.target.power is None else models)
+
     def _problem(
         self, model: Floats | None = None, policies: Sequence[Floats] | None = None
     ) -> Problem:
         """The problem on these rows; the paper's has labels and averages as they are."""
-        n, compiled = self.data.n, self.plan.compile(self.data)
+        n, compiled = self.n, self.plan.compile(self.data)
         options: dict[str, Any] = {}
         if policies is not None:
             options["shrunk"] = shrunk_means(self.plan, compiled, self.data, policies)

@@ -64,10 +64,10 @@ def shrunk_means(
         return [[ShrunkMean(part.rows, 1.0) for part in claim.parts] for claim in compiled]
     outcome = _Outcome.of(Baselines(Estimation(), data), data)
 
-    worst_case = data.unseen is not None and data.unseen.how == "worst case"
-
     def of_tail(tail: Tail) -> list[ShrunkMean]:
-        if worst_case:  # no model predicts what a missing impact is at worst
+        if any(
+            part.at_worst for part in tail.parts
+        ):  # no model predicts what a missing impact is at worst
             return [ShrunkMean(part.rows, 1.0) for part in tail.parts]
         form, averages = tail.form, plan.logged_averages
         # Capped terms do not change a mean: rows without them tell as much of it.
@@ -191,7 +191,7 @@ class _OfClasses(_Outcome):
     def _noise(self, model: OutcomeModel, impact: Impact, a: int) -> float:
         if (impact, a) not in self._noises:
             taken = self._taken[a]
-            known = self._inputs[taken, 1:]
+            known = model.inputs(self.data)[taken]
             residual = self.baselines.values(impact, self.data)[taken] - model.regressions[
                 a
             ].predict(known)

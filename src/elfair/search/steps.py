@@ -16,9 +16,10 @@ import numpy as np
 from elfair.data import LoggedData
 from elfair.data.units import permuted, whole_units
 from elfair.policies.torch_module import TorchPolicy
+from elfair.records.progress import parts
 from elfair.search.goals import LogLoss, Preferred
 from elfair.search.prediction import Target
-from elfair.search.problem import Candidate, Problem, Progress, silent
+from elfair.search.problem import Candidate, Problem, Steps, silent
 from elfair.search.requirements import requirements_of
 from elfair.search.shrinkage import shrunk_means
 from elfair.types import Floats, Index
@@ -110,7 +111,7 @@ def constrained_steps(learner: Problem, judge: Problem, start: Floats) -> Candid
     low, high = learner.policy.box
     best = judge.look_at(start)
     multipliers = np.zeros(len(judge.requirements))
-    for step in range(STEPS):
+    for step in parts(range(STEPS)):
         # In spreads of a row: that puts all claims on one scale.
         spreads = np.array([p.spread or 1.0 for p in judge.predictions(theta)])
         missed = judge.look_at(theta).excess / spreads
@@ -128,7 +129,7 @@ def fit_by_steps(
     policy: TorchPolicy,
     training: tuple[Any, Index | Floats],
     judging: tuple[Any, Index | Floats],
-    progress: Progress = silent,
+    progress: Steps = silent,
 ) -> Floats:
     """The parameters, on the way to the best fit of training rows, that fit judging rows best.
 

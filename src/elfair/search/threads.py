@@ -21,7 +21,7 @@ def one_thread(*, everything: bool = False) -> Iterator[None]:
     Parameters
     ----------
     everything : bool, default False
-        Also what trains models on several threads.
+        Also what trains models on several threads, such as gradient boosting by OpenMP.
 
     Examples
     --------

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from elfair.data import LoggedData
+from elfair.records.progress import parts
 from elfair.search.judging import in_folds
 from elfair.search.problem import Problem
 from elfair.search.requirements import requirements_of
@@ -57,7 +58,7 @@ def tune(
         each = [_delivered(make, parameters, seen, judge, n_test) for seen, judge in halves]
         return float(np.mean(each))
 
-    best: dict[str, Any] = max(ParameterGrid(dict(grid)), key=worth)
+    best: dict[str, Any] = max(parts(ParameterGrid(dict(grid))), key=worth)
     return best
 
 

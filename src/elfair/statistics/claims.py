@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias, TypeGuard
 
 from elfair.data import LoggedData
 from elfair.errors import InputError
-from elfair.language.conditions import Condition
-from elfair.language.conjunction import Conjunct, conjuncts
+from elfair.language.conditions import Condition, all_of, parts_of, uses_label
+from elfair.language.conjunction import Conjunct, conjuncts, label_free
 from elfair.language.distribution import Statistic, statistics_in
 from elfair.language.evaluation import require_positive
 from elfair.language.expressions import Mean, Statement
 from elfair.language.recipes import Recipe
 from elfair.language.tree import find, point_at
 from elfair.statistics.impacts import impact_of
+from elfair.statistics.labels import asks_for_label
 
 Constraint: TypeAlias = str | Statement | Recipe
 
@@ -64,9 +65,31 @@ class Claim:
         found = [mean.given for mean in new if impact_of(mean, data) is not None]
         return [*found, *(each.given for each in self.statistics)]
 
+    def asks_for_label(self, data: LoggedData) -> bool:
+        """Whether it is about the label."""
+        return any(asks_for_label(mean, data) for mean in self.means)
 
-def conditions_of(claims: Sequence[Claim]) -> tuple[Condition | None, ...]:
-    """The conditions in some claims, without repetition.
+
+def label_free_claim(claim: Claim) -> Claim:
+    """The same claim, in which no condition is about the label; see `label_free`."""
+    form = label_free(claim.conjunct.form)
+    return (
+        claim
+        if form is claim.conjunct.form
+        else replace(claim, conjunct=replace(claim.conjunct, form=form))
+    )
+
+
+def without_label(given: Condition | None) -> Condition | None:
+    """A condition less what it says of the label."""
+    return all_of(tuple(part for part in parts_of(given) if not uses_label(part)))
+
+
+def conditions_of(
+    claims: Sequence[Claim], *, revealed: bool = False
+) -> tuple[Condition | None, ...]:
+    """The conditions in some claims, without repetition; without what they say of labels, if only
+    some decisions reveal these: nobody knows whom such a condition selects.
 
     Examples
     --------
@@ -74,7 +97,8 @@ def conditions_of(claims: Sequence[Claim]) -> tuple[Condition | None, ...]:
     >>> [str(given) for given in conditions_of(claims)]
     ['age > 30', 'None']
     """
-    return tuple(dict.fromkeys(given for claim in claims for given in claim.conditions))
+    every = (given for claim in claims for given in claim.conditions)
+    return tuple(dict.fromkeys(map(without_label, every) if revealed else every))
 
 
 def read_constraints(

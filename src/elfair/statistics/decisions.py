@@ -70,7 +70,7 @@ class Classes:
 
     def centre(self, table: Floats) -> float:
         """Subtract the average over rows and classes from a table, in place, and return it."""
-        k = float(table.mean())
+        k = float(table.mean()) if table.size else 0.0
         table -= k
         return k
 
@@ -80,7 +80,8 @@ class Classes:
 
     def under_behavior(self, table: Floats) -> Floats | None:
         """The expectation of a table under the behaviour model; None if that is not known."""
-        if self._data.behavior is None:
+        # The draws that were made say more about logged decisions than an estimate does.
+        if self._data.behavior is None or self._data.unlogged is not None:
             return None
         return np.asarray(np.sum(self._data.behavior.T * table, axis=0))
 
@@ -140,6 +141,8 @@ class Classes:
 
     def _cost(self, mean: Mean) -> Floats:
         data = self._data
+        if data.person_cost is not None:
+            return data.person_cost.T
         assert data.cost is not None
         if data.label_index is None:
             raise point_at(

@@ -15,6 +15,8 @@ them may happen to be absent. Then rows show less than this.
   the model expects the new decisions to change (with a fixed threshold, plus r).
 * Several impacts in one condition: r and u are sums. Several conditions: each has its own rows.
 * An event, or what stands in for a quantile or a deficit, is a function of an impact, and no more.
+* A change of people (`elfair.statistics.shift`) makes a row steeper or less steep, by at most its
+  likelihood ratio S: the variance is at least 1 / S^2 of the above.
 * Units: u and (w - 1) r add up over the rows of a unit, each times the row's share a. Decisions
   about the rows of one unit are taken to be drawn independently of each other given x, so that the
   second term is E[sum of v(x) (a r)^2]. If they are drawn together, rows vary more than this; the
@@ -24,19 +26,14 @@ them may happen to be absent. Then rows show less than this.
 from __future__ import annotations
 
 from functools import cached_property
-from math import inf, log, sqrt
+from math import exp, inf, log
 
 import numpy as np
 
-from elfair.bounds.base import dot, mean_of, variance_of
-from elfair.statistics.rows import ROUNDING, Rows
+from elfair.bounds.base import dot
+from elfair.statistics.rows import Rows
+from elfair.statistics.sums import TYPICAL, HiddenSums, Spread
 from elfair.types import Floats
-
-#: The worst residual counts with this share of the typical distance of a weight from 1. Chosen with
-#: two populations of benchmarks/worlds.py in view, at 300 rows: with 0.5, "no insurance" breaks its
-#: promise .16 of the time in 100 trials at the edge (.13 with 0.75); with 1, the twin of "three
-#: values" returns a model .15 of the time (.43 with 0.7; a t test that knows the variance, .57).
-TYPICAL = 0.7
 
 
 class Hidden:
@@ -63,20 +60,34 @@ class Hidden:
         inside = rows.inside(free)
         return cls(rows, inside, rows.values_inside(inside))
 
+    @cached_property
+    def sums(self) -> HiddenSums | None:
+        """All of it, as sums over the rows; None if their weights are 1."""
+        weighted, weights = self._rows.weighted, self._weights
+        if weighted is None or weights is None:
+            return None
+        known, unweighted, by_weights = weights.variances, Spread(), None
+        if known is not None:
+            by_residuals = weights.values - 1
+            by_residuals *= weighted.residual
+            unweighted = Spread.of(self._values - self._rows.gathered(by_residuals))
+            by_weights = dot(known, weighted.squares)
+        away = (weights.values - 1) ** 2 if known is None else known
+        return HiddenSums(
+            n=self._rows.size,
+            rows=weighted.residual.size,
+            unweighted=unweighted,
+            by_weights=by_weights,
+            residuals=weighted.sum_of_squares,
+            away=float(np.add.reduce(away)) if self._squares is None else dot(away, self._squares),
+            reach=weighted.reach,
+            shift=self._rows.shift,
+        )
+
     @property
     def least_variance(self) -> float:
-        """The variance of the rows if impacts do not depend on decisions; 0 if it is not known."""
-        if self._weights is None or self._weights.variances is None:
-            return 0.0
-        weighted = self._rows.weighted
-        assert weighted is not None
-        unweighted = self._weights.values - 1
-        unweighted *= weighted.residual
-        unweighted = self._values - self._rows.gathered(unweighted)
-        by_weights = dot(self._weights.variances, weighted.squares) / unweighted.size
-        least = variance_of(unweighted) + by_weights
-        # Of the behaviour model itself, only rounding is left.
-        return least if least > ROUNDING**2 * mean_of(weighted.squares) else 0.0
+        """See `HiddenSums.least_variance`."""
+        return 0.0 if self.sums is None else self.sums.least_variance
 
     @property
     def least_variance_slope(self) -> Floats:
@@ -88,14 +99,13 @@ class Hidden:
         assert self._weights is not None
         assert self._rows.weighted is not None
         squares = self._rows.weighted.squares
-        return np.asarray(self._weights.variance_slopes * squares / self._rows.size)
+        known = squares / (self._rows.size * self._rows.shift**2)
+        return np.asarray(self._weights.variance_slopes * known)
 
     @property
     def worst_by_weight(self) -> float:
-        """The largest residual in the table with nearly a typical weight; -inf if weights are 1."""
-        if self._rows.weighted is None or self._distance <= ROUNDING:
-            return -inf
-        return TYPICAL * self._rows.weighted.largest * self._distance
+        """See `HiddenSums.worst_by_weight`."""
+        return -inf if self.sums is None else self.sums.worst_by_weight
 
     @property
     def worst_by_weight_slope(self) -> Floats:
@@ -103,48 +113,40 @@ class Hidden:
         weighted, weights = self._rows.weighted, self._weights
         assert weighted is not None
         assert weights is not None
+        assert self.sums is not None
         if weights.variances is not None:
             slopes = weights.variance_slopes
         else:
             slopes = 2 * (weights.values - 1) * weights.slopes
-        share = TYPICAL * weighted.largest / (2 * self._distance * self._rows.size)
+        share = TYPICAL * weighted.reach.largest / (2 * self.sums.distance * self._rows.size)
         return np.asarray(
             slopes * share if self._squares is None else slopes * self._squares * share
         )
 
     def rare_cost(self, n: float, delta: float) -> float:
         """What the decisions that n rows may not show can add to the average, at the worst
-        residual.
+        residual. If their share is a guess, the test charges what its weights lack: all of it if
+        none of these rows is there, so that the chance of that counts.
         """
         if self._weights is None or self._weights.rarest is None:
             return 0.0
         assert self._rows.weighted is not None
-        share = rare_share(self._weights.rarest.new, self._weights.rarest.logged, n, delta)
+        new, logged, _, guess = self._weights.rarest
+        share = new * exp(-n * logged) if guess else rare_share(new, logged, n, delta)
         return share * max(0.0, self._rows.weighted.worst)
 
-    @property
-    def rare_cost_slope(self) -> Floats:
-        """Its derivative by the free numbers of the rows inside, of shape (channels, m)."""
+    def rare_cost_slope(self, cost: float) -> Floats:
+        """Its derivative by the free numbers of the rows inside, of shape (channels, m), where it
+        is not 0: it grows in proportion to how often the policy takes these decisions.
+        """
         assert self._weights is not None
         assert self._weights.rarest is not None
-        assert self._rows.weighted is not None
         taken = self._weights.rarest.which.astype(np.float64)
-        share = max(0.0, self._rows.weighted.worst) / self._rows.size
+        share = cost / (self._weights.rarest.new * self._rows.size)
         units = self._rows.units
         return np.asarray(
             (taken[1:] - taken[0]) * (share if units is None else share * units.share)
         )
-
-    @cached_property
-    def _distance(self) -> float:
-        """The typical distance of a weight from 1."""
-        assert self._weights is not None
-        squares = self._weights.variances
-        if squares is None:
-            squares = (self._weights.values - 1) ** 2
-        if self._squares is None:
-            return sqrt(mean_of(squares))
-        return sqrt(dot(squares, self._squares) / self._rows.size)
 
     @property
     def _squares(self) -> Floats | None:
@@ -157,8 +159,10 @@ def worst_row(rows: Rows, free: Floats) -> float:
     residual in the table with a typical weight. (The search may have found a policy that leaves the
     largest residuals of its own rows alone.)
     """
-    largest = float(rows.exact_values(free).max())
-    return max(largest, Hidden.under(rows, free).worst_by_weight)
+    inside = rows.inside(free)
+    values = rows.exact_inside(inside)
+    worst, _, _ = rows.worst_case(values.max(keepdims=True), rows.threshold(values))
+    return max(float(worst[0]), Hidden(rows, inside, values).worst_by_weight)
 
 
 def rare_share(new: float, logged: float, n: float, delta: float) -> float:

@@ -18,13 +18,14 @@ import numpy as np
 
 from elfair.bounds import AUTO, get_bound
 from elfair.data import LoggedData
+from elfair.data.costs import COST, check_person_cost
 from elfair.errors import DataError, chosen
 from elfair.language.conditions import Condition
 from elfair.statistics.confounding import added_share, least_share, worst_residual
 from elfair.statistics.decisions import decisions_of
 from elfair.statistics.impacts import Ends, Impact
 from elfair.statistics.rows import Capped
-from elfair.statistics.unseen import is_unseen, limits_of, seen_of
+from elfair.statistics.unseen import limits_of, seen_of
 from elfair.types import Floats
 
 if TYPE_CHECKING:
@@ -67,12 +68,15 @@ class Sum:
         What importance weights multiply.
     capped : list of Capped
         What it adds up to a cap.
+    doubt : ndarray of shape (groups, m), optional
+        See `elfair.statistics.doubt.Doubt`; None if propensities are known.
     """
 
     offset: Floats
     by_slot: Floats
     weighted: Floats
     capped: list[Capped] = field(default_factory=list)
+    doubt: Floats | None = None
 
 
 class ImpactEstimator(ABC):
@@ -114,7 +118,9 @@ class ImpactEstimator(ABC):
         """Add a term to the rows inside its condition; return its ends."""
         estimation = baselines.estimation
         limits = limits_of(term.impact, data, term.impact.ends(estimation.ranges))
-        bounded = estimation.finite_sample and bool(np.isfinite(limits).all())
+        # No end of a row is known if its weight is an estimate.
+        bounded = estimation.finite_sample and data.unlogged is None
+        bounded &= bool(np.isfinite(limits).all())
         k, table = self.subtracted(term, data, baselines)
         if estimation.Lambda > 1 and self.learns != "nothing":
             shift = baselines.shift(term, self)[:, None]
@@ -146,10 +152,15 @@ def _add_weighted(
             # If all behaviour probabilities are known, and right, remove the luck of the logged
             # draw, too.
             rows.offset += logged * (expected - taken)
-    worst = new * residual
+    plain = worst = new * residual
     if Lambda > 1:
         assert data.propensity is not None
-        worst = worst_residual(worst, data.propensity, Lambda)
+        worst = worst_residual(plain, data.propensity, Lambda)
+    if data.doubts is not None:
+        assert data.propensity is not None
+        others = data.doubts.T
+        changes = worst_residual(plain, others, Lambda) / others - worst / data.propensity
+        rows.doubt = changes if rows.doubt is None else rows.doubt + changes
     decisions.add_weighted(rows.by_slot, worst)
     rows.weighted += worst
     # In this form k cancels to the last digit if a pair compares like with like.
@@ -233,26 +244,31 @@ def _add_capped(
     return constant + lowest, constant + most
 
 
-def add_worst_case(term: Term, rows: Sum, data: LoggedData, limits: Ends) -> None:
-    """Add what the worst end of a missing impact's range adds to the middle of it: half its width
-    times |new w + logged|, which is |new| w + |logged| less twice the smaller of the two if their
-    signs differ.
+def add_worst_case(term: Term, rows: Sum, data: LoggedData, half: Floats, Lambda: float) -> None:
+    """Add what the worst end of a missing impact's range adds to the middle of it, where ``half``
+    is half its width: half times |new w + logged|, which is |new| w + |logged| less twice the
+    smaller of the two if their signs differ.
+
+    With an odds ratio above 1, w lies between F and G times the new probability, and both are at
+    their worst: |logged| + |new| G pi less the smaller of 2 |logged| and |new| (F + G) pi.
     """
-    if not is_unseen(term.impact, data) or not np.isfinite(limits).all():
+    if not half.any():
         return
-    assert data.unseen is not None
-    if data.unseen.how != "worst case":
-        return
-    half = np.where(seen_of(term.impact, data), 0.0, (limits[1] - limits[0]) / 2)
     new, logged = abs(term.new), abs(term.logged)
     rows.offset += logged * half
     if not new:
         return
+    least, added = np.ones(data.n), np.zeros(data.n)
+    if Lambda > 1:
+        assert data.propensity is not None
+        least = least_share(data.propensity, Lambda)
+        added = added_share(data.propensity, Lambda)
     decisions = decisions_of(data)
-    decisions.add_weighted(rows.by_slot, new * half)
-    if term.new * term.logged < 0:
+    decisions.add_weighted(rows.by_slot, new * (least + added) * half)
+    # Of numbers only the sum is known: it is never smaller.
+    if term.new * term.logged < 0 and data.decision_kind == "classes":
         factor, lift = np.zeros_like(rows.by_slot), np.zeros_like(rows.by_slot)
-        decisions.add_weighted(lift, np.full(data.n, new))
+        decisions.add_weighted(lift, new * (least + added / 2))
         factor[lift > 0] = -2.0
         rows.capped.append(Capped(factor * half, lift, np.full_like(lift, logged)))
 
@@ -272,8 +288,9 @@ class Paired(ImpactEstimator):
 
     def subtracted(self, term: Term, data: LoggedData, baselines: Baselines) -> Subtracted:
         """See `Level`."""
-        level = baselines.level(term.impact, term.given)
-        return level.left_out if term.own else level.of(data), None
+        if term.own:
+            return baselines.level(term.impact, term.given).left_out, None
+        return baselines.expected(term.impact, term.given, data), None
 
 
 class ImportanceSampling(ImpactEstimator):
@@ -347,6 +364,8 @@ class Estimation:
         bad end, as finite-sample bounds need it.
     Lambda : float
         Up to which odds ratio logged probabilities may be distorted by confounding.
+    shift : float
+        Up to which likelihood ratio the people to come may differ from those in the data.
 
     Examples
     --------
@@ -360,6 +379,7 @@ class Estimation:
     outcome_model: Any = None
     finite_sample: bool = False
     Lambda: float = 1.0
+    shift: float = 1.0
 
     @property
     def impact_estimator(self) -> ImpactEstimator:
@@ -386,6 +406,7 @@ def declared_estimation(data: LoggedData, parameters: Mapping[str, Any]) -> Esti
         parameters.get("outcome_model"),
         finite_sample,
         float(parameters.get("Lambda", 1.0)),  # nor this: there, propensities are densities
+        float(parameters.get("shift", 1.0)),
     )
 
 
@@ -400,6 +421,10 @@ def _ranges(
     ranges = {}
     for name, ends in declared.items():
         low, high = (float(end) for end in ends)
+        if name == COST and data.person_cost is not None:
+            ranges[COST] = (low, high)
+            check_person_cost(data.person_cost, low, high)
+            continue
         values = data.impact(data.impact_key(name))
         hidden = np.isnan(values)  # held-out impacts are hidden before the test
         seen = values[~hidden]
@@ -409,7 +434,7 @@ def _ranges(
             rows = "candidate rows" if (hidden & measured).any() else "rows"
             raise DataError(
                 f"impact '{name}' leaves its declared range [{low:g}, {high:g}] in "
-                f"{outside.sum()} of {seen.size} {rows} (it goes from {seen.min():g} to "
+                f"{outside.sum():,} of {seen.size:,} {rows} (it goes from {seen.min():g} to "
                 f"{seen.max():g}).",
                 hint="the declaration is wrong: widen the range to all possible values.",
             )
@@ -424,7 +449,7 @@ def _check_unseen(data: LoggedData, parameters: Mapping[str, Any]) -> None:
     name, estimator = next(iter(data.unseen.seen)), parameters["estimator"]
     if estimator in ESTIMATORS and ESTIMATORS[estimator].replaces_logged:
         raise DataError(
-            f"impact '{name}' is missing in {data.unseen.count(name)} of {data.n} rows; "
+            f"impact '{name}' is missing in {data.unseen.count(name):,} of {data.n:,} rows; "
             f"estimator='{estimator}' needs every impact.",
             hint="use estimator='auto'.",
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any, NamedTuple, TypeAlias
 
@@ -23,6 +23,8 @@ from elfair.types import Floats
 Ends: TypeAlias = tuple[float, float]
 #: The powers of features that `Level` may use, beside none.
 POWERS = (1, 2)
+#: A regression of a few numbers learns next to nothing more from more rows than this.
+MANY_ROWS = 20_000
 #: A row that alone decides its own prediction.
 ROUNDING = 1e-9
 
@@ -104,8 +106,9 @@ def is_decided(mean: Mean, data: LoggedData) -> bool:
 
 
 def asks_for_cost(mean: Mean, data: LoggedData) -> bool:
-    """Whether an average is about the cost matrix, not about an impact with this name."""
-    return data.cost is not None and mean.of == Column(COST)
+    """Whether an average is about declared costs, not about an impact with this name."""
+    declared = data.cost is not None or data.person_cost is not None
+    return declared and mean.of == Column(COST)
 
 
 def _is_impact(column: Column, op: str, value: object, data: LoggedData) -> bool:
@@ -134,9 +137,10 @@ def _name(column: Column, data: LoggedData) -> str:
         return data.impact_key(column.name)
     if column.name == COST:
         raise point_at(
-            "there is no impact 'cost', and cost= was not given.",
+            "there is no impact 'cost', and neither cost= nor person_cost= was given.",
             column.span,
-            hint="pass cost=, the cost of each decision (column) for each label (row).",
+            hint="pass cost=, the cost of each decision (column) for each label (row); or "
+            "person_cost=, that of each decision for each person.",
         )
     if not data.impacts:
         raise point_at(
@@ -183,7 +187,15 @@ class Level:
 
     @classmethod
     def fit(cls, data: LoggedData, values: Floats, encoding: Encoding) -> Level:
-        """Fit on candidate rows inside a condition, and their impacts."""
+        """Fit on candidate rows inside a condition, and their impacts: on some of many, evenly
+        spaced, which then leave hardly anything to learn from the others.
+        """
+        if values.size > MANY_ROWS:
+            some = np.arange(0, values.size, -(-values.size // MANY_ROWS))
+            fitted = cls.fit(data.take(some), values[some], encoding)
+            left_out = fitted.of(data)
+            left_out[some] = fitted.left_out
+            return replace(fitted, left_out=left_out)
         weights = cls._weights(data)
         level = float(np.average(values, weights=weights)) if values.size else 0.0
         best = cls(encoding, 0, Ridge(level, np.empty(0)), np.full(values.size, level))
@@ -191,7 +203,7 @@ class Level:
             return best
         errors = weights * Ridge.left_out(np.empty((values.size, 0)), values, weights) ** 2
         for power in POWERS:
-            inputs = cls._inputs(encoding, data, power)
+            inputs = design(encoding, data, power)
             residual = Ridge.left_out(inputs, values, weights)
             fewer = errors - weights * residual**2
             if fewer.mean() > fewer.std() / sqrt(fewer.size):
@@ -212,15 +224,20 @@ class Level:
 
     def of(self, data: LoggedData) -> Floats:
         """The expected impact of each row."""
-        return self.regression.predict(self._inputs(self.encoding, data, self.power))
+        expected = np.empty(data.n)
+        for start in range(0, data.n, MANY_ROWS):  # a design takes more memory than the table
+            rows = slice(start, start + MANY_ROWS)
+            expected[rows] = self.regression.predict(design(self.encoding, data, self.power, rows))
+        return expected
 
-    @staticmethod
-    def _inputs(encoding: Encoding, data: LoggedData, power: int) -> Floats:
-        if power == 0:
-            return np.empty((data.n, 0))
-        known = encoding.of(data)
-        features = known[:, : encoding.center.size]
-        return known if power == 1 else np.column_stack([known, features**2])
+
+def design(encoding: Encoding, data: LoggedData, power: int, rows: slice = slice(None)) -> Floats:
+    """What a regression sees of some rows: features and groups, and powers of the features."""
+    if power == 0:
+        return np.empty((len(range(data.n)[rows]), 0))
+    known = encoding.of(data, rows)
+    features = known[:, : encoding.center.size]
+    return known if power == 1 else np.column_stack([known, features**2])
 
 
 @dataclass(frozen=True)
@@ -234,6 +251,7 @@ class OutcomeModel:
     encoding: Encoding
     regressions: list[Any]
     range: Ends
+    power: int = 1
 
     @classmethod
     def fit(
@@ -244,8 +262,11 @@ class OutcomeModel:
         """
         from sklearn.base import clone
 
-        inputs, mass = encoding.of(data), masses(data)
+        mass, power = masses(data), 1
         assert data.decision_index is not None
+        if data.unlogged is not None and regressor is None:
+            power = cls._best_power(data, values, encoding)
+        inputs = design(encoding, data, power)
         regressions: list[Any] = []
         for a in range(data.classes.size):
             taken = data.decision_index == a
@@ -257,11 +278,33 @@ class OutcomeModel:
                 regressions.append(Ridge.fit(inputs[taken], values[taken], known))
             else:
                 regressions.append(clone(regressor).fit(inputs[taken], values[taken]))
-        return cls(encoding, regressions, limits)
+        return cls(encoding, regressions, limits, power)
+
+    @staticmethod
+    def _best_power(data: LoggedData, values: Floats, encoding: Encoding) -> int:
+        """Whether squares of the features predict a candidate row from the others better. What an
+        outcome model misses counts if propensities are estimated: only the product of the errors of
+        the two is small.
+        """
+        errors = []
+        for power in POWERS:
+            inputs = design(encoding, data, power)
+            away = np.zeros(data.n)
+            for a in range(data.classes.size):
+                taken = np.flatnonzero(data.decision_index == a)
+                if taken.size > 2:
+                    left_out = Ridge.left_out(inputs[taken], values[taken], np.ones(taken.size))
+                    away[taken] = left_out**2
+            errors.append(float(away.sum()))
+        return POWERS[int(np.argmin(errors))]
+
+    def inputs(self, data: LoggedData) -> Floats:
+        """What the regressions see of each row."""
+        return design(self.encoding, data, self.power)
 
     def of(self, data: LoggedData) -> Floats:
         """The expected impact of every decision, of shape (classes, n), inside the range."""
-        inputs = self.encoding.of(data)
+        inputs = self.inputs(data)
         predicted = np.array([regression.predict(inputs) for regression in self.regressions])
         return np.asarray(np.clip(predicted, *self.range))
 

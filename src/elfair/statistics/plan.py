@@ -8,15 +8,15 @@ from functools import cached_property
 from itertools import pairwise
 from math import inf
 from typing import TypeVar
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from elfair.bounds import AUTO, Bound, Kind, Sample, bound_for, get_bound, weakest
+from elfair.bounds import AUTO, Bound, Kind, Moments, Sample, bound_for, get_bound, weakest
 from elfair.data import LoggedData
+from elfair.data.by_table import ByTable
 from elfair.data.propensities import Misfit, misfit, require_taken
-from elfair.errors import BoundError
+from elfair.errors import BoundError, InputError
 from elfair.language.conjunction import Linear
 from elfair.language.distribution import Statistic
 from elfair.language.evaluation import are_disjoint
@@ -24,11 +24,17 @@ from elfair.language.expressions import Mean
 from elfair.language.intervals import Formula
 from elfair.language.tree import point_at
 from elfair.statistics import Baselines, Part, compile_form, is_decided, logged_average
-from elfair.statistics.claims import Claim
+from elfair.statistics.claims import Claim, label_free_claim
+from elfair.statistics.doubt import doubted
 from elfair.statistics.impact_estimators import ImpactEstimator
+from elfair.statistics.labels import check_unconfounded
+from elfair.statistics.shift import Wrong, check_shift, obstacle
+from elfair.types import Floats
 
 T = TypeVar("T")
 
+#: Of rows that are read in batches, so many numbers are kept for bounds that need every row.
+MOST_KEPT = 50_000_000
 #: 0.7 + 0.2 + 0.1 is below 1 only by rounding.
 ROUNDING = 1e-12
 
@@ -88,8 +94,13 @@ class Plan:
         weighted = any(claim.impact_conditions(everyone) for claim in claims)
         if weighted:
             require_taken(everyone, possible)
+        if everyone.revealed and any(claim.asks_for_label(everyone) for claim in claims):
+            weighted = True
+            check_unconfounded(baselines.estimation.Lambda)
+        replaces = baselines.estimation.impact_estimator.replaces_logged
+        check_shift(baselines.estimation.shift, obstacle(everyone, replaces_logged=replaces))
         averages: dict[Mean, float] = {}
-        if baselines.estimation.impact_estimator.replaces_logged:
+        if replaces:
             averages = {
                 mean: logged_average(mean, everyone)
                 for claim in claims
@@ -101,14 +112,75 @@ class Plan:
             raise fit.refusal
         return cls(claims, bound, baselines, averages, fit)
 
+    @classmethod
+    def in_batches(
+        cls, claims: tuple[Claim, ...], bound: str, baselines: Baselines, fit: Misfit | None
+    ) -> Plan:
+        """The same for rows that are read in batches, of which all said whether they fit their
+        propensities.
+        """
+        candidate = baselines.candidate
+        for claim in claims:
+            _check_decided(claim, candidate)
+        if not any(claim.impact_conditions(candidate) for claim in claims):
+            return cls(claims, bound, baselines, {})
+        if candidate.propensity is not None and fit is None:
+            raise InputError(
+                "of more than two decisions, rows that are read in batches need the probability "
+                "of every one.",
+                hint="behavior= names a column for each decision.",
+            )
+        if fit is not None and not fit.is_chance:
+            raise fit.refusal
+        return cls(claims, bound, baselines, {}, fit)
+
+    def require_batches(self, n_test: int, models: int) -> None:
+        """Raise if something that is asked cannot be tested in batches.
+
+        Parameters
+        ----------
+        n_test : int
+            How many rows are tested.
+        models : int
+            How many models at most.
+        """
+        if self.statistics:
+            raise point_at(
+                f"'{self.statistics[0]}' cannot be tested in batches yet: only averages can.",
+                self.statistics[0].span,
+                hint="ask for an average, or read the rows into memory: LoggedData(...).",
+            )
+        tails = [tail for of in self.compile(self.baselines.candidate) for tail in of.tails]
+        kept = [tail for tail in tails if not tail.by_sums]
+        if n_test * models * sum(len(tail.parts) for tail in kept) > MOST_KEPT:
+            raise BoundError(
+                f"bound='{kept[0].bound.name}' needs every row of '{kept[0].form} <= 0' at once, "
+                f"and {n_test:,} rows of up to {models} models are too many for that.",
+                hint="use bound='guarded' (asymptotic) or bound='hoeffding', which need sums; or "
+                "fewer candidates=.",
+            )
+
     def estimated(self, estimator: str, candidate: LoggedData) -> Plan:
         """The same with another estimator of impact, which learns from these rows."""
         estimation = replace(self.baselines.estimation, estimator=estimator)
         return replace(self, baselines=Baselines(estimation, candidate))
 
-    def at(self, Lambda: float, claims: tuple[Claim, ...]) -> Plan:
-        """The same for some of its claims, at another odds ratio of confounding."""
-        return replace(self, claims=claims, baselines=self.baselines.at(Lambda))
+    def at(self, places: Sequence[int], what: Wrong, ratio: float) -> Plan:
+        """The same for the claims at some places, if more is wrong than was asked for; see
+        `Baselines.at`.
+        """
+        claims = tuple(self.claims[k] for k in places)
+        plan = replace(self, claims=claims, baselines=self.baselines.at(what, ratio))
+        if what == "shift":  # the rows are the same; only what becomes of them differs
+            for data, known in self._known.items():
+                plan._known[data] = [known[k].at_shift(ratio) for k in places]
+        return plan
+
+    @cached_property
+    def allows_shift(self) -> bool:
+        """Whether its rows can allow for a change of people."""
+        replaces = self.baselines.estimation.impact_estimator.replaces_logged
+        return not obstacle(self.baselines.candidate, replaces_logged=replaces)
 
     @cached_property
     def statistics(self) -> tuple[Statistic, ...]:
@@ -122,11 +194,13 @@ class Plan:
         return self._known[data]
 
     @cached_property
-    def _known(self) -> WeakKeyDictionary[LoggedData, list[CompiledClaim]]:
+    def _known(self) -> ByTable[list[CompiledClaim]]:
         """A cache: several models are tested, and examined, on the same rows."""
-        return WeakKeyDictionary()
+        return ByTable()
 
     def _compiled(self, claim: Claim, data: LoggedData) -> CompiledClaim:
+        if data.revealed:
+            claim = label_free_claim(claim)
         conjunct = claim.conjunct
         if conjunct.form.is_linear:
             tail = self._tail(claim, data)
@@ -140,6 +214,8 @@ class Plan:
                     hint="check the number and the direction; a rate is between 0 and 1.",
                 )
             return CompiledClaim(claim, (tail,))
+        if self.bound == "growth":
+            raise not_one_average(conjunct.text)
         formula = Formula(conjunct.form)
         if not formula.tails:
             raise point_at(
@@ -163,7 +239,18 @@ class Plan:
         estimator = self.baselines.estimation.impact_estimator
         tail = Tail(form, claim.delta, parts, bound)
         tail.check_bound(estimator)
+        if self.bound == "growth" and not tail.disjoint:
+            raise not_one_average(claim.conjunct.text)
         return tail
+
+
+def not_one_average(text: str) -> BoundError:
+    """Bets for growth multiply the e-values of stages, so all stages must test the same average."""
+    return BoundError(
+        f"bound='growth' bets on one average, or on a sum of averages over groups that share "
+        f"nobody. '{text}' is made of several.",
+        hint="use bound='betting', which cannot be continued; or state it about one group.",
+    )
 
 
 @dataclass(frozen=True)
@@ -183,6 +270,10 @@ class CompiledClaim:
     claim: Claim
     tails: tuple[Tail, ...]
     formula: Formula | None = None
+
+    def at_shift(self, shift: float) -> CompiledClaim:
+        """The same at another likelihood ratio of a change of people."""
+        return replace(self, tails=tuple(tail.at_shift(shift) for tail in self.tails))
 
     @property
     def kind(self) -> Kind:
@@ -226,6 +317,19 @@ class Tail:
     parts: tuple[Part, ...]
     bound: Bound
 
+    def at_shift(self, shift: float) -> Tail:
+        """The same at another likelihood ratio of a change of people."""
+        parts = [replace(part, rows=part.rows.at_shift(shift)) for part in self.parts]
+        return replace(self, parts=tuple(parts))
+
+    def doubt(self, free: Floats) -> Sample | None:
+        """What estimated propensities may be off by, under a policy; None if they are known."""
+        known = [part.rows for part in self.parts if part.rows.doubt is not None]
+        if not known:
+            return None
+        means = [rows.doubt.totals(rows.inside(free)) / rows.size for rows in known if rows.doubt]
+        return doubted(np.sum(means, axis=0))
+
     @cached_property
     def disjoint(self) -> bool:
         """Whether no person can meet the conditions of two parts, and no unit has rows in two."""
@@ -234,6 +338,13 @@ class Tail:
             for i, first in enumerate(self.parts)
             for second in self.parts[:i]
         )
+
+    @cached_property
+    def by_sums(self) -> bool:
+        """Whether its bound follows from sums over rows."""
+        each = [Moments(2, 0.0, 1.0, 1.0, part.rows.low, part.rows.high) for part in self.parts]
+        error = None if self.disjoint else 1.0
+        return self.bound.upper_of_moments(each, self.delta, shared_error=error) is not None
 
     def check_bound(self, estimator: ImpactEstimator) -> None:
         """Refuse a bound whose proof does not cover these rows."""
@@ -244,6 +355,12 @@ class Tail:
                 f"bound='{self.bound.name}' needs a known end of what is averaged; the sum over "
                 "the rows of a unit has none, nor has a row times its sample_weight.",
                 hint="use average='unit' without sample_weight=, or bound='guarded' (asymptotic).",
+            )
+        if any(part.rows.doubt is not None for part in self.parts):
+            raise BoundError(
+                f"bound='{self.bound.name}' needs propensities that are known; these are "
+                "estimated, so no proof covers a finite number of rows.",
+                hint="use bound='auto' or bound='guarded' (asymptotic).",
             )
         unbounded = any(part.weighted and part.rows.high == inf for part in self.parts)
         if unbounded and estimator.learns == "model":

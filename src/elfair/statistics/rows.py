@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from elfair.bounds import Sample
+from elfair.statistics.doubt import Doubt
+from elfair.statistics.shift import threshold, worst_case
+from elfair.statistics.sums import ROUNDING, Reach
 from elfair.statistics.units import Units
 from elfair.statistics.weights import WeightLaw
 from elfair.types import Floats, Index
-
-#: A row smaller than this share of its terms is 0; what is left is rounding.
-ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Weighted:
         How the rows were decided about.
     worst : float
         The largest of what weights multiply: what a decision that no row shows may do.
-    largest : float
+    reach : Reach
         The size of the largest residual in the whole table, inside the condition or not: people
         outside it show what can happen, too.
     """
@@ -37,12 +37,17 @@ class Weighted:
     residual: Floats
     law: WeightLaw
     worst: float
-    largest: float
+    reach: Reach
 
     @cached_property
     def squares(self) -> Floats:
         """The squares of the residuals."""
         return np.square(self.residual)
+
+    @cached_property
+    def sum_of_squares(self) -> float:
+        """Their sum."""
+        return float(np.add.reduce(self.squares))
 
 
 class Learnt(NamedTuple):
@@ -56,12 +61,15 @@ class Learnt(NamedTuple):
         A row as large as they can well be.
     n : int
         How many other rows (or units) there are.
+    threshold : float, default 0
+        The h of rows that allow for a change of people.
     """
 
     mean: float
     spread: float
     worst: float
     n: int
+    threshold: float = 0.0
 
 
 class Capped(NamedTuple):
@@ -131,6 +139,14 @@ class Rows:
     units : Units, optional
         Whose rows they are. Offset, slope, capped terms and residuals are then multiplied by each
         row's share, and values are those of units; see `of_units`.
+    doubt : Doubt, optional
+        How they depend on estimated propensities; None if propensities are known.
+    stands_for : float, default 1
+        For how many rows of a simple random sample each stands; see `elfair.data.subsample`.
+    shift : float, default 1
+        Up to which likelihood ratio the people to come may differ. Above 1, values are of the
+        people in the data, and samples are of rows that allow for the change; see
+        `elfair.statistics.shift`.
 
     Examples
     --------
@@ -147,6 +163,9 @@ class Rows:
     capped: tuple[Capped, ...] = ()
     weighted: Weighted | None = None
     units: Units | None = None
+    doubt: Doubt | None = None
+    stands_for: float = 1.0
+    shift: float = 1.0
 
     def of_units(self, units: Units | None) -> Rows:
         """The same for units; where these count differently, the value of one has no ends."""
@@ -164,7 +183,26 @@ class Rows:
             capped=tuple(each._replace(factor=each.factor * share) for each in self.capped),
             weighted=weighted,
             units=units,
+            doubt=None if self.doubt is None else self.doubt.times(share),
         )
+
+    def at_shift(self, shift: float) -> Rows:
+        """The same for another change of people, which makes the worst rows worse in proportion."""
+        more, weighted = shift / self.shift, self.weighted
+        if more == 1:
+            return self
+        if weighted is not None:
+            reach = weighted.reach.times(more)
+            weighted = replace(weighted, worst=more * weighted.worst, reach=reach)
+        return replace(self, shift=shift, weighted=weighted)
+
+    @property
+    def guessed(self) -> Rows:
+        """The same with a guess at probabilities that were not logged, for forecasts."""
+        if self.weighted is None:
+            return self
+        law = self.weighted.law.guessed(len(self.slope) + 1)
+        return replace(self, weighted=replace(self.weighted, law=law))
 
     @property
     def size(self) -> int:
@@ -228,8 +266,15 @@ class Rows:
         A policy equal to the behaviour model makes each paired row 0 by construction, and the
         bounds must see that.
         """
-        inside = free[..., self.index]
+        return self.exact_inside(self.inside(free))
+
+    def exact_inside(self, inside: Floats) -> Floats:
+        """The same from the free numbers of the rows that meet the condition."""
         values = self.values_inside(inside)
+        if self._largest_size is not None and values.size:
+            most = self._largest_size * max(1.0, float(inside.max()), -float(inside.min()))
+            if float(np.abs(values).min()) > ROUNDING * most:  # no row is so small
+                return values
         size = np.abs(self.offset) + np.sum(np.abs(self.slope * inside), axis=-2)
         for terms in self.capped:
             size += np.sum(np.abs(terms.factor) * terms.cap, axis=-2)
@@ -249,19 +294,64 @@ class Rows:
         aims_at_0 : bool, default True
             Whether the bound on these rows alone decides, as it does if it is at most 0.
         """
-        values = self.exact_values(free)
+        h = 0.0 if learnt is None else learnt.threshold
+        values, _, _ = self.worst_case(self.exact_values(free), h)
+        return self.sample_of(values, learnt, self.places, aims_at_0=aims_at_0)
+
+    def sample_of(
+        self, values: Floats, learnt: Learnt | None, places: Index | None, *, aims_at_0: bool
+    ) -> Sample:
+        """The same from values, which may be those of more rows.
+
+        Parameters
+        ----------
+        values : ndarray
+            The rows, which allow for a change of people, in the order of the test.
+        learnt, aims_at_0
+            See `sample`.
+        places : ndarray or None
+            Which rows of the data set they are.
+        """
+        low, high = self.ends(0.0 if learnt is None else learnt.threshold)
         if learnt is None:
-            return Sample(values, self.low, self.high, rows=self.places)
+            return Sample(values, low, high, rows=places)
         return Sample(
             values,
-            self.low,
-            self.high,
+            low,
+            high,
             scale=learnt.spread or None,
-            rows=self.places,
+            rows=places,
             expected=None if aims_at_0 else learnt.mean,
+            likely=learnt.mean,
             worst=learnt.worst,
             others=learnt.n,
         )
+
+    def threshold(self, values: Floats) -> float:
+        """The h that suits a change of people, by other rows under the same policy."""
+        return threshold(values, self.shift) if self.shift > 1 else 0.0
+
+    def worst_case(self, values: Floats, h: float) -> tuple[Floats, float, float]:
+        """Values that allow for a change of people, and their ends."""
+        low, high = self.ends(h)
+        return values if self.shift == 1 else worst_case(values, self.shift, h), low, high
+
+    def ends(self, h: float) -> tuple[float, float]:
+        """The ends of values that allow for a change of people."""
+        if self.shift == 1:
+            return self.low, self.high
+        low, high = worst_case(np.array([self.low, self.high]), self.shift, h).tolist()
+        return low, high
+
+    @cached_property
+    def _largest_size(self) -> float | None:
+        """No sum of the sizes of a row's terms is larger, if free numbers are at most 1 in size;
+        None where that takes more to tell.
+        """
+        if self.capped or self.units is not None or not self.offset.size:
+            return None
+        slopes = (max(float(each.max()), -float(each.min())) for each in self.slope)
+        return max(float(self.offset.max()), -float(self.offset.min())) + sum(slopes)
 
     @property
     def are_silent(self) -> bool:

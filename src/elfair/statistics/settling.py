@@ -27,7 +27,7 @@ from elfair.statistics.compiled import compile_form, mean_part
 from elfair.statistics.decisions import decisions_of
 from elfair.statistics.impact_estimators import Estimation
 from elfair.statistics.impacts import asks_for_cost, impact_of
-from elfair.statistics.plan import Plan
+from elfair.statistics.plan import Plan, not_one_average
 from elfair.statistics.unseen import seen_of
 from elfair.types import Floats
 
@@ -61,7 +61,11 @@ def settle(plan: Plan, data: LoggedData, free: Floats, n_test: int) -> Plan:
     claims: list[Claim] = []
     for claim in plan.claims:
         if claim.statistics:
-            claims += _Settling(plan, claim, data, free, n_test / max(1, data.n)).claims()
+            settled = _Settling(plan, claim, data, free, n_test / max(1, data.n)).claims()
+            # Violated at one stage's points by one of them, and by another at the next stage's.
+            if plan.bound == "growth" and len(settled) > 1:
+                raise not_one_average(claim.conjunct.text)
+            claims += settled
         else:
             claims.append(claim)
     return replace(plan, claims=tuple(claims))

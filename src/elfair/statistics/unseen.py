@@ -9,6 +9,12 @@ has the mean of I if rho is right, or if h is, whatever the decision: the error 
 average of (rho / rho' - 1)(E[I | x, D, S] - h), a product of two errors. So it takes the place of
 the impact in every estimator, and rows stay affine in the policy.
 
+Nobody knows what to expect of people who are hardly ever seen: h only extrapolates to them, and
+1 / rho has no end. So what is missing of people with an estimated rho below `LEAST_SEEN`, and of
+people among whom hardly anyone was seen, counts at its worst, as in the worst case, which takes no
+assumption about them: within the declared range, or within the range that candidate rows show. No
+one else weighs more than 1 / `LEAST_SEEN`.
+
 In the worst case a missing impact is whichever end of its range is bad for the statement. A row
 with an impact v is u + (new w + logged) v, so the worst end makes it the row at the middle of the
 range plus half of the range's width times |new w + logged|, which is a capped term: a row of some
@@ -17,24 +23,20 @@ impact within the range, so that no end of a row moves.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from elfair.data import LoggedData
+from elfair.data.by_table import ByTable
 from elfair.data.features import Encoding
 from elfair.statistics.impacts import Ends, Impact, Ridge
-from elfair.types import Booleans, Floats, Index
+from elfair.statistics.seen import LEAST_SEEN, Seeing, holes
+from elfair.types import Booleans, Floats
 
 #: Candidate rows are judged by regressions that were fitted to the other folds.
 FOLDS = 5
-#: No estimated probability of being seen counts as smaller: no one row weighs more than 50.
-LEAST_SEEN = 0.02
-#: Newton's steps; a penalised likelihood has one maximum.
-STEPS = 50
 
 
 def is_unseen(impact: Impact, data: LoggedData) -> bool:
@@ -75,10 +77,33 @@ def completed(
     seen = seen_of(impact, data)
     if data.unseen.how == "worst case" and np.isfinite(limits).all():
         return np.where(seen, values, (limits[0] + limits[1]) / 2)
-    expected, chance = _learnt(impact, candidate, limits, regressor).of(data)
+    learnt = _learnt(impact, candidate, limits, regressor)
+    expected, chance, hardly = learnt.of(data)
     if data.unseen.how == "worst case":  # a search that was not told the range
         return np.where(seen, values, expected)
-    return expected + np.where(seen, np.where(seen, values, 0.0) - expected, 0.0) / chance
+    known = np.where(seen, values, 0.0)
+    usual = seen & ~hardly  # of others, the chance may be as small as 0
+    made = expected + np.where(usual, known - expected, 0.0) / np.where(usual, chance, 1.0)
+    return np.where(hardly, np.where(seen, known, sum(learnt.shown) / 2), made)
+
+
+def half_widths(
+    impact: Impact, data: LoggedData, candidate: LoggedData, limits: Ends, regressor: Any
+) -> Floats | None:
+    """By how much the worst end of what is missing in each row is away from what stands for it;
+    None if nothing counts at its worst. The parameters are those of `completed`.
+    """
+    if not is_unseen(impact, data):
+        return None
+    assert data.unseen is not None
+    missing = ~seen_of(impact, data)
+    if data.unseen.how == "worst case":
+        if not np.isfinite(limits).all():
+            return None
+        return np.where(missing, (limits[1] - limits[0]) / 2, 0.0)
+    learnt = _learnt(impact, candidate, limits, regressor)
+    at_worst = missing & learnt.of(data)[2]
+    return np.where(at_worst, (learnt.shown[1] - learnt.shown[0]) / 2, 0.0)
 
 
 def expected_impact(impact: Impact, candidate: LoggedData, limits: Ends, regressor: Any) -> Floats:
@@ -117,16 +142,27 @@ class _Learnt:
     inputs: Inputs
     whole: _Nuisances
     left_out: tuple[Floats, Floats]
+    shown: Ends
+    kept: ByTable[tuple[Floats, Floats, Booleans]]
 
-    def of(self, data: LoggedData) -> tuple[Floats, Floats]:
-        """What is expected of each row, and the probability that it was seen."""
-        if data is self.candidate:
-            return self.left_out
-        known, taken = self.inputs.of(data)
-        return self.whole.of(known, taken, data, self.limits)
+    def of(self, data: LoggedData) -> tuple[Floats, Floats, Booleans]:
+        """What is expected of each row, the probability that it was seen, and whether people like
+        that are hardly ever seen.
+        """
+        if data not in self.kept:
+            known, taken = self.inputs.of(data)
+            pair = self.left_out
+            if data is not self.candidate:
+                pair = self.whole.of(known, taken, data, self.limits)
+            hardly = np.zeros(data.n, dtype=np.bool_)
+            if self.whole.chance is not None:  # the chances of a lottery are known, however small
+                hardly = pair[1] < LEAST_SEEN
+                hardly |= holes(known, taken, seen_of(self.impact, data), pair[1])
+            self.kept[data] = *pair, hardly
+        return self.kept[data]
 
 
-_KNOWN: WeakKeyDictionary[LoggedData, dict[Any, _Learnt]] = WeakKeyDictionary()
+_KNOWN: ByTable[dict[Any, _Learnt]] = ByTable()
 
 
 def _learnt(impact: Impact, candidate: LoggedData, limits: Ends, regressor: Any) -> _Learnt:
@@ -144,13 +180,14 @@ def _learn(impact: Impact, candidate: LoggedData, limits: Ends, regressor: Any) 
     seen, values = seen_of(impact, candidate), impact.values(candidate)
     fold = np.arange(candidate.n) % FOLDS
     assert candidate.unseen is not None
-    design = _chances(known, taken, seen, fold) if candidate.unseen.follow_up is None else None
+    drawn = candidate.unseen.follow_up is not None
+    seeing = None if drawn else Seeing.chosen(known, taken, seen, fold)
 
     def fitted(rows: Booleans) -> _Nuisances:
         of_rows = np.flatnonzero(rows & seen)
         expects = _Expected.fit(known[of_rows], taken[of_rows], values[of_rows], regressor)
-        chance = None if design is None else Logistic.fit(design(known, taken)[rows], seen[rows])
-        return _Nuisances(expects, chance, design)
+        chance = None if seeing is None else seeing.fit(known[rows], taken[rows], seen[rows])
+        return _Nuisances(expects, chance)
 
     expected, probability = np.empty(candidate.n), np.empty(candidate.n)
     for k in range(FOLDS):
@@ -159,7 +196,19 @@ def _learn(impact: Impact, candidate: LoggedData, limits: Ends, regressor: Any) 
         pair = of_others.of(known[own], taken[own], candidate.take(own), limits)
         expected[own], probability[own] = pair
     whole = fitted(np.ones(candidate.n, dtype=np.bool_))
-    return _Learnt(candidate, impact, limits, inputs, whole, (expected, probability))
+    # An end that nobody declared is where those seen end.
+    ends = float(values[seen].min(initial=0.0)), float(values[seen].max(initial=0.0))
+    low, high = (limits[k] if np.isfinite(limits[k]) else ends[k] for k in (0, 1))
+    return _Learnt(
+        candidate,
+        impact,
+        limits,
+        inputs,
+        whole,
+        (expected, probability),
+        (low, high),
+        ByTable(),
+    )
 
 
 @dataclass(frozen=True)
@@ -203,8 +252,7 @@ class _Nuisances:
     """h, and rho unless it is known."""
 
     expects: _Expected
-    chance: Logistic | None
-    design: Callable[[Floats, Floats], Floats] | None
+    chance: Seeing | None
 
     def of(
         self, known: Floats, taken: Floats, data: LoggedData, limits: Ends
@@ -212,11 +260,10 @@ class _Nuisances:
         """The two of some rows."""
         expected = np.clip(self.expects.of(known, taken), *limits)
         assert data.unseen is not None
-        if self.chance is None or self.design is None:
+        if self.chance is None:
             assert data.unseen.follow_up is not None
             return expected, data.unseen.follow_up
-        chance = self.chance.predict(self.design(known, taken))
-        return expected, np.maximum(chance, LEAST_SEEN)
+        return expected, self.chance.of(known, taken)
 
 
 @dataclass(frozen=True)
@@ -253,85 +300,3 @@ class _Expected:
             if rows.any():
                 expected[rows] = model.predict(known[rows])
         return expected
-
-
-def _linear(known: Floats, taken: Floats) -> Floats:
-    return np.column_stack([known, taken])
-
-
-def _curved(known: Floats, taken: Floats) -> Floats:
-    """With squares, and with what each decision changes."""
-    both = [known * each[:, None] for each in taken.T]
-    return np.column_stack([known, taken, known**2, *both])
-
-
-def _chances(
-    known: Floats, taken: Floats, seen: Booleans, fold: Index
-) -> Callable[[Floats, Floats], Floats]:
-    """The form of a logistic regression that predicts the other folds better."""
-
-    def likelihood(design: Callable[[Floats, Floats], Floats]) -> Floats:
-        inputs, every = design(known, taken), np.empty(len(seen))
-        for k in range(FOLDS):
-            own = fold == k
-            chance = Logistic.fit(inputs[~own], seen[~own]).predict(inputs[own])
-            chance = np.clip(chance, LEAST_SEEN, 1 - 1e-6)
-            every[own] = np.where(seen[own], np.log(chance), np.log1p(-chance))
-        return every
-
-    better = likelihood(_curved) - likelihood(_linear)
-    # As for other regressions, the richer one counts if it is better by more than chance.
-    return _curved if better.mean() > better.std() / np.sqrt(better.size) else _linear
-
-
-@dataclass(frozen=True)
-class Logistic:
-    """Logistic regression on standardised inputs, with one pseudo-observation against each.
-
-    Examples
-    --------
-    >>> x = np.array([[-1.0], [-1.0], [1.0], [1.0]])
-    >>> model = Logistic.fit(x, np.array([False, True, True, True]))
-    >>> model.predict(x).round(2)
-    array([0.65, 0.65, 0.85, 0.85])
-    """
-
-    center: Floats
-    scale: Floats
-    coefficients: Floats
-
-    @classmethod
-    def fit(cls, inputs: Floats, hit: Booleans) -> Logistic:
-        """Maximise the penalised likelihood by Newton's method."""
-        scale = inputs.std(axis=0)
-        center, scale = inputs.mean(axis=0), np.where(scale > 0, scale, 1.0)
-        design = cls._design(inputs, center, scale)
-        # Half a person each way keeps the intercept finite if everyone was seen.
-        share = (hit.sum() + 0.5) / (hit.size + 1)
-        coefficients = np.zeros(design.shape[1])
-        coefficients[0] = np.log(share / (1 - share))
-        penalty = np.ones(design.shape[1])
-        penalty[0] = 1e-3
-        target = hit.astype(np.float64)
-        for _ in range(STEPS):
-            chance = _sigmoid(design @ coefficients)
-            slope = design.T @ (target - chance) - penalty * coefficients
-            curve = (design.T * (chance * (1 - chance))) @ design + np.diag(penalty)
-            step = np.linalg.solve(curve, slope)
-            # Far from the maximum, a full step may leap over it.
-            coefficients = coefficients + step / max(1.0, float(np.abs(design @ step).max()) / 4)
-            if np.abs(step).max() < 1e-8:
-                break
-        return cls(center, scale, coefficients)
-
-    @staticmethod
-    def _design(inputs: Floats, center: Floats, scale: Floats) -> Floats:
-        return np.column_stack([np.ones(len(inputs)), (inputs - center) / scale])
-
-    def predict(self, inputs: Floats) -> Floats:
-        """The probabilities."""
-        return _sigmoid(self._design(inputs, self.center, self.scale) @ self.coefficients)
-
-
-def _sigmoid(logits: Floats) -> Floats:
-    return np.asarray(0.5 * (1 + np.tanh(0.5 * logits)))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from elfair.policies.gaussian import DENSITY, MEAN, SQUARE
+from elfair.statistics.sums import Spread, WeightSums
 from elfair.statistics.units import Units
 from elfair.types import Booleans, Floats, Index
 
@@ -23,11 +24,14 @@ class Rarest(NamedTuple):
         Their share among all decisions of the policy, and of the behaviour model.
     which : ndarray of bool, of shape (classes, m)
         Which decisions about whom.
+    guess : bool, default False
+        Whether the share of the behaviour model is a guess.
     """
 
     new: float
     logged: float
     which: Booleans
+    guess: bool = False
 
 
 class Weights(ABC):
@@ -57,19 +61,6 @@ class Weights(ABC):
         """Their derivatives by the free numbers of the rows, of shape (channels, m)."""
 
     @property
-    def variance(self) -> float:
-        """The variance of a weight among these rows, if the propensities are correct: what is known
-        of it, or else what the rows show. Of a unit's mean weight, the larger of both: decisions
-        about its rows may have been drawn together.
-        """
-        known = self.variances
-        if self.units is None:
-            return float(self.values.var(ddof=1) if known is None else known.mean())
-        share = self.units.share
-        seen = float(self.units.gather(share * self.values).var(ddof=1))
-        return seen if known is None else max(seen, float(known @ share**2) / self.units.count)
-
-    @property
     def of_units(self) -> Floats:
         """The weights, added up by unit in proportion to the mass of rows."""
         return (
@@ -81,11 +72,11 @@ class Weights(ABC):
         return float(of_rows.mean()) if self.units is None else self.units.averages(of_rows)
 
     @cached_property
-    @abstractmethod
     def rarest(self) -> Rarest | None:
         """The decisions that were the rarest for what the policy makes of them; None if that is not
-        known.
+        known, as of numbers: the density of a single decision says too little.
         """
+        return None
 
     @property
     def moved(self) -> float:
@@ -94,12 +85,53 @@ class Weights(ABC):
         """
         return self.average(np.abs(self.values - 1)) / 2
 
+    @cached_property
+    def typical(self) -> tuple[float, float] | None:
+        """Two sums over rows, from which the threshold of rare decisions follows; None if nobody
+        knows which are rare.
+        """
+        return None
+
+    def rare(self, typical: tuple[float, float]) -> tuple[float, float]:
+        """The sums of the probabilities of decisions that are rare by the typical weight of these
+        rows and others, under the policy and the behaviour model.
+        """
+        raise NotImplementedError
+
+    @property
+    def sums(self) -> WeightSums:
+        """All of it that tests ask about, as sums over the rows (or units)."""
+        known, of_units, units = self.variances, self.of_units, self.units
+        if known is None:
+            by_variance = None
+        else:
+            by_variance = float(known.sum() if units is None else known @ units.share**2)
+        seen = None
+        if units is not None or known is None:
+            one = self.values if units is None else units.gather(units.share * self.values)
+            seen = Spread.of(one)
+        return WeightSums(
+            n=of_units.size,
+            total=float(of_units.sum()),
+            squares=float(of_units @ of_units),
+            seen=seen,
+            known=by_variance,
+            largest=float(self.values.max(initial=-np.inf)),
+            moved=self.moved * of_units.size if of_units.size else 0.0,
+            typical=self.typical,
+        )
+
 
 class WeightLaw(Protocol):
     """Knows how some rows were decided about, and so their weights under any policy."""
 
     def weights(self, inside: Floats) -> Weights:
         """The weights under a policy, given by its free numbers of these rows."""
+
+    def guessed(self, classes: int) -> WeightLaw:
+        """The same with a guess at what was not logged. Only forecasts may use it: on other rows,
+        decisions may be absent that these happen to show, and no test of these rows can tell.
+        """
 
 
 @dataclass(frozen=True)
@@ -116,6 +148,8 @@ class ClassLaw:
         The probability with which it was taken.
     units : Units, optional
         Whose rows they are.
+    likely : ndarray of shape (classes, m), optional
+        A guess at ``behavior`` where it is not known. It only tells which decisions are rare.
 
     Examples
     --------
@@ -131,11 +165,31 @@ class ClassLaw:
     taken: Index
     propensity: Floats
     units: Units | None = None
+    likely: Floats | None = None
 
     def weights(self, inside: Floats) -> ClassWeights:
         """See `WeightLaw.weights`."""
         first = 1 - (inside[:1] if len(inside) == 1 else inside.sum(axis=0, keepdims=True))
         return ClassWeights(np.concatenate([first, inside]), self)
+
+    def guessed(self, classes: int) -> ClassLaw:
+        """See `WeightLaw.guessed`: decisions that were not taken share what is left of the
+        probability as they share the rows.
+
+        Examples
+        --------
+        >>> law = ClassLaw(None, np.array([0, 0, 1, 2]), np.array([0.5, 0.5, 0.4, 0.2]))
+        >>> law.guessed(3).likely[:, 0]
+        array([0.5 , 0.25, 0.25])
+        """
+        if self.behavior is not None:
+            return self
+        share = np.bincount(self.taken, minlength=classes) + 0.5  # one never seen is not impossible
+        likely = np.tile(share[:, None], self.taken.size)
+        likely[self.at_taken] = 0.0
+        likely *= (1 - self.propensity) / likely.sum(axis=0)
+        likely[self.at_taken] = self.propensity
+        return replace(self, likely=likely)
 
     @cached_property
     def at_taken(self) -> tuple[Index, Index]:
@@ -144,11 +198,12 @@ class ClassLaw:
 
     @cached_property
     def rarity(self) -> Floats | None:
-        """The inverse of each class's probability; 0 if it was impossible."""
-        if self.behavior is None:
+        """The inverse of each class's probability, or of a guess at it; 0 if it was impossible."""
+        behavior = self.likely if self.behavior is None else self.behavior
+        if behavior is None:
             return None
-        one, possible = np.ones_like(self.behavior), self.behavior > 0
-        return np.divide(one, self.behavior, out=np.zeros_like(one), where=possible)
+        one, possible = np.ones_like(behavior), behavior > 0
+        return np.divide(one, behavior, out=np.zeros_like(one), where=possible)
 
 
 class ClassWeights(Weights):
@@ -210,24 +265,50 @@ class ClassWeights(Weights):
         return self.average(np.abs(self._new - self._behavior).sum(axis=0)) / 2
 
     @cached_property
-    def rarest(self) -> Rarest | None:
-        """Those with at least half of the typical weight, where decisions count by the square of
-        their weights: if such rows happen to be absent, nothing shows what the policy changes.
-        """
-        if self._law.rarity is None or self._behavior is None:
+    def _by_class(self) -> Floats | None:
+        """The weight that each decision would have."""
+        return None if self._law.rarity is None else self._new * self._law.rarity
+
+    @cached_property
+    def typical(self) -> tuple[float, float] | None:
+        """See `Weights.typical`: decisions count by the square of their weights."""
+        weights = self._by_class
+        if weights is None:
             return None
-        weights = self._new * self._law.rarity
         squares = np.square(weights)
         squares *= self._new
         if self.units is not None:
             squares *= self.units.share
-        half = 0.5 * float(np.vdot(squares, weights))
-        rare = weights * float(np.add.reduce(squares, axis=None)) >= half
-        m, which = rare.shape[1], rare.astype(np.float64)
+        return float(np.vdot(squares, weights)), float(np.add.reduce(squares, axis=None))
+
+    def _is_rare(self, typical: tuple[float, float]) -> Booleans:
+        """The decisions with at least half of the typical weight."""
+        assert self._by_class is not None
+        return np.asarray(self._by_class * typical[1] >= 0.5 * typical[0])
+
+    def rare(self, typical: tuple[float, float]) -> tuple[float, float]:
+        """See `Weights.rare`."""
+        return self._summed(self._is_rare(typical))
+
+    def _summed(self, rare: Booleans) -> tuple[float, float]:
+        behavior = self._law.likely if self._behavior is None else self._behavior
+        assert behavior is not None
+        which = rare.astype(np.float64)
         if self.units is not None:
-            m, which = self.units.count, which * self.units.share
-        new, logged = (float(np.vdot(of, which)) / m for of in (self._new, self._behavior))
-        return Rarest(new, logged, rare)
+            which *= self.units.share
+        return float(np.vdot(self._new, which)), float(np.vdot(behavior, which))
+
+    @cached_property
+    def rarest(self) -> Rarest | None:
+        """Those with at least half of the typical weight: if such rows happen to be absent, nothing
+        shows what the policy changes.
+        """
+        if self.typical is None:
+            return None
+        rare = self._is_rare(self.typical)
+        m = rare.shape[1] if self.units is None else self.units.count
+        new, logged = self._summed(rare)
+        return Rarest(new / m, logged / m, rare, guess=self._behavior is None)
 
 
 @dataclass(frozen=True)
@@ -252,6 +333,10 @@ class DensityLaw:
     def weights(self, inside: Floats) -> DensityWeights:
         """See `WeightLaw.weights`."""
         return DensityWeights(inside, self)
+
+    def guessed(self, classes: int) -> DensityLaw:
+        """See `WeightLaw.guessed`: nothing to go by."""
+        return self
 
 
 class DensityWeights(Weights):
@@ -311,11 +396,6 @@ class DensityWeights(Weights):
         slopes[MEAN] = squares * 2 * away / rest - 2 * self._free[MEAN] * by_own
         slopes[SQUARE] = by_own
         return slopes
-
-    @cached_property
-    def rarest(self) -> Rarest | None:
-        """None: the density of a single decision says too little."""
-        return None
 
 
 def _free(by_class: Floats) -> Floats:

@@ -1,8 +1,7 @@
 """Columns as people write them, read as they are meant: missing values, other words, numbers.
 
 Every value is read by itself, so new people are read as the logged ones were. A value that is not
-written as declared is a mistake, never a guess. Numbers are read by decimal arithmetic: ``12,5 %``
-is exactly what ``0.125`` is.
+written as declared is a mistake, never a guess. `elfair.study.numerals` reads numbers.
 """
 
 from __future__ import annotations
@@ -11,19 +10,22 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from elfair.errors import DataError, listed
-from elfair.records.tables import MISSING, typed
+from elfair.records.tables import MISSING, is_plain_number, typed
 from elfair.records.text import plural
 from elfair.records.toml import toml
 from elfair.study.keys import CleanKeys
+from elfair.study.notation import DATES, date_hint, is_date, lines_for, notation, question
+from elfair.study.numerals import Unread, mixed, number_reader, said
 
-#: Spaces that look like one another: a space, and those that keep a number on one line.
-_SPACES = re.compile("[\u00a0\u2009\u202f]")
 #: A number that is not text, as text.
 _PLAIN = re.compile(r"-?\d+(\.0+)?")
+
+
+#: What the values of a column are.
+Kind: TypeAlias = Literal["number", "text"]
 
 
 @dataclass
@@ -38,11 +40,14 @@ class CleanColumn:
         What was changed, and in how many rows.
     mistakes : list of DataError
         Values that are not written as declared.
+    unread : list of int
+        The rows of such values, which are missing in ``values``.
     """
 
     values: Any
     changes: list[str] = field(default_factory=list)
     mistakes: list[DataError] = field(default_factory=list)
+    unread: list[int] = field(default_factory=list)
 
 
 def clean_column(
@@ -53,6 +58,7 @@ def clean_column(
     missing: Sequence[Any] = (),
     is_text: bool = False,
     place: Callable[[int], str] = "row {}".format,
+    kind: Kind | None = None,
 ) -> CleanColumn:
     """Read a column as a study declares it.
 
@@ -67,15 +73,18 @@ def clean_column(
     missing : sequence
         Values that mean missing in every column.
     is_text : bool, default False
-        Whether the column came from a text file: texts become numbers if all of them are.
+        Whether the column came from a text file.
     place : callable
         Where a row is, for messages.
+    kind : {"number", "text"}, optional
+        What every value must be, if that is known; a value of another kind is not read. Otherwise
+        texts become numbers if all of them are.
 
     Examples
     --------
     >>> import pyarrow as pa
     >>> keys = CleanKeys(percent=True, decimal=",", missing=("n/a",))
-    >>> read = clean_column(pa.chunked_array([["12,5 %", "n/a", "7"]]), "p", keys)
+    >>> read = clean_column(pa.chunked_array([["12,5 %", "n/a", "7 %"]]), "p", keys)
     >>> read.values.to_pylist()
     [0.125, None, 0.07]
     >>> read.changes
@@ -84,11 +93,14 @@ def clean_column(
     import pyarrow as pa
     from pyarrow import compute
 
-    if is_text:
-        absent = compute.is_in(compute.utf8_trim_whitespace(column), value_set=pa.array(MISSING))
-        column = compute.if_else(absent, pa.scalar(None, pa.string()), column)
+    if is_text or (kind is not None and _is_of(column.type, "text")):
+        words = pa.array(MISSING if is_text else [""], column.type)
+        absent = compute.is_in(compute.utf8_trim_whitespace(column), value_set=words)
+        column = compute.if_else(absent, pa.scalar(None, column.type), column)
     if not missing and keys == CleanKeys():
-        return CleanColumn(typed(column) if is_text else column)
+        plain = typed(column) if is_text and kind != "text" else column
+        if kind is None or _is_of(plain.type, kind):
+            return CleanColumn(plain)
     encoded = compute.dictionary_encode(column).combine_chunks()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.chunk(0)
@@ -96,32 +108,49 @@ def clean_column(
         each["values"]: each["counts"] for each in compute.value_counts(encoded.indices).to_pylist()
     }
     distinct = encoded.dictionary.to_pylist()
-    reading = _Reading(name, keys, [*keys.missing, *missing], is_text)
+    reading = _Reading(name, keys, [*keys.missing, *missing], is_text, kind)
     values = reading.read(distinct, [counted.get(k, 0) for k in range(len(distinct))])
     wrong = {k for k, each in enumerate(values) if isinstance(each, Unread)}
+    rows = [k for k, each in enumerate(encoded.indices.to_pylist()) if each in wrong]
     if wrong:
-        rows = [k for k, each in enumerate(encoded.indices.to_pylist()) if each in wrong]
         odd = dict.fromkeys(distinct[k] for k in sorted(wrong))
         values = [None if isinstance(each, Unread) else each for each in values]
         reading.mistakes.append(reading.unread(odd, len(rows), len(encoded), place(rows[0])))
-    if reading.mistakes:
+    if len(reading.mistakes) > bool(wrong):
         return CleanColumn(column, reading.changes, reading.mistakes)
     made = pa.array(_one_kind(values)).take(encoded.indices)
-    return CleanColumn(pa.chunked_array([made]), reading.changes)
+    return CleanColumn(pa.chunked_array([made]), reading.changes, reading.mistakes, rows)
 
 
-class Unread:
-    """Stands for a value that is not written as declared."""
+def _is_of(arrow: Any, kind: Kind) -> bool:
+    """Whether all values of a column are of a kind, or missing; a date is a number of days."""
+    from pyarrow import types
+
+    if types.is_null(arrow):
+        return True
+    if kind == "text":
+        return bool(types.is_string(arrow) or types.is_large_string(arrow))
+    numbers = types.is_integer, types.is_floating, types.is_boolean, types.is_temporal
+    return any(each(arrow) for each in numbers)
 
 
 class _Reading:
     """Reads the different values of one column."""
 
-    def __init__(self, name: str, keys: CleanKeys, missing: Sequence[Any], is_text: bool) -> None:
-        self.name, self.keys, self.is_text = name, keys, is_text
-        self.missing = {_text(each) for each in missing}
+    def __init__(
+        self,
+        name: str,
+        keys: CleanKeys,
+        missing: Sequence[Any],
+        is_text: bool,
+        kind: Kind | None = None,
+    ) -> None:
+        self.name, self.keys, self.is_text, self.kind = name, keys, is_text, kind
+        self.missing = {compared(each) for each in missing}
         self.changes: list[str] = []
         self.mistakes: list[DataError] = []
+        #: The different texts about which nothing is declared one by one.
+        self.texts: list[str] = []
 
     def read(self, distinct: Sequence[Any], counts: Sequence[int]) -> list[Any]:
         """What each value means; `Unread` for one that is not written as declared."""
@@ -131,7 +160,7 @@ class _Reading:
         for k, value in enumerate(distinct):
             if value is None:
                 continue
-            text = _text(value)
+            text = compared(value)
             exact = value if isinstance(value, str) else text
             if text in self.missing:
                 values[k] = None
@@ -142,10 +171,21 @@ class _Reading:
             else:
                 left.append(k)
         self.changes += [f"{what}: {plural(n, 'row')}" for what, n in said.items()]
-        for k, value in zip(left, self._others([distinct[k] for k in left]), strict=True):
+        others = [distinct[k] for k in left]
+        texts = {distinct[k]: counts[k] for k in left if isinstance(distinct[k], str)}
+        self.texts = list(texts)
+        if self.keys.is_number and (wrong := mixed(self.name, self.keys, texts)) is not None:
+            self.mistakes.append(wrong)
+        for k, value in zip(left, self._others(others), strict=True):
             values[k] = value
+        if self.kind is not None:
+            return [each if self._fits(each) else Unread() for each in values]
         self._check_kinds(values, distinct, counts)
         return values
+
+    def _fits(self, value: Any) -> bool:
+        """Whether a value is of the kind that all must be."""
+        return value is None or isinstance(value, str) == (self.kind == "text")
 
     def _others(self, values: list[Any]) -> list[Any]:
         """The values that are neither missing nor have another word."""
@@ -153,9 +193,14 @@ class _Reading:
             self.changes.append(f"{self.name!r} was read as dates, written {self.keys.date}")
             return [_date(value, self.keys.date) for value in values]
         if self.keys.is_number:
-            self.changes.append(f"{self.name!r} was read as numbers{_written(self.keys)}")
-            read = _number_reader(self.keys)
+            self.changes.append(f"{self.name!r} was read as numbers{said(self.keys)}")
+            read = number_reader(self.keys)
             return [read(value) for value in values]
+        if self.kind == "text":
+            return values
+        if self.kind == "number":
+            read = number_reader(CleanKeys())
+            return [read(v) if isinstance(v, str) and is_plain_number(v) else v for v in values]
         if self.is_text and values:
             import pyarrow as pa
 
@@ -187,47 +232,46 @@ class _Reading:
                 f"column {self.name!r} would hold both numbers and text: {shown[0]}, beside "
                 f"{shown[1]}.",
                 hint=f"in [clean.{toml(self.name)}], give all of them the same kind of value, such "
-                f"as values = {toml({_text(odd): other})}, or list what means missing: "
+                f"as values = {toml({compared(odd): other})}, or list what means missing: "
                 f"missing = {toml([odd])}",
             )
         )
 
     def unread(self, odd: dict[Any, None], n: int, of: int, where: str) -> DataError:
         """What is wrong with values that are not written as declared."""
-        dates = f"dates written {self.keys.date}"
-        what = dates if self.keys.date else f"numbers{_written(self.keys)}"
-        some = list(odd)[:5]
         return DataError(
-            f"column {self.name!r} must hold {what}. It does not in {n:,} of {of:,} rows (the "
-            f"first is {where}): {listed(odd, 5)}.",
-            hint=f"if these values mean missing, write missing = {toml(some)} in "
-            f"[clean.{toml(self.name)}]; if they mean something else, values = "
-            f"{toml({_text(some[0]): 0})}.",
+            f"column {self.name!r} must hold {held(self.keys)}. It does not in {n:,} of {of:,} "
+            f"rows (the first is {where}): {listed(odd, 5)}.",
+            hint=self._cure(odd),
+        )
+
+    def _cure(self, odd: dict[Any, None]) -> str:
+        """What would read values that are not written as declared."""
+        texts = [each for each in odd if isinstance(each, str)]
+        where = f"[clean.{toml(self.name)}]"
+        if len(texts) == len(odd) and self.keys.date is not None:
+            if every := date_hint(self.name, self.texts):
+                return f"all of its values fit another form; {every}"
+            forms = [form for form in DATES if all(is_date(text, form) for text in texts)]
+            if forms:
+                return (
+                    f"these are written {' or '.join(forms)}, the others {self.keys.date}: write "
+                    "them in one way in the table."
+                )
+        elif len(texts) == len(odd) and self.keys.is_number:
+            if keys := notation(self.texts):
+                return f"instead of what it says now, {lines_for(self.name, keys)}"
+            if asked := question(self.name, self.texts):
+                return asked
+        some = list(odd)[:5]
+        return (
+            f"if these values mean missing, write missing = {toml(some)} in {where}; if they mean "
+            f"something else, values = {toml({compared(some[0]): 0})}."
         )
 
 
-def _text(value: Any) -> str:
-    """A value as it is compared: numbers without zeros behind the point, texts without spaces."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    text = str(value).strip()
-    return text.split(".")[0] if _PLAIN.fullmatch(text) else text
-
-
-def _written(keys: CleanKeys) -> str:
-    """How the numbers of a column are written, in words."""
-    said = [", in per cent"] if keys.percent else []
-    said += [f", times {keys.scale:g}"] if keys.scale is not None else []
-    units = keys.units
-    said += [f", with {' or '.join(map(repr, units))}"] if units else []
-    if keys.decimal or keys.thousands:
-        thousands = f"{keys.thousands}000" if keys.thousands else ""
-        said.append(f", written 1{thousands}{keys.decimal or '.'}5")
-    return "".join(said)
-
-
-def factor(keys: CleanKeys) -> Decimal:
-    """What a number of a column is multiplied by.
+def held(keys: CleanKeys) -> str:
+    """What a column must hold that is read as numbers or dates, in words.
 
     Parameters
     ----------
@@ -236,63 +280,29 @@ def factor(keys: CleanKeys) -> Decimal:
 
     Examples
     --------
-    >>> factor(CleanKeys(percent=True)), factor(CleanKeys(scale=1000.0))
-    (Decimal('0.01'), Decimal('1000.0'))
+    >>> held(CleanKeys(decimal=",")), held(CleanKeys(date="%d.%m.%Y"))
+    ('numbers, written 1,5', 'dates written %d.%m.%Y')
     """
-    scale = Decimal(1) if keys.scale is None else Decimal(repr(keys.scale))
-    return scale * Decimal("0.01") if keys.percent else scale
+    return f"dates written {keys.date}" if keys.date else f"numbers{said(keys)}"
 
 
-def _number_reader(keys: CleanKeys) -> Callable[[Any], Any]:
-    """What reads a number that is written as declared."""
-    point, comma = re.escape(keys.decimal or "."), re.escape(keys.thousands or "")
-    whole = rf"\d{{1,3}}(?:{comma}\d{{3}})+|\d+" if comma else r"\d+"
-    units = [*keys.units, *(["%"] if keys.percent else [])]
-    unit = "|".join(re.escape(_SPACES.sub(" ", each).strip()) for each in units)
-    around = f"(?:{unit})?" if unit else ""
-    digits = rf"({whole}|(?={point}\d))(?:{point}(\d*))?([eE][+-]?\d+)?"
-    number = re.compile(rf"([+-]?) ?{around} ?([+-]?){digits} ?{around}")
-    times, exact = factor(keys), factor(keys) == 1
-
-    def read(value: Any) -> Any:
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
-            return Unread()
-        if isinstance(value, str):
-            text = _SPACES.sub(" ", value).replace("\u2212", "-").strip()
-            found = number.fullmatch(text)
-            if found is None or (found[1] and found[2]):
-                return Unread()
-            whole = found[3].replace(keys.thousands, "") if keys.thousands else found[3]
-            value = f"{found[1]}{found[2]}{whole or 0}.{found[4] or 0}{found[5] or ''}"
-            is_whole = found[4] is None and found[5] is None
-        else:
-            value, is_whole = repr(value), isinstance(value, int)
-        try:
-            read = Decimal(value) * times
-        except InvalidOperation:
-            return Unread()
-        return int(read) if is_whole and exact else float(read)
-
-    return read
-
-
-def written(number: float, keys: CleanKeys) -> Any:
-    """A number as such a column has it, so that it can be added to the table.
+def compared(value: Any) -> str:
+    """A value as it is compared: numbers without zeros behind the point, texts without spaces.
 
     Parameters
     ----------
-    number : float
-        What it means.
-    keys : CleanKeys
-        How the column is written.
+    value : object
+        The value.
 
     Examples
     --------
-    >>> written(0.125, CleanKeys(percent=True)), written(0.125, CleanKeys(decimal=","))
-    (12.5, '0,125')
+    >>> compared(7.0), compared("7 "), compared("007")
+    ('7', '7', '007')
     """
-    value = float(Decimal(repr(float(number))) / factor(keys))
-    return value if keys.decimal in (None, ".") else repr(value).replace(".", keys.decimal)
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = str(value).strip()
+    return text.split(".")[0] if _PLAIN.fullmatch(text) else text
 
 
 def _date(value: Any, form: str) -> Any:

@@ -2,26 +2,29 @@
 
 The database engine itself says what a statement is. DuckDB parses every query that it answers, and
 only a single SELECT reaches it; what it attaches, it attaches read-only, with its settings locked.
+It runs in a process of its own, and reads files of some folders alone: see `elfair.study.asking`.
 SQLite files are opened read-only by Python's own driver, which is told to refuse everything but
 reading. (A function that a select calls on a server may still do what the account may do: query a
 server with an account that may only read.)
-
-Passwords in addresses are shown nowhere and recorded nowhere. A study file can leave them to the
-environment: ``postgresql://ann:${DB_PASSWORD}@host/loans``.
 """
 
 from __future__ import annotations
 
+import json
 import os
-import re
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Collection, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from elfair.errors import DataError, InputError, MissingPackageError, install_extra
 from elfair.records.tables import Opened
+from elfair.study.reach import Reach
+from elfair.study.secrets import without_secrets
 
 #: By the scheme of an address: the extension of DuckDB that attaches such a server.
 SERVERS = {"postgresql": "postgres", "postgres": "postgres", "mysql": "mysql", "mariadb": "mysql"}
@@ -31,12 +34,11 @@ _FILES = ("duckdb", "sqlite")
 _READS = frozenset(
     {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 )
-_CLOSED: dict[str, Any] = {
-    # No code from elsewhere, no network, no variables of this process.
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
-    "python_enable_replacements": False,
-}
+#: All that a query to files may know of the environment; the driver of a server may read more.
+_HARMLESS = ("PATH", "HOME", "TMPDIR", "TEMP", "SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+
+#: A query may ask for a gigabyte in one cell; a row of a table of people has no more bytes.
+LONGEST_ROW = 1 << 24
 
 
 def is_address(source: str | Path) -> bool:
@@ -66,7 +68,24 @@ def is_known(address: str) -> bool:
     return _scheme(address) in (*_FILES, *SERVERS)
 
 
-def open_query(address: str, query: str, folder: Path) -> Opened:
+def is_server(address: str) -> bool:
+    """Whether an address names a server, not a file.
+
+    Examples
+    --------
+    >>> is_server("mysql://host/db"), is_server("sqlite:///loans.db")
+    (True, False)
+    """
+    return _scheme(address) in SERVERS
+
+
+def open_query(
+    address: str,
+    query: str,
+    folder: Path,
+    reach: Reach | None = None,
+    within: Sequence[str | Path] = (),
+) -> Opened:
     """The result of a query.
 
     Parameters
@@ -79,6 +98,11 @@ def open_query(address: str, query: str, folder: Path) -> Opened:
         A select statement.
     folder : Path
         Where relative paths begin, in the address and in the query.
+    reach : Reach, optional
+        The folders of files that may be read, if a study names the address. Without it the address
+        is yours, and the query reads files of the folder.
+    within : sequence of str or Path
+        Without a reach, further folders that the query may read.
 
     Examples
     --------
@@ -87,8 +111,10 @@ def open_query(address: str, query: str, folder: Path) -> Opened:
     (['a', 'b'], {'b': ['x']})
     """
     scheme, rest = _scheme(address), address.partition("://")[2]
+    folders = (reach or Reach.of(folder, within)).folders
     if scheme in SERVERS:
-        return _query_duckdb(query, folder, f"{scheme}://{rest}", SERVERS[scheme])
+        asked: dict[str, Any] = {"attached": f"{scheme}://{rest}", "kind": SERVERS[scheme]}
+        return _query_duckdb(query, folder, folders, asked)
     inside = rest.removeprefix("/")
     if rest and not rest.startswith("/"):
         raise InputError(
@@ -97,65 +123,77 @@ def open_query(address: str, query: str, folder: Path) -> Opened:
             hint=f"write three slashes before a file; {scheme}:// alone has no file.",
         )
     path = None if inside in ("", ":memory:") else folder / inside
-    if path is not None and not path.is_file():
-        raise InputError(
-            f"there is no database file {without_secrets(inside)!r}.",
-            hint="a relative path begins at the folder of the study file; an absolute one has four "
-            "slashes after the colon.",
-        )
+    if path is not None:
+        if reach is not None:
+            reach.check_file(path, without_secrets(inside))
+        if not path.is_file():
+            raise InputError(
+                f"there is no database file {without_secrets(inside)!r}.",
+                hint="a relative path begins at the folder of the study file; an absolute one has "
+                "four slashes after the colon.",
+            )
     if scheme == "sqlite":
         return _query_sqlite(query, path)
-    return _query_duckdb(query, folder, None if path is None else str(path), "duckdb")
+    asked = {"attached": None if path is None else str(path.resolve()), "kind": "duckdb"}
+    return _query_duckdb(query, folder, folders, asked)
 
 
-def _query_duckdb(query: str, folder: Path, attached: str | None, kind: str) -> Opened:
+def _query_duckdb(
+    query: str, folder: Path, folders: Sequence[Path], asked: dict[str, Any]
+) -> Opened:
     """Query DuckDB, which attaches a file or a server if one is given."""
-    try:
-        import duckdb
-    except ImportError:
+    if sys.modules.get("duckdb", ...) is None or find_spec("duckdb") is None:
         raise MissingPackageError(
             "reading from this address needs duckdb, which cannot be imported.",
             hint=install_extra("sql"),
-        ) from None
-    try:
-        kinds = [statement.type for statement in duckdb.extract_statements(query)]
-        if kinds != [duckdb.StatementType.SELECT]:
-            raise _not_reading(" and ".join(each.name for each in kinds) or "no statements")
-        database = duckdb.connect(config={**_CLOSED, "file_search_path": str(folder)})
-        if attached is not None:
-            if kind != "duckdb":
-                _load(duckdb, database, kind)
-            name = attached.replace("'", "''")
-            database.execute(f"ATTACH '{name}' AS source (TYPE {kind}, READ_ONLY)")
-            database.execute("USE source")
-        # A select can call functions that change settings, such as where a log is written.
-        database.execute("SET lock_configuration = true")
-        relation = database.sql(query)
-    except duckdb.Error as error:
-        raise _refused("DuckDB", error, attached) from None
+        )
+    asked = {**asked, "query": query, "folders": [str(each.resolve()) for each in folders]}
 
-    def read(columns: Sequence[str], _: Collection[str] = ()) -> Any:
-        wanted = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
-        try:
-            return relation.project(wanted).to_arrow_table()
-        except duckdb.Error as error:
-            raise _refused("DuckDB", error, attached) from None
-        finally:
-            database.close()
+    def read(columns: Sequence[str] | None, _: Collection[str] = ()) -> Any:
+        said, table = _asked(folder, {**asked, "columns": columns})
+        if "kinds" in said:
+            raise _not_reading(" and ".join(said["kinds"]) or "no statements")
+        if "extension" in said:
+            raise _not_installed(said["extension"])
+        if "refused" in said:
+            raise _refused("DuckDB", said["refused"], asked["attached"])
+        return said["names"] if columns is None else table
 
-    return list(relation.columns), read
+    return read(None), read
 
 
-def _load(duckdb: Any, database: Any, extension: str) -> None:
-    try:
-        database.load_extension(extension)
-    except duckdb.Error:
-        raise MissingPackageError(
-            f"reading from this address needs DuckDB's extension {extension!r}, which is not "
-            "installed.",
-            hint=f"install it once, with `INSTALL {extension}` in DuckDB; or export the table to "
-            "Parquet.",
-        ) from None
+def _asked(folder: Path, asked: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    """What a process of its own answers, and the table if it was asked for columns."""
+    import pyarrow as pa
+
+    known = os.environ if asked["kind"] != "duckdb" else {}
+    given = {
+        **asked,
+        "path": [str(Path(each).resolve()) for each in sys.path if each],  # not the study's folder
+    }
+    done = subprocess.run(
+        # -I: neither variables nor files of the folder change what is imported.
+        [sys.executable, "-I", str(Path(__file__).with_name("asking.py"))],
+        input=json.dumps(given).encode() + b"\n",
+        capture_output=True,
+        cwd=folder,
+        env={**known, **{name: os.environ[name] for name in _HARMLESS if name in os.environ}},
+        check=False,
+    )
+    line, _, table = done.stdout.partition(b"\n")
+    if done.returncode or not line:
+        last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        raise _refused("DuckDB", "".join(last) or f"it ended with {done.returncode}", None)
+    return json.loads(line), pa.ipc.open_stream(table).read_all() if table else None
+
+
+def _not_installed(extension: str) -> MissingPackageError:
+    return MissingPackageError(
+        f"reading from this address needs DuckDB's extension {extension!r}, which is not "
+        "installed.",
+        hint=f"install it once, with `INSTALL {extension}` in DuckDB; or export the table to "
+        "Parquet.",
+    )
 
 
 def _query_sqlite(query: str, path: Path | None) -> Opened:
@@ -173,6 +211,7 @@ def _query_sqlite(query: str, path: Path | None) -> Opened:
         database = sqlite3.connect(where, uri=path is not None)
         try:
             database.set_authorizer(allow)
+            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_ROW)
             cursor = database.execute(query)
             if cursor.description is None:
                 raise _not_reading("no statements")
@@ -185,7 +224,7 @@ def _query_sqlite(query: str, path: Path | None) -> Opened:
     except sqlite3.Error as error:
         if denied:
             raise _not_reading("a statement that does more than read") from None
-        raise _refused("SQLite", error) from None
+        raise _refused("SQLite", str(error)) from None
 
     def read(columns: Sequence[str], _: Collection[str] = ()) -> Any:
         import pyarrow as pa
@@ -222,75 +261,15 @@ def _not_reading(got: str) -> InputError:
     )
 
 
-def _refused(database: str, error: Exception, address: str | None = None) -> InputError:
-    said = without_secrets(str(error)).strip()
+def _refused(database: str, said: str, address: str | None = None) -> InputError:
+    said = without_secrets(said).strip()
     password = urlsplit(address or "").password
     for secret in filter(None, {password, unquote(password or "")}):
         said = said.replace(secret, "***")
-    return InputError(
-        f"{database} refused the query or the connection: {said}",
-        hint="try the query in the database's own shell.",
-    )
-
-
-# -- secrets -----------------------------------------------------------------------------------
-
-#: From the scheme to the last @ on the line: a password may itself hold any of : / ? @.
-_LOGIN = re.compile(r"(\w[\w+.-]*://)[^\n]*@")
-_PARAMETER = re.compile(
-    r"((?:password|passwd|pwd|passphrase|token|secret|(?:api|access|private)_?key)\s*=\s*)"
-    r"[^&\s'\";]+",
-    re.IGNORECASE,
-)
-_VARIABLE = re.compile(r"\$\{(\w+)\}")
-
-
-def without_secrets(text: str) -> str:
-    """A text in which no address has a login, and no parameter has a password or token.
-
-    It hides too much rather than too little.
-
-    Parameters
-    ----------
-    text : str
-        An address, or a message that holds some.
-
-    Examples
-    --------
-    >>> without_secrets("postgresql://ann:s3cret@db/loans?sslpassword=x&mode=ro")
-    'postgresql://***@db/loans?sslpassword=***&mode=ro'
-    """
-    return _PARAMETER.sub(r"\1***", _LOGIN.sub(r"\1***@", text))
-
-
-def with_variables(address: str) -> str:
-    """An address whose password is left to the environment, and so can be written down.
-
-    Examples
-    --------
-    >>> with_variables("postgresql://ann:s3cret@db/loans?token=x")
-    'postgresql://ann:${DB_PASSWORD}@db/loans?token=${DB_SECRET}'
-    """
-    address = re.sub(r"(://[^:/@]*):.*@", r"\1:${DB_PASSWORD}@", address)
-    return _PARAMETER.sub(r"\1${DB_SECRET}", address)
-
-
-def filled_in(address: str) -> str:
-    """An address with its ``${NAME}`` filled in from the environment.
-
-    Examples
-    --------
-    >>> filled_in("sqlite:///loans.db")
-    'sqlite:///loans.db'
-    """
-
-    def value(match: re.Match[str]) -> str:
-        if match[1] not in os.environ:
-            raise InputError(
-                f"the address {without_secrets(address)!r} asks for {match[1]} of the environment, "
-                "which is not set.",
-                hint=f"set it before you start: export {match[1]}=...",
-            )
-        return quote(os.environ[match[1]], safe="")
-
-    return _VARIABLE.sub(value, address)
+    hint = "try the query in the database's own shell."
+    if "file system operations are disabled" in said:
+        hint = (
+            "a query reads files of the study's folder; allow another one with --within (in "
+            "Python, within=), or start elfair in the folder that holds them."
+        )
+    return InputError(f"{database} refused the query or the connection: {said}", hint=hint)

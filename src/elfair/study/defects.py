@@ -5,32 +5,21 @@ Nothing here changes anything: `elfair init` drafts the keys as guesses, `elfair
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from elfair.data.columns import table_columns
-from elfair.data.spelling import likely_meant, stands_for_missing
+from elfair.data.spelling import likely_meant, stands_apart, stands_for_missing
 from elfair.records.toml import class_text, toml
 from elfair.study.cleaning import clean_column
 from elfair.study.guessing import guess_columns, likely_positive, matches
 from elfair.study.keys import CleanKeys
+from elfair.study.notation import MOST_VALUES, commas_among_points, notation
 from elfair.study.profiles import Profile
 from elfair.study.sources import SourceTable
 
 #: A column with more different texts than this holds names or remarks, not groups.
 MOST_TEXTS = 50
-#: A number as people write it: with a unit, thousands and decimals. Letters right before digits,
-#: and zeros before others, are of a name.
-_BEFORE = r"(?:([$€£¥₹%])|([^\W\d_]{1,4})(?= ))?"
-_BEHIND = r"([^\d\s.,'+-][^\d\s]{0,4})?"
-_NUMBER = re.compile(rf"{_BEFORE} ?([+-]?(?:0|[1-9])(?:[\d., ']*\d)?) ?{_BEHIND}")
-#: Units that multiply.
-_MULTIPLES = frozenset({"k", "m", "mm", "mio", "mln", "mn", "bn", "b", "tsd"})
-_GROUPED = {
-    sign: re.compile(rf"[+-]?\d{{1,3}}({re.escape(sign)}\d{{3}})+({other}\d+)?")
-    for sign, other in ((",", r"\."), (".", ","), ("'", r"[.,]"), (" ", r"[.,]"))
-}
 
 
 def proposals(source: SourceTable) -> dict[str, CleanKeys]:
@@ -110,21 +99,32 @@ def _of_column(source: SourceTable, name: str) -> CleanKeys:
     if profile.kind not in ("text", "number"):
         return CleanKeys()
     if profile.kind == "number":
-        codes = [each for each in profile.counts if stands_for_missing(each, profile.counts)]
+        counts = profile.counts
+        codes = [v for v in counts if stands_for_missing(v, counts) or _is_survey_code(v, counts)]
         few = profile.different - len(codes) >= 2 and 0 < len(codes) <= 3
         return CleanKeys(missing=tuple(sorted(map(_whole, codes)))) if few else CleanKeys()
     words = [each for each in profile.counts if stands_for_missing(each, profile.counts)]
     known = [each for each in profile.counts if each not in words]
-    if known and (numbers := written(known)):
+    if known and (numbers := notation(known)):
         return CleanKeys(**numbers, missing=tuple(words))
+    if len(meant := commas_among_points(known)) in range(1, MOST_VALUES + 1):
+        return CleanKeys(values=meant, missing=tuple(words))
     if profile.different > MOST_TEXTS:
         return CleanKeys(missing=tuple(words))
-    meant = {each: likely_meant(each, profile.counts) for each in known}
-    values = {each: other for each, other in meant.items() if other is not None}
+    slips = {each: likely_meant(each, profile.counts) for each in known}
+    values = {each: other for each, other in slips.items() if other is not None}
     # Of two that look alike, the rarer one was probably a slip.
     rank = {each: (n, each == each.strip(), each) for each, n in profile.counts.items()}
     rarer = {each: other for each, other in values.items() if rank[each] < rank[other]}
     return CleanKeys(missing=tuple(words), values=_last(rarer))
+
+
+def _is_survey_code(value: float, counts: Mapping[float, int]) -> bool:
+    """Whether it is such as 99, or 9 beside 0 and 1. (Of more values, 9 may well be a number.)"""
+    if not stands_apart(value, counts):  # said at once of all but a few numbers
+        return False
+    others = {each for each in counts if not stands_apart(each, counts)}
+    return abs(value) >= 10 or others in ({0, 1}, {1, 2})
 
 
 def _whole(value: float) -> float:
@@ -141,53 +141,6 @@ def _last(values: Mapping[str, str]) -> dict[str, str]:
     return ends
 
 
-def written(texts: list[str]) -> dict[str, Any]:
-    """How numbers are written, if all texts are numbers that are not written plainly.
-
-    Parameters
-    ----------
-    texts : list of str
-        The different texts of a column.
-
-    Examples
-    --------
-    >>> written(["12 %", "7,5 %"])
-    {'percent': True, 'decimal': ','}
-    """
-    tidy = [re.sub("[\u00a0\u202f]", " ", each.strip()).replace("\u2212", "-") for each in texts]
-    parts = [_NUMBER.fullmatch(each) for each in tidy]
-    read = [part for part in parts if part is not None]
-    if len(read) < len(parts) or any(re.match(r"[+-]?0\d", part[3]) for part in read):
-        return {}
-    units = sorted({unit for part in read for unit in (part[1], part[2], part[4]) if unit})
-    numbers = [part[3] for part in read]
-    keys: dict[str, Any] = {}
-    if "%" in units:
-        keys["percent"] = True
-        units.remove("%")
-    if len(units) > 2:
-        return {}
-    if any(each.lower() in _MULTIPLES for each in units):
-        if len(units) > 1 or units[0].lower() != "k":
-            return {}  # M may be a thousand, or a million
-        keys["scale"] = 1000
-    if units:
-        keys["unit"] = units[0] if len(units) == 1 else units
-    signs = {sign for sign, grouped in _GROUPED.items() if any(map(grouped.fullmatch, numbers))}
-    commas = [each for each in numbers if re.fullmatch(r"[+-]?\d+,\d+", each)]
-    if any(re.fullmatch(r".*,(\d{1,2}|\d{4,})", each) for each in numbers):
-        keys["decimal"] = ","
-        signs.discard(",")
-    elif commas and "," in signs and "." not in "".join(numbers):
-        return {}  # 1,234 may be either
-    else:
-        signs.discard(".")
-    if len(signs) == 1:
-        keys["thousands"] = signs.pop()
-    signed = any(each[0] in "+\u2212" for each in map(str.strip, texts))
-    return keys or ({"decimal": "."} if signed else {})
-
-
 def _of_roles(source: SourceTable, found: Mapping[str, CleanKeys]) -> dict[str, CleanKeys]:
     """What only shows once it is known which column is what: propensities in per cent, and a label
     in other words than the decision.
@@ -197,10 +150,9 @@ def _of_roles(source: SourceTable, found: Mapping[str, CleanKeys]) -> dict[str, 
     more = {}
     for each in matches("propensity", profiles.values()):
         numbers = each.counts if each.kind == "number" else {}
-        if numbers and min(numbers) >= 0 and 1 < max(numbers) <= 100 and each.name not in found:
-            inside = sum(count for value, count in each.counts.items() if value > 1)
-            if inside > each.n / 2:
-                more[each.name] = CleanKeys(percent=True)
+        # Of 0.42 beside 42, nobody knows which are in per cent.
+        if numbers and 1 <= min(numbers) < max(numbers) <= 100 and each.name not in found:
+            more[each.name] = CleanKeys(percent=True)
     guess = guess_columns(cleaned(source, {**found, **more}))
     if guess.decision is None or guess.label is not None:
         return more

@@ -107,6 +107,20 @@ class Derived:
         except (ConstraintError, DataError) as error:
             raise DataError(f"{self.name!r} of [derived]: {error}") from None
 
+    def unnamed(self, columns: Mapping[str, Array]) -> Booleans:
+        """The rows whose value has no name among ``values``, although it is not missing.
+
+        Parameters
+        ----------
+        columns : mapping of str to ndarray
+            All columns that it is made of.
+        """
+        column = columns[self.of[0]]
+        odd = [
+            bool(self.values) and class_text(each) not in self.values for each in column.tolist()
+        ]
+        return np.array(odd, dtype=np.bool_) & ~is_missing(column)
+
     def _truth(self, columns: Mapping[str, Array]) -> Array:
         n = len(next(iter(columns.values())))
         true, false = known(parse_condition(self.condition), Rows(columns, n))
@@ -127,7 +141,7 @@ class Derived:
         texts = [
             None if gone else class_text(v) for v, gone in zip(column.tolist(), absent, strict=True)
         ]
-        unknown = [each for each in texts if each is not None and each not in self.values]
+        unknown = [class_text(each) for each in column[self.unnamed(columns)].tolist()]
         if unknown:
             raise DataError(
                 f"no name for {listed(dict.fromkeys(unknown), 5)} of column {self.of[0]!r}, in "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -12,14 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from elfair.data.behavior import ESTIMATED
 from elfair.data.classes import read_positive
 from elfair.errors import listed
 from elfair.language.conditions import Column
+from elfair.language.naming import Names
 from elfair.language.recipes import RECIPES
 from elfair.records.reading import REQUIRED, Key, keys_inside, keys_of
+from elfair.records.tables import filled_rows
 from elfair.records.text import sentence
-from elfair.records.toml import example_of, toml, words_of
-from elfair.study.databases import is_address, with_variables
+from elfair.records.toml import class_text, example_of, toml, words_of
+from elfair.study.databases import is_address
 from elfair.study.defects import cleaned, proposals, toml_of
 from elfair.study.file import TODO, lines_to_fill_in
 from elfair.study.guessing import Guess, guess_columns, likely_positive
@@ -35,6 +38,8 @@ from elfair.study.keys import (
     StudyKeys,
 )
 from elfair.study.profiles import Profile
+from elfair.study.reasons import beside_its_name
+from elfair.study.secrets import with_variables
 from elfair.study.sources import read_table
 
 _COLUMNS = keys_of(ColumnKeys)
@@ -44,7 +49,11 @@ _COMMENT: dict[str, Any] = {
 
 
 def draft_study(
-    source: str | Path, *, query: str | None = None, folder: str | Path | None = None
+    source: str | Path,
+    *,
+    query: str | None = None,
+    folder: str | Path | None = None,
+    within: Sequence[str | Path] = (),
 ) -> str:
     """Look at a table, and draft a study file for you to correct.
 
@@ -60,6 +69,8 @@ def draft_study(
         The query, if the source is a database.
     folder : str or Path, optional
         Where the study file will lie; the working directory unless given.
+    within : sequence of str or Path
+        Folders whose files a query may read, beside the working directory.
 
     Returns
     -------
@@ -72,8 +83,8 @@ def draft_study(
     ...                   "range(9)")[:42])
     # An elfair study file, drafted from the ...
     """
-    read = read_table(source, query=query, as_written=True)
-    read = replace(read, table=_without_empty_rows(read.table))
+    read = read_table(source, query=query, as_written=True, within=within)
+    read = replace(read, table=read.table.filter(filled_rows(read.table)))
     found = proposals(read)
     table = cleaned(read, found)
     guess, where = guess_columns(table), _place(source, Path.cwd() if folder is None else folder)
@@ -99,21 +110,6 @@ def draft_study(
         else:
             lines += ["", f"[{name}]", *_settings(keys, given.get(name, {}))]
     return "\n".join([*_head(lines), *lines, ""])
-
-
-def _without_empty_rows(table: Any) -> Any:
-    """The rows that hold anything: a study leaves out the others, too."""
-    import pyarrow as pa
-    from pyarrow import compute
-
-    known = []
-    for column in table.columns:
-        filled = compute.is_valid(column)
-        if pa.types.is_string(column.type):
-            written = compute.not_equal(compute.utf8_trim_whitespace(column), "")
-            filled = compute.fill_null(written, False)
-        known.append(np.asarray(filled))
-    return table.filter(pa.array(np.any(known, axis=0))) if known else table
 
 
 def _head(lines: list[str]) -> list[str]:
@@ -149,8 +145,13 @@ def _columns(guess: Guess) -> list[str]:
         "propensity": _guessed("propensity", guess.propensity, column + maybe),
         "impact": _guessed("impact", [guess.impact] if guess.impact else [], columns),
     }
+    if guess.later and guess.impact:
+        last = listed(guess.later[::-1], 8)  # what came to be known last stands last
+        found["impact"] += f"; or maybe {last}"
     if guess.later and not guess.impact:
         found["impact"] = f"impact = {toml([f'{TODO}: columns; maybe {listed(guess.later, 5)}'])}"
+    if guess.unlogged:
+        found["propensity"] = f'propensity = "{ESTIMATED}"  # guess: nobody logged it'
     if guess.shares:
         found["propensity"] = "\n".join([found["propensity"], *_lottery(guess.shares)])
     if guess.behavior:
@@ -158,6 +159,9 @@ def _columns(guess: Guess) -> list[str]:
     for name in ("label", "row_id", "unit"):
         if known := getattr(guess, name):
             found[name] = _guessed(name, known, None)
+    for role in ("decision", "label", "impact"):
+        if (name := getattr(guess, role)) and (why := beside_its_name(role, name)):
+            found[role] += f": {why}"
     tables = {"behavior", "categories"} if guess.behavior else {"categories"}
     keys = {name: known for name, known in _COLUMNS.items() if name not in tables}
     lines = ["", "[columns]", *_settings(keys, found)]
@@ -180,7 +184,8 @@ def _lottery(shares: Mapping[str, float]) -> list[str]:
     """
     told = (
         "If decisions were drawn at random, declare the planned probabilities instead (by a "
-        "column, if they differ by its values). For comparison, the shares in these rows:"
+        f'column, if they differ by its values). "{ESTIMATED}" is for chances that nobody knows. '
+        "For comparison, the shares in these rows:"
     )
     return [*wrap(told, **_COMMENT), f"# propensity = {toml(shares)}"]
 
@@ -293,10 +298,33 @@ def _derived(guess: Guess) -> list[str]:
     return lines + [f"#   {each}" for each in examples]
 
 
+def _names(guess: Guess) -> list[str]:
+    """A place for words, with the columns, groups and decisions of the table."""
+    impacts = [guess.impact] if guess.impact else []
+    columns = [*impacts, *(each.name for each in guess.sensitive)]
+    decisions = list(map(class_text, guess.classes))
+    known = {
+        "columns": {name: name for name in columns},
+        "units": {name: "points" for name in impacts},
+        "decisions": {each: f"decision {each}" for each in decisions},
+        "labels": {each: f"with label {each}" for each in decisions} if guess.label else {},
+        "groups": {
+            each.name: {class_text(group): class_text(group) for group in each.groups}
+            for each in guess.sensitive
+        },
+    }
+    lines = ["", *_told(keys_of(StudyKeys)["names"], "# [names]")]
+    for name, each in keys_of(Names).items():
+        example = replace(each, example=known.get(name) or each.example)
+        lines.append(f"#   {example_of(name, example)}  # {each.about}")
+    return lines
+
+
 #: The tables that are guessed from the columns, or left as comments.
 _GUESSED: dict[str, Callable[[Guess], list[str]]] = {
     "later": _later,
     "derived": _derived,
+    "names": _names,
     "columns": _columns,
     "constraints": _constraints,
 }

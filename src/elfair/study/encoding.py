@@ -9,15 +9,16 @@ from typing import Annotated, Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from elfair.data.asking import place
 from elfair.data.columns import as_floats, is_missing, table_columns, text_or_numbers
 from elfair.data.features import days
-from elfair.errors import DataError, InputError, did_you_mean, listed
+from elfair.errors import DataError, InputError, all_of, did_you_mean, listed
 from elfair.records.allowed import Allowed
 from elfair.records.json import from_plain, to_plain
 from elfair.records.tables import comma_hint, has_decimal_comma
 from elfair.records.toml import repeated, toml
 from elfair.study.sources import check_columns
-from elfair.types import Array
+from elfair.types import Array, Booleans
 
 Level: TypeAlias = Annotated[
     Any, Allowed("text or a whole number", lambda level: isinstance(level, str | int))
@@ -58,6 +59,18 @@ class Feature:
     def _shown(self) -> tuple[Level, ...]:
         return self.levels[1:] if len(self.levels) == 2 else self.levels
 
+    def unknown(self, column: Array) -> Booleans:
+        """The rows whose value is no level that was declared, although it is not missing.
+
+        Parameters
+        ----------
+        column : ndarray
+            The values.
+        """
+        known = set(self.levels)
+        odd = [bool(self.levels) and value not in known for value in column.tolist()]
+        return np.array(odd, dtype=np.bool_) & ~is_missing(column)
+
     def encode(self, column: Array) -> list[NDArray[np.float64]]:
         """Its columns of numbers. A missing one stays missing, for the preparation of the model; of
         three levels or more, a missing one is none of them.
@@ -68,13 +81,13 @@ class Feature:
         if not self.levels:
             return [as_floats(column, f"feature '{self.column}'", hint=self._advice(column))]
         values = column.tolist()
-        wrong = [k for k in np.flatnonzero(~missing).tolist() if values[k] not in self.levels]
+        wrong = np.flatnonzero(self.unknown(column)).tolist()
         if wrong:
             odd = values[wrong[0]]
             raise DataError(
                 f"feature '{self.column}' holds values that are not declared levels, in "
-                f"{len(wrong)} of {len(values)} rows (the first is row {wrong[0] + 1}, counted "
-                f"from 1): {listed(dict.fromkeys(values[k] for k in wrong))}. "
+                f"{len(wrong):,} of {len(values):,} rows (the first is {place(wrong[0])}): "
+                f"{listed(dict.fromkeys(values[k] for k in wrong))}. "
                 f"Levels: {listed(self.levels, MOST_LEVELS)}.",
                 hint=text_or_numbers(odd, np.array(self.levels, dtype=object))
                 or did_you_mean(
@@ -100,7 +113,10 @@ class Feature:
         if 2 <= len(values) <= MOST_LEVELS:
             written = ", ".join(f'"{value}"' for value in sorted(values))
             return f"declare its levels in [columns.categories]: '{self.column}' = [{written}]"
-        return "make groups of its values, and declare those as levels in [columns.categories]."
+        return (
+            f"leave it out of features; or make groups of its values, by values in "
+            f"[clean.{toml(self.column)}], and declare those as levels in [columns.categories]."
+        )
 
 
 @dataclass(frozen=True)
@@ -137,7 +153,7 @@ class TableEncoding:
         return [name for feature in self.features for name in feature.names]
 
     def encode(self, table: Any) -> Any:
-        """The features of the people in a table.
+        """The features of the people in a table; one error lists all that is wrong with them.
 
         Parameters
         ----------
@@ -155,8 +171,16 @@ class TableEncoding:
         wanted = [feature.column for feature in self.features]
         check_columns(wanted, columns, "the table", "the model was fitted with this feature.")
         encoded: dict[str, NDArray[np.float64]] = {}
+        mistakes = []
         for feature in self.features:
-            encoded |= zip(feature.names, feature.encode(columns[feature.column]), strict=True)
+            try:
+                made = feature.encode(columns[feature.column])
+            except DataError as error:
+                mistakes.append(error)
+                continue
+            encoded |= zip(feature.names, made, strict=True)
+        if mistakes:
+            raise all_of("the features", mistakes)
         return pa.table(encoded)
 
     def to_dict(self) -> dict[str, Any]:

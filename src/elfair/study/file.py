@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,22 +18,27 @@ from elfair.estimators.regressor import ELFRegressor
 from elfair.language.conditions import columns_used
 from elfair.language.parsing import parse, parse_expression
 from elfair.language.recipes import Recipe
-from elfair.records.files import decoded, unreadable
+from elfair.records.files import decoded, read_whole
 from elfair.records.toml import parsed, shaped, together
 from elfair.search.goals import OBJECTIVES
 from elfair.study.data import StudyData, study_data
-from elfair.study.databases import is_address, without_secrets
+from elfair.study.databases import is_address
 from elfair.study.defects import proposals, toml_of
 from elfair.study.derived import read_derived
 from elfair.study.encoding import Feature, TableEncoding
+from elfair.study.in_batches import not_in_batches, read_in_batches
 from elfair.study.joining import read_joined
 from elfair.study.keys import CleanKeys, StudyKeys
 from elfair.study.mistakes import constraint_of, mistakes_of
+from elfair.study.reach import Reach
 from elfair.study.reading import TableReading
+from elfair.study.secrets import redacted, strings_of, without_secrets
 from elfair.study.sources import check_query, nearest_file, open_tables, read_opened
 
 #: A value that `elfair init` leaves to the user.
 TODO = "TODO"
+#: The longest study file that is read.
+MOST_BYTES = 2_000_000
 _OPEN = re.compile(rf"""^[^#]*["']{TODO}\b""")
 
 
@@ -77,6 +83,10 @@ class StudyFile(StudyKeys):
         Where relative paths begin.
     text : str
         The file, without secrets.
+    within : tuple of str or Path
+        Folders whose files the study may read, beside its own.
+    servers : tuple of str
+        Hosts of databases that the study may ask.
 
     Examples
     --------
@@ -103,15 +113,27 @@ class StudyFile(StudyKeys):
 
     folder: Path = Path()
     text: str = ""
+    within: tuple[str | Path, ...] = ()
+    servers: tuple[str, ...] = ()
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        within: Sequence[str | Path] = (),
+        servers: Sequence[str] = (),
+    ) -> Self:
         """Read a study from its file; one error lists all mistakes.
 
         Parameters
         ----------
         path : str or Path
             A TOML file.
+        within : sequence of str or Path
+            Folders whose files the study may read, beside its own: the file may be a stranger's.
+        servers : sequence of str
+            Hosts of databases that it may ask.
 
         Examples
         --------
@@ -122,21 +144,27 @@ class StudyFile(StudyKeys):
         Hint: `elfair init` writes one for a table.
         """
         path = Path(path)
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError:
-            beside = path.parent.glob("*.toml")
+        if not os.path.lexists(path):
+            beside = path.parent.glob("*.toml") if path.parent.is_dir() else ()
             raise InputError(
                 f"there is no study file {str(path)!r}.",
                 hint=nearest_file(path, beside, "`elfair init` writes one for a table."),
-            ) from None
-        except OSError as error:
-            raise unreadable(path, error) from None
+            )
+        content = read_whole(path, hint="check its name, and read permission.", most=MOST_BYTES)
         text = decoded(content, path, hint="check that it is a TOML file.").removeprefix("\ufeff")
-        return cls.loads(text, folder=path.parent, name=str(path))
+        allowed: dict[str, Any] = {"within": within, "servers": servers}
+        return cls.loads(text, folder=path.parent, name=str(path), **allowed)
 
     @classmethod
-    def loads(cls, text: str, *, folder: str | Path = ".", name: str = "the study") -> Self:
+    def loads(
+        cls,
+        text: str,
+        *,
+        folder: str | Path = ".",
+        name: str = "the study",
+        within: Sequence[str | Path] = (),
+        servers: Sequence[str] = (),
+    ) -> Self:
         """Read a study from TOML.
 
         Parameters
@@ -147,6 +175,8 @@ class StudyFile(StudyKeys):
             Where relative paths begin.
         name : str
             What messages call it.
+        within, servers
+            See `load`.
         """
         mistakes: list[InputError] = [
             InputError(
@@ -160,8 +190,16 @@ class StudyFile(StudyKeys):
             if mistakes := mistakes + wrong:
                 raise together(name, mistakes)
             where = Path(folder).resolve()
-            study = cls(**vars(keys), folder=where, text=without_secrets(text))
-            if mistakes := list(mistakes_of(study)):
+            named = (keys.data, keys.later)
+            said = strings_of([(of.source, of.query) for of in named if of is not None])
+            study = cls(
+                **vars(keys),
+                folder=where,
+                text=redacted(text, set(said)),
+                within=(within,) if isinstance(within, str | Path) else tuple(within),
+                servers=(servers,) if isinstance(servers, str) else tuple(servers),
+            )
+            if mistakes := list(mistakes_of(study)) or list(not_in_batches(study)):
                 raise together(name, mistakes)
         except InputError as error:
             raise InputError(without_secrets(str(error))) from None
@@ -191,10 +229,16 @@ class StudyFile(StudyKeys):
         )
 
     @property
+    def reach(self) -> Reach:
+        """What its own sources may read."""
+        return Reach.of(self.folder, self.within, self.servers)
+
+    @property
     def needed_columns(self) -> list[str]:
         """The columns that take part, of the table or derived."""
         columns = self.columns
-        return list(dict.fromkeys([*columns.features, *columns.sensitive, *columns.roles.values()]))
+        known = [*columns.features, *columns.sensitive, *columns.roles.values(), *columns.costs]
+        return list(dict.fromkeys(known))
 
     def read(self, source: str | Path | None = None, *, query: str | None = None) -> StudyData:
         """Read the table into the rows that `fit` takes.
@@ -208,6 +252,7 @@ class StudyFile(StudyKeys):
             The query for that database. The query of the study is not used for it: the person who
             names another database need not be the one who wrote the study.
         """
+        own = source is None
         if source is None:
             if query is not None:
                 raise InputError(
@@ -218,19 +263,30 @@ class StudyFile(StudyKeys):
         else:
             check_query(source, query, of_study=self.data.query)
             source = source if is_address(source) else Path(source).resolve()
+        if self.data.batches:
+            return read_in_batches(self, source, self.reach if own else None)
         wanted = self.needed_columns
         table = read_joined(
-            open_tables(source, query=query, folder=self.folder),
+            open_tables(
+                source,
+                query=query,
+                folder=self.folder,
+                reach=self.reach if own else None,
+                within=self.within,
+            ),
             self.reading.raw(wanted),
             self.later,
+            self.clean,
             self.folder,
+            self.reach,
         )
         return study_data(self.reading.read(table, wanted, self.columns.sensitive), self)
 
     def proposed(self) -> list[str]:
         """Lines for this file that may cure how its columns are written, if any look odd."""
         wanted = self.reading.raw(self.needed_columns)
-        opened = open_tables(self.data.source, query=self.data.query, folder=self.folder)
+        data = self.data
+        opened = open_tables(data.source, query=data.query, folder=self.folder, reach=self.reach)
         names = [name for name in wanted if all(name in each.names for each in opened)]
         found = proposals(read_opened(opened, names, True)) if names else {}
         known = {str(each) for each in self.data.missing}

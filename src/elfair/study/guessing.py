@@ -8,25 +8,27 @@ any model look good.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.special import chdtrc
 
 from elfair.data.behavior import TOLERANCE
-from elfair.data.columns import as_floats, table_columns
+from elfair.data.columns import as_floats, is_missing, table_columns
 from elfair.errors import listed
+from elfair.records.names import OF_ROWS, words_of
 from elfair.records.toml import class_text
 from elfair.study.encoding import MOST_LEVELS
 from elfair.study.later import behind, times
-from elfair.study.profiles import Profile, words_of
+from elfair.study.notation import date_hint, no_numbers, notation
+from elfair.study.profiles import Profile
 
 #: More different decisions than this are numbers that are decided on, not classes.
 MOST_CLASSES = 10
 
-#: Words that tell an identifier, whatever the other words of the name.
-CLEARLY_ROWS = frozenset({"id", "pid", "subjid", "usubjid", "patid", "uuid", "guid", "identifier"})
 #: Words that follow a number of a row: 'customer no'.
 NUMBERS = frozenset({"number", "nr", "no", "num", "key"})
 #: Words that tell a decision that was drawn at random. What came of it is an impact, not a label.
@@ -85,6 +87,8 @@ class Guess:
         Columns that may be the propensity, although it is not clear.
     shares : dict of str to float
         How often each decision was taken, if nothing says with which probability.
+    unlogged : bool
+        Whether that is so, impacts were measured, and nothing looks like a lottery.
     later : list of str
         Columns of numbers that may be impacts, although it is not clear.
     classes : list
@@ -109,6 +113,7 @@ class Guess:
     features: list[Profile] = field(default_factory=list)
     probabilities: list[str] = field(default_factory=list)
     shares: dict[str, float] = field(default_factory=dict)
+    unlogged: bool = False
     later: list[str] = field(default_factory=list)
     classes: list[Any] = field(default_factory=list)
     left: dict[str, str] = field(default_factory=dict)
@@ -149,20 +154,28 @@ def guess_columns(table: Any) -> Guess:
         take("unit", _first([each for each in matches("row_id", pool) if _is_of_people(each)]))
     probabilities = fitting("propensity")
     pool = [each for each in pool if each not in probabilities]
-    decision = take("decision", _first(fitting("decision")) or _arm(fitting("sensitive")))
+    told = _first(fitting("decision")) or _named_in(probabilities, pool)
+    told = told or _arm(fitting("sensitive"))
+    drawn = None if told or probabilities else _drawn_evenly(pool)
+    decision = take("decision", told or drawn)
+    is_trial = drawn is not None or _is_trial(decision)
     _share_out(guess, probabilities, decision)
     again = times([each.name for each in profiles])
     firsts = {first for first, _ in again.values()}
     labels = fitting("label", decision)
-    if _is_trial(decision):
+    if is_trial:
         take("impact", _latest(fitting("impact"), again))
         labels = [each for each in labels if not matches("impact", [each])]
-    label = take("label", _first(labels) or _speaks_alike(decision, pool))
+    alike = None if is_trial else _speaks_alike(decision, pool)
+    label = take("label", _first(labels) or alike)
     if shown := decision or label:  # a label that fits has the values of the decision
         guess.classes = sorted(shown.counts)
     # Before sensitive features are looked for: an impact may be 'change of group'.
     if guess.impact is None:
         take("impact", _latest(fitting("impact"), again))
+    if guess.impact is None and is_trial:
+        take("impact", _only_behind(decision, profiles, pool))
+    guess.unlogged = bool(guess.shares and guess.impact) and not is_trial
     guess.sensitive = fitting("sensitive")
     others = [each for each in pool if each not in guess.sensitive]
     reasons = {  # what is measured again later is a feature, whatever its name says
@@ -171,6 +184,8 @@ def guess_columns(table: Any) -> Guess:
     }
     # A table with probabilities was made for this; of others nobody knows.
     later = _later(profiles, others, again, decision) if not probabilities else {}
+    if is_trial and not probabilities:
+        later = _series(others, firsts) | later
     guess.later = [each.name for each in others if each.name in later and each.kind == "number"]
     for each in others:
         reasons[each.name] = reasons[each.name] or later.get(each.name) or _no_feature(each)
@@ -200,11 +215,79 @@ def _latest(impacts: Sequence[Profile], again: Mapping[str, tuple[str, int]]) ->
     return max(late, key=lambda each: again.get(each.name, ("", 0))[1], default=None)
 
 
+def _named_in(probabilities: Sequence[Profile], pool: Sequence[Profile]) -> Profile | None:
+    """The only column that the name of a probability speaks of, as 'P(referred)' of 'Referred'."""
+    named = [
+        each
+        for each in pool
+        if any(set(each.words) <= set(one.words) for one in probabilities)
+        and _obstacle("decision", each, None) is None
+    ]
+    return named[0] if len(named) == 1 else None
+
+
 def _arm(sensitive: Sequence[Profile]) -> Profile | None:
     """A column called 'group', beside another one that names groups: those of a trial."""
     arms = [each for each in sensitive if each.words == ["group"]]
     few = [each for each in arms if _obstacle("decision", each, None) is None]
     return _first(few) if len(sensitive) > 1 else None
+
+
+#: Words for parts of one size that nobody drew by lot.
+PARTS = frozenset({
+    "tercile", "quartile", "quintile", "decile", "quantile", "fold", "day", "weekday", "month",
+    "quarter", "season", "hour",
+})  # fmt: skip
+#: Shares that are equal but for chance have a larger p-value than this, in this many rows or more.
+EVEN, FEWEST_DRAWN = 0.05, 100
+
+
+def _drawn_evenly(pool: Sequence[Profile]) -> Profile | None:
+    """The only column of three or more values that are as frequent as one another: nature seldom
+    makes such a column, and a trial does. (Of two values, half of all yes-or-no columns look so.)
+    """
+    possible = [each for each in pool if PARTS.isdisjoint(each.words)]
+    even = [each for each in possible if _is_even(each) and not matches("sensitive", [each])]
+    return even[0] if len(even) == 1 else None
+
+
+def _is_even(profile: Profile) -> bool:
+    few = 3 <= profile.different <= MOST_CLASSES and profile.kind in ("number", "text")
+    if not few or profile.missing or profile.is_measured or profile.n < FEWEST_DRAWN:
+        return False
+    counts = np.array(list(profile.counts.values()), dtype=np.float64)
+    expected = profile.n / counts.size
+    return bool(chdtrc(counts.size - 1, np.sum((counts - expected) ** 2) / expected) > EVEN)
+
+
+def _only_behind(
+    decision: Profile | None, profiles: Sequence[Profile], pool: Sequence[Profile]
+) -> Profile | None:
+    """The only column of numbers behind the decision of a trial, if it is the last of the table:
+    what came of it.
+    """
+    names = [each.name for each in profiles]
+    if decision is None or names.index(decision.name) != len(names) - 2:
+        return None
+    last = [each for each in pool if each.name == names[-1] and each.kind == "number"]
+    return _first([each for each in last if _obstacle("impact", each, decision) is None])
+
+
+def _series(profiles: Sequence[Profile], firsts: Collection[str]) -> dict[str, str]:
+    """Numbered columns of numbers, such as 'pay2' to 'pay4', that measure one thing several times:
+    why each of them may have been measured after the decision.
+    """
+    stems: dict[str, dict[int, str]] = {}
+    for each in profiles:
+        found = re.fullmatch(r"(.*\D)(\d{1,3})", each.name)
+        if found and each.kind == "number" and each.name not in firsts:
+            stems.setdefault(found[1], {})[int(found[2])] = each.name
+    return {
+        name: f"one of {len(of)} columns called {stem!r} with a number: was it known before?"
+        for stem, of in stems.items()
+        if len(of) > 1 and re.search(r"[a-z]{3}", stem, re.IGNORECASE)
+        for name in of.values()
+    }
 
 
 def _is_trial(decision: Profile | None) -> bool:
@@ -278,7 +361,7 @@ def _names_a_row(words: list[str]) -> bool:
     """Whether a name is that of an identifier: 'customer no' is, 'customer age' is not."""
     if not words:
         return False
-    told = not CLEARLY_ROWS.isdisjoint(words)
+    told = not OF_ROWS.isdisjoint(words)
     return told or words[-1] in NUMBERS or set(words) <= set(ROLES["row_id"][1])
 
 
@@ -314,7 +397,7 @@ def _is_called(role: str, profile: Profile) -> bool:
     """
     most = MOST_LEVELS if set(profile.words[-1:]) & NUMBERS else profile.n / 2
     few = profile.different <= most
-    clear = role != "row_id" or not few or not CLEARLY_ROWS.isdisjoint(profile.words)
+    clear = role != "row_id" or not few or not OF_ROWS.isdisjoint(profile.words)
     return clear and bool(matches(role, [profile]))
 
 
@@ -322,7 +405,9 @@ def _obstacle(role: str, profile: Profile, decision: Profile | None) -> str | No
     """What keeps a column from its role, if anything does."""
     numbers = profile.kind == "number" or (role == "impact" and profile.kind == "truth")
     if profile.missing and role not in ("impact", "sensitive"):
-        return f"it is missing in {profile.missing} of {profile.n} rows"
+        of = _revealed_by(profile, decision) if role == "label" else []
+        alone = f", and known of decision {listed(of)} alone: see label_seen_for" if of else ""
+        return f"it is missing in {profile.missing:,} of {profile.n:,} rows{alone}"
     if role in ("impact", "propensity") and not numbers:
         return "it holds no numbers"
     if role == "propensity":
@@ -330,11 +415,11 @@ def _obstacle(role: str, profile: Profile, decision: Profile | None) -> str | No
     if role == "row_id":
         repeated = sum(count > 1 for count in profile.counts.values())
         if repeated:
-            return "1 value is repeated" if repeated == 1 else f"{repeated} values are repeated"
+            return "1 value is repeated" if repeated == 1 else f"{repeated:,} values are repeated"
         return "it holds measurements" if profile.is_measured else None
     most = {"decision": MOST_CLASSES, "label": MOST_CLASSES, "sensitive": MOST_LEVELS}
     if profile.different > most.get(role, profile.n):
-        return f"it has {profile.different} different values"
+        return f"it has {profile.different:,} different values"
     if role == "sensitive" and profile.different < 2:
         return "it names a single group"
     if role == "sensitive" and not profile.groups:
@@ -345,11 +430,21 @@ def _obstacle(role: str, profile: Profile, decision: Profile | None) -> str | No
     return None
 
 
+def _revealed_by(profile: Profile, decision: Profile | None) -> list[Any]:
+    """The decisions of which a label is always known, if it never is of the others."""
+    if decision is None or decision.missing:
+        return []
+    known = ~is_missing(profile.values)
+    seen = {value: known[decision.values == value] for value in decision.counts}
+    clear = all(each.all() or not each.any() for each in seen.values())
+    return [value for value, each in seen.items() if each.all()] if clear else []
+
+
 def _improbable(profile: Profile) -> str | None:
     values = np.array(list(profile.counts.elements()))
     wrong = int(((values <= 0) | (values > 1)).sum())
     if wrong:
-        return f"in {wrong} of {profile.n} rows it is not above 0 and at most 1"
+        return f"in {wrong:,} of {profile.n:,} rows it is not above 0 and at most 1"
     return "it is 1 in every row" if values.min() == 1 else None
 
 
@@ -369,12 +464,23 @@ def _useless(profile: Profile) -> str | None:
 
 def _no_feature(profile: Profile) -> str | None:
     if profile.missing > profile.n / 2:
-        return f"missing in {profile.missing} of {profile.n} rows"
+        return f"missing in {profile.missing:,} of {profile.n:,} rows"
     if profile.kind == "text" and profile.different == profile.n:
         return "different in every row"
     if profile.kind == "text" and profile.different > MOST_LEVELS:
-        return f"free text ({profile.different} different values)"
+        return f"{_free_text(profile)} ({profile.different:,} different values)"
     return None
+
+
+def _free_text(profile: Profile) -> str:
+    """What a column of many texts probably holds."""
+    texts = [*profile.counts]
+    if date_hint(profile.name, texts):
+        return "dates: declare date in [clean], as they are written"
+    left = no_numbers(texts)
+    if left and notation([text for text in texts if text not in left]):
+        return f"numbers, but for {listed(left, 3)}: say in [clean] what that means"
+    return "free text"
 
 
 def _share_out(guess: Guess, probabilities: Sequence[Profile], decision: Profile | None) -> None:

@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
+from elfair.data.behavior import ESTIMATED
 from elfair.data.lottery import BY, is_lottery
 from elfair.data.unseen import MISSING_IMPACT
 from elfair.estimators.parameters import study_keys
+from elfair.language.naming import Names
 from elfair.language.recipes import RECIPES
 from elfair.records.allowed import Allowed, is_number, number, one_of
 from elfair.records.reading import Key, key
@@ -25,6 +27,17 @@ def _is_name(value: Any) -> bool:
 def _are_names(value: Any) -> bool:
     listed = [value] if isinstance(value, str) else value
     return isinstance(listed, list) and bool(listed) and all(map(_is_name, listed))
+
+
+#: The mark of a number in brackets, as accountants write what is below 0.
+BRACKETS = "()"
+
+
+def _are_units(value: Any) -> bool:
+    """Text, a list of texts, or a table of what a number with each of them is multiplied by."""
+    if isinstance(value, Mapping):
+        return bool(value) and all(is_number(each) and each != 0 for each in value.values())
+    return value == "" or _are_names(value)
 
 
 def _are_levels(value: Any) -> bool:
@@ -46,6 +59,7 @@ def _is_off(value: Any) -> bool:
     return is_number(value) and not 0 < value < 1
 
 
+_FLAG = Allowed("true or false", lambda value: isinstance(value, bool))
 _TEXT = Allowed("text", lambda value: isinstance(value, str))
 _QUERY = Allowed("text", _is_name)
 _SOURCE = Allowed(
@@ -56,7 +70,10 @@ _MEANING = Allowed(
     "text, a number, true or false", lambda value: isinstance(value, str | bool | int | float)
 )
 _MISSING = Allowed("a list of texts or numbers", _are_values)
-_UNITS = Allowed("text, or a list of texts", lambda value: value == "" or _are_names(value))
+_UNITS = Allowed(
+    "text, a list of texts, or a table that says what a number with each of them is multiplied by",
+    _are_units,
+)
 _DERIVED = Allowed(
     "a table of new columns: a condition, or a table with 'of' and 'bins', 'of' and 'values', or "
     "'join'",
@@ -69,10 +86,18 @@ _COLUMNS = Allowed("a list of columns", lambda value: True)
 _BY = Allowed("a column, or a list of them", _are_names)
 _PROPENSITY = Allowed(
     "a column; or the chances of a lottery: a number in (0, 1), a table of the probability of each "
-    "decision, or a table that names a column as 'by' and has either for each of its values",
+    "decision, or a table that names a column as 'by' and has either for each of its values; or "
+    f"'{ESTIMATED}', if nobody logged it",
     lambda value: _is_name(value) or (is_lottery(value) and not _is_off(value)),
 )
 _BEHAVIOR = Allowed("a table that names, for each class, the column of its probability", bool)
+_COSTS = Allowed(
+    "a column; or a table that names, for each class, the column of what it costs",
+    lambda value: (
+        _is_name(value)
+        or (isinstance(value, Mapping) and bool(value) and all(map(_is_name, value.values())))
+    ),
+)
 _SPREAD = Allowed(
     "a column, or a number above 0",
     lambda value: _is_name(value) or (is_number(value) and value > 0),
@@ -81,6 +106,7 @@ _FOLLOW_UP = Allowed(
     "a column, or a number in (0, 1]",
     lambda value: _is_name(value) or (is_number(value) and 0 < value <= 1),
 )
+_TRIM = Allowed("a number from 0 to below 0.5", lambda value: is_number(value) and 0 <= value < 0.5)
 _LEVELS = Allowed("two or more different texts, or whole numbers", _are_levels)
 _CATEGORIES = Allowed(
     "a table that lists the levels of each text feature: two or more different texts (or whole "
@@ -99,7 +125,7 @@ _IMPACT = Allowed("one of the impacts", _is_name)
 OF_NUMBERS = ("behavior_mean", "behavior_spread")
 
 Name: TypeAlias = Annotated[str, _COLUMN]
-Names: TypeAlias = tuple[Name, ...]
+Columns: TypeAlias = tuple[Name, ...]
 
 
 @dataclass(frozen=True)
@@ -121,6 +147,10 @@ class DataKeys:
         _MISSING, ["n/a", -999], default=(),
         about="values that mean missing, in every column; an empty field, NA, NaN and null are "
         "missing anyway",
+    )  # fmt: skip
+    batches: bool = key(
+        _FLAG, True, default=False,
+        about="whether Parquet files are read in batches, because they do not fit into memory",
     )  # fmt: skip
 
 
@@ -161,10 +191,14 @@ class CleanKeys:
     thousands: str | None = key(
         one_of(",", ".", " ", "'"), ".", "the sign between thousands", default=None
     )
-    unit: Any = key(_UNITS, ["EUR", "$"], "what stands before or behind a number", default="")
+    unit: Any = key(
+        _UNITS, ["EUR", "€"], default="",
+        about="what stands before or behind a number; or what numbers with it are multiplied by, "
+        'such as { k = 1000 }, { "%" = 0.01 } or, of numbers in brackets, { "()" = -1 }',
+    )  # fmt: skip
     percent: bool = key(
         Allowed("true or false", lambda value: isinstance(value, bool)), True,
-        "whether 12 (or 12 %) means 0.12", default=False,
+        "whether 12 (or 12 %) means 0.12, in every row", default=False,
     )  # fmt: skip
     scale: float | None = key(
         Allowed("a number other than 0", lambda value: is_number(value) and value != 0), 1000,
@@ -184,7 +218,7 @@ class CleanKeys:
     def is_number(self) -> bool:
         """Whether the column was declared to hold numbers."""
         some = self.decimal, self.thousands, self.scale
-        return self.percent or bool(self.units) or any(each is not None for each in some)
+        return self.percent or bool(self.unit) or any(each is not None for each in some)
 
 
 @dataclass(frozen=True)
@@ -197,7 +231,7 @@ class ColumnKeys:
     True
     """
 
-    features: Names = key(
+    features: Columns = key(
         Allowed("a list of columns, with at least one", bool), ["age", "income"],
         "what the new model sees, all of it known before the decision",
     )  # fmt: skip
@@ -206,16 +240,17 @@ class ColumnKeys:
         about="what the best decision would have been; accuracy and error rates are measured "
         "against it",
     )  # fmt: skip
-    sensitive: Names = key(_COLUMNS, ["race"], "columns that name groups of people", default=())
+    sensitive: Columns = key(_COLUMNS, ["race"], "columns that name groups of people", default=())
     decision: Name | None = key(_COLUMN, "approved", "the decision that was taken", default=None)
     propensity: Any = key(
         _PROPENSITY, "p(approve)", default=None,
         about="the probability with which the old model took that decision, not the probability of "
-        "a yes; or the chances of a lottery, if one decided",
+        "a yes; or the chances of a lottery, if one decided; or 'estimated', if nobody logged it",
     )  # fmt: skip
     behavior: Mapping[str, Name] = key(
         _BEHAVIOR, {"0": "p(refuse)", "1": "p(approve)"}, default=dict,
-        about="instead of a propensity: the probability of every decision",
+        about="instead of a propensity: the probability of every decision; one may be left out, "
+        "and has the rest",
     )  # fmt: skip
     behavior_mean: Name | None = key(
         _COLUMN, "mean dose", default=None,
@@ -226,10 +261,10 @@ class ColumnKeys:
         _SPREAD, "sd of dose", default=None,
         about="for a regressor: the spread of the old model's decisions",
     )  # fmt: skip
-    impact: Names = key(
+    impact: Columns = key(
         _COLUMNS, ["savings"], "what was measured later; more is better", default=()
     )
-    early: Names = key(
+    early: Columns = key(
         _COLUMNS, ["savings after a month"], default=(),
         about='early outcomes, known of everyone after the decision, for missing_impact = "at '
         'random"; no model sees them',
@@ -253,6 +288,15 @@ class ColumnKeys:
         _COLUMN, "households", default=None,
         about="how many people a row stands for, where that differs",
     )  # fmt: skip
+    time: Name | None = key(
+        _COLUMN, "decided on", default=None,
+        about='when each decision was taken, for split = "time"; no model sees it',
+    )  # fmt: skip
+    person_cost: Any = key(
+        _COSTS, "amount", default=None,
+        about="what E[cost] averages, for each person: the column of what a wrong decision costs, "
+        "or, as a table, a column for each decision",
+    )  # fmt: skip
     categories: Mapping[str, Annotated[Any, _LEVELS]] = key(
         _CATEGORIES, {"housing": ["own", "rent"]}, default=dict,
         about="the levels of text features; others are refused, here and for new people",
@@ -264,10 +308,27 @@ class ColumnKeys:
         return None if isinstance(self.propensity, str) else self.propensity
 
     @property
+    def estimated(self) -> bool:
+        """Whether nobody logged propensities, and they are estimated."""
+        return bool(self.propensity == ESTIMATED)
+
+    @property
+    def drawn_with(self) -> str | None:
+        """The column of propensities, if there is one."""
+        is_column = isinstance(self.propensity, str) and not self.estimated
+        return self.propensity if is_column else None
+
+    @property
     def strata(self) -> str | None:
         """The column by which these chances differ, if they do."""
         by = self.lottery.get(BY) if isinstance(self.lottery, Mapping) else None
         return by if isinstance(by, str) else None
+
+    @property
+    def costs(self) -> tuple[str, ...]:
+        """The columns of costs, which may be features, too: an amount is known beforehand."""
+        of = self.person_cost
+        return tuple(of.values()) if isinstance(of, Mapping) else () if of is None else (of,)
 
     @property
     def roles(self) -> dict[str, str]:
@@ -278,10 +339,11 @@ class ColumnKeys:
             "row_id": self.row_id,
             "unit": self.unit,
             "sample_weight": self.sample_weight,
+            "time": self.time,
             **{f"impact {name!r}": name for name in self.impact},
             **{f"early {name!r}": name for name in self.early},
             "follow_up": self.follow_up,
-            "propensity": self.propensity,
+            "propensity": self.drawn_with,
             **{name: getattr(self, name) for name in OF_NUMBERS},
             **{f"behavior {name!r}": column for name, column in self.behavior.items()},
         }
@@ -311,6 +373,16 @@ class RowKeys:
             "worst case": "the bad end of impact_range stands for it",
         }),
         "drop", default="refuse", about="what to do with rows whose impact was not measured",
+    )  # fmt: skip
+    trim: float | None = key(
+        _TRIM, 0.05, default=None,
+        about="if propensities are estimated: statements are about people for whom every decision "
+        "has at least this estimated probability, and others have no part",
+    )  # fmt: skip
+    label_seen_for: tuple[Any, ...] = key(
+        Allowed("a list of decisions", _are_values), ["approve"], default=(),
+        about="the decisions that reveal the label, if it is empty for all others, as only a loan "
+        "shows who repays it",
     )  # fmt: skip
 
     @property
@@ -395,6 +467,10 @@ class StudyKeys:
     )  # fmt: skip
     columns: ColumnKeys = key(about="which column is what")
     rows: RowKeys = key(about="which rows take part", default=RowKeys)
+    names: Names = key(
+        about="what sentences call people, columns, groups, units and decisions; no result depends "
+        "on it", default=Names,
+    )  # fmt: skip
     model: Mapping[str, Any] = key(
         about="what is decided, and what makes a decision good", default=dict, keys=MODEL
     )

@@ -73,8 +73,8 @@ def _known_too_late(
     columns = study.columns
     late = {columns.decision: "the decision"} | dict.fromkeys(columns.impact, "an impact")
     late |= dict.fromkeys(columns.early, "an early outcome")
-    if isinstance(columns.propensity, str):
-        late[columns.propensity] = "the propensity of the decision"
+    if columns.drawn_with is not None:
+        late[columns.drawn_with] = "the propensity of the decision"
     if label:
         late[columns.label] = "the label"
     for role in [each for each in late if each in derived]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from elfair.data.lottery import read_lottery
+from elfair.data.revealed import numbers_reveal_nothing
 from elfair.errors import ElfairError, InputError, did_you_mean, listed
 from elfair.estimators.parameters import PARAMETERS, check_parameters
 from elfair.language import recipes
@@ -83,8 +84,11 @@ def mistakes_of(study: Any) -> Iterator[InputError]:
     yield from _parameters(study)
     yield from _raised(check_parameters, study.kind, study.parameters)
     yield from _columns(study.columns)
+    yield from _named_columns(study)
     yield from _lottery(study)
+    yield from _estimated(study)
     yield from _unseen(study)
+    yield from _revealed(study)
     yield from _categories(study.columns)
     yield from _objective(study)
     for position, entry in enumerate(study.constraints):
@@ -102,7 +106,7 @@ def _parameters(study: Any) -> Iterator[InputError]:
         if each.table and study.kind not in each.defaults
         if each.key in getattr(study, each.table)
     ]
-    columns = ("behavior",) if other == "classifier" else OF_NUMBERS
+    columns = ("behavior", "person_cost") if other == "classifier" else OF_NUMBERS
     wrong += [(column, "columns") for column in columns if getattr(study.columns, column)]
     for key, table in wrong:
         yield InputError(
@@ -142,6 +146,23 @@ def _columns(columns: Any) -> Iterator[InputError]:
         )
 
 
+def _named_columns(study: Any) -> Iterator[InputError]:
+    """Names for columns that the study does not have: they would never be seen."""
+    columns, names = study.columns, study.names
+    known = [*columns.features, *columns.sensitive, *columns.impact, "decision", "cost"]
+    for table, given, there in (
+        ("columns", names.columns, known),
+        ("units", names.units, [*columns.impact, "cost"]),
+        ("groups", names.groups, [*columns.sensitive, *columns.features]),
+    ):
+        for name in given:
+            if name not in there:
+                yield InputError(
+                    f"{table} of names has words for {name!r}; there are {listed(there)}.",
+                    hint=did_you_mean(name, there, "write the name as [columns] does."),
+                )
+
+
 def _unseen(study: Any) -> Iterator[InputError]:
     """What is declared of missing impacts, and does not act."""
     how, columns = study.rows.missing_impact, study.columns
@@ -157,6 +178,43 @@ def _unseen(study: Any) -> Iterator[InputError]:
             'missing_impact = "worst case" needs the range of the impact.',
             hint="write impact_range = [low, high] in [test], which no impact can leave.",
         )
+
+
+def _estimated(study: Any) -> Iterator[InputError]:
+    """What does not go with estimated propensities, or only with them."""
+    columns = study.columns
+    if not columns.estimated:
+        if study.rows.trim:
+            yield InputError(
+                f"trim of rows is {study.rows.trim!r}, but propensities are not estimated.",
+                hint='write propensity = "estimated" in [columns], or remove trim.',
+            )
+        return
+    if study.kind == "regressor":
+        yield InputError(
+            'propensity = "estimated" needs decisions that are classes; the kind of [model] is '
+            "'regressor'.",
+            hint="name the column of densities, or give behavior_mean and behavior_spread.",
+        )
+    if columns.behavior:
+        yield InputError(
+            '[columns] has both propensity = "estimated" and [columns.behavior].',
+            hint="keep the one that says how decisions were made.",
+        )
+
+
+def _revealed(study: Any) -> Iterator[InputError]:
+    """What is declared of labels, and cannot act."""
+    if not study.rows.label_seen_for:
+        return
+    for role in ("label", "decision"):
+        if getattr(study.columns, role) is None:
+            yield InputError(
+                f"label_seen_for of rows was given, but [columns] names no {role}.",
+                hint=f"name the {role}, or remove label_seen_for.",
+            )
+    if study.kind == "regressor":
+        yield numbers_reveal_nothing()
 
 
 def _lottery(study: Any) -> Iterator[InputError]:
@@ -279,7 +337,8 @@ def _unknown(
     known = dict.fromkeys([*columns.sensitive, *columns.features, *study.encoding.names])
     # As in LoggedData: the only impact is also called that.
     also = ["impact"] if len(columns.impact) == 1 else []
-    measured = [*columns.impact, *also, *(["cost"] if "cost" in study.model else [])]
+    costs = ["cost"] if "cost" in study.model or columns.costs else []
+    measured = [*columns.impact, *also, *costs]
     for kind, asked, there, key in (
         ("feature", names, known, "features or sensitive"),
         ("impact", impacts, measured, "impact"),

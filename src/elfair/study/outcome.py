@@ -1,36 +1,32 @@
-"""From a study file to a model, its certificate and its report; and the ledger of looks.
-
-A process counts its own looks at held-out rows. Between processes the ledger does, a file beside
-the studies that only grows. It helps honest people: nothing notices if you delete it.
-"""
+"""From a study file to a model, its certificate and its report."""
 
 from __future__ import annotations
 
-import json
-import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from elfair.certificate import Certificate, Provenance
-from elfair.data.looks import Look, counted_in
+from elfair.data import LoggedData
+from elfair.data.ledger import Ledger
 from elfair.errors import InputError
+from elfair.estimators import load
 from elfair.estimators.classifier import ELFClassifier
 from elfair.estimators.regressor import ELFRegressor
-from elfair.language.conditions import columns_used
-from elfair.language.parsing import parse_condition
-from elfair.records.files import append_whole, appending, writing
-from elfair.records.json import from_json, to_json, to_plain
+from elfair.records.folders import ClaimedFolder, claimed
+from elfair.records.progress import Progress, logger
+from elfair.records.text import plural
 from elfair.study.data import StudyData
-from elfair.study.derived import closure
 from elfair.study.file import StudyFile
 
 #: After "no solution found" the file has a name that nobody takes for a model to use.
 MODEL, REJECTED = "model.elfair", "rejected.elfair"
 CERTIFICATE, REPORT = "certificate.json", "report.html"
+#: How far a command is once the table is read, as progress is told.
+READ = 0.1
 
 
 @dataclass(frozen=True)
@@ -73,23 +69,19 @@ class StudyOutcome:
             The files. After "no solution found" the tested models are in ``rejected.elfair``, to be
             tested again; they cannot be used for decisions.
         """
-        folder = Path(folder)
-        check_free(folder, overwrite=overwrite)
-        with writing(f"the results in '{folder}'"):
-            target = folder.resolve()  # what a link leads to is replaced, not the link
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=target.parent, prefix=".elfair-") as made:
-                part = Path(made) / "results"
-                part.mkdir()
-                names = write_results(self.estimator, part, encoding_of(self.study))
-                if overwrite and target.exists():
-                    target.replace(Path(made) / "old")
-                part.replace(target)  # fails where somebody else's results came meanwhile
-        return [folder / name for name in names]
+        with results_in(folder, overwrite=overwrite) as results:
+            return self.write_to(results)
+
+    def write_to(self, results: ResultsFolder) -> list[Path]:
+        """What `write` does, to a folder that was claimed before the fit: see `results_in`."""
+        return results.write(self.estimator)
 
 
 def fit_study(
-    study: StudyFile, *, ledger: Ledger | None = None, accept_violated: Sequence[str] = ()
+    study: StudyFile,
+    *,
+    ledger: Ledger | str | PathLike[str] | None = None,
+    accept_violated: Sequence[str] = (),
 ) -> StudyOutcome:
     """Read the rows of a study, search for a model, and test it.
 
@@ -97,17 +89,67 @@ def fit_study(
     ----------
     study : StudyFile
         The study.
-    ledger : Ledger, optional
-        The looks that were made before; this one is entered. Without it, the process counts.
+    ledger : Ledger, str or path-like, optional
+        Where looks are counted; without it, the process counts.
     accept_violated : sequence of str
         Assumptions that may be violated, beside those that the study accepts.
     """
-    rows, estimator = study.read(), study.estimator()
-    accepted = dict.fromkeys([*estimator.accept_violated, *accept_violated])
-    estimator.set_params(accept_violated=tuple(accepted))
-    with nullcontext() if ledger is None else counted_in(ledger):
-        estimator.fit(rows.data)
-    stated = study.stated(rows.data)
+    with Progress("fitting"):
+        with Progress("reading the table", end=READ):
+            rows, estimator = study.read(), study.estimator()
+            logger.info(
+                "%s: %s, %s", rows.source, plural(rows.n_read, "row"), f"{rows.data.n:,} used"
+            )
+        accepted = dict.fromkeys([*estimator.accept_violated, *accept_violated])
+        estimator.set_params(accept_violated=tuple(accepted))
+        with Progress(start=READ):
+            estimator.fit(rows.data, ledger=ledger)
+    return _outcome(study, rows, estimator)
+
+
+def continue_study(
+    study: StudyFile,
+    earlier: str | Path,
+    *,
+    ledger: Ledger | str | PathLike[str],
+    accept_violated: Sequence[str] = (),
+) -> StudyOutcome:
+    """Test the models of an earlier stage on the rows that came since.
+
+    Parameters
+    ----------
+    study : StudyFile
+        The study, as it was at the first stage.
+    earlier : str or Path
+        The folder with the results of the stage before.
+    ledger, accept_violated
+        See `fit_study`.
+    """
+    certificate = Certificate.load(Path(earlier) / CERTIFICATE)
+    estimator = load(Path(earlier) / (MODEL if certificate.passed else REJECTED))
+    if estimator.certificate_ != certificate:
+        raise InputError(
+            f"the model in '{earlier}' is not that of the certificate beside it.",
+            hint="restore both files.",
+        )
+    if study.text != certificate.provenance.study:
+        raise InputError(
+            f"the study file has changed since the stage in '{earlier}'. To go on is to test what "
+            "was asked for then.",
+            hint="restore it; the certificate holds it, as provenance.study.",
+        )
+    rows = study.read()
+    estimator.go_on(rows.in_memory, ledger=ledger, accept_violated=tuple(accept_violated))
+    return _outcome(study, rows, estimator)
+
+
+def _outcome(
+    study: StudyFile, rows: StudyData, estimator: ELFClassifier | ELFRegressor
+) -> StudyOutcome:
+    """The results, with what only the study knows."""
+    # Rows that are read in batches have no constraints by name.
+    known = rows.data if isinstance(rows.data, LoggedData) else None
+    stated = study.stated(known)
     estimator.state(
         chosen_by={each.text: each.chosen_by for each in stated},
         why={each.text: each.why for each in stated},
@@ -122,67 +164,85 @@ def fit_study(
             changes=rows.changes,
             study=study.text,
         ),
+        names=study.names,
     )
     return StudyOutcome(study, rows, estimator)
 
 
-def encoding_of(study: StudyFile) -> dict[str, Any]:
-    """What a model must know to decide about new people: how a table becomes features, and the
-    names of columns in a log, so the log fits the study that the model came from.
-    """
-    columns, reading = study.columns, study.reading
-    # New people have no label: a condition on it cannot be asked of them.
-    keep = [
-        text
-        for text in reading.keep
-        if columns.label
-        not in closure(sorted(columns_used(parse_condition(text))), reading.by_name)[0]
-    ]
-    propensity = study.clean.get(columns.propensity) if columns.lottery is None else None
-    return {
-        **study.encoding.to_dict(),
-        "reading": reading.restricted(columns.features, keep).to_dict(),
-        "propensity_written": None if propensity is None else to_plain(propensity),
-        "decision": columns.decision,
-        # Declared chances were those of the old lottery: the new model logs a column.
-        "propensity": columns.propensity if columns.lottery is None else None,
-        "behavior": dict(columns.behavior),
-        "behavior_mean": columns.behavior_mean,
-        "row_id": columns.row_id,
-    }
-
-
-def write_results(
-    estimator: ELFClassifier | ELFRegressor,
-    folder: Path,
-    encoding: Mapping[str, Any] | None = None,
-) -> list[str]:
-    """Write the model, the certificate and the report into a folder that is there.
+@dataclass(frozen=True)
+class ResultsFolder:
+    """A folder for results, to which no other process writes; see `results_in`.
 
     Parameters
     ----------
-    estimator : ELFClassifier or ELFRegressor
-        Fitted, also to "no solution found".
-    folder : Path
+    claim : ClaimedFolder
         The folder.
-    encoding : mapping, optional
-        See `ELFEstimator.save`.
-
-    Returns
-    -------
-    list of str
-        The names of the files.
+    overwrite : bool
+        Whether to replace the results that are there.
     """
-    certificate: Certificate = estimator.certificate_
-    model = MODEL if certificate.passed else REJECTED
-    estimator.save(folder / model, encoding=encoding)
-    certificate.save(folder / CERTIFICATE)
-    estimator.report().write_html(folder / REPORT)
-    return [model, CERTIFICATE, REPORT]
+
+    claim: ClaimedFolder
+    overwrite: bool
+
+    def write(self, estimator: ELFClassifier | ELFRegressor) -> list[Path]:
+        """Write the model, the certificate and the report: all of them, or nothing.
+
+        Parameters
+        ----------
+        estimator : ELFClassifier or ELFRegressor
+            Fitted, also to "no solution found".
+
+        Returns
+        -------
+        list of Path
+            The files.
+        """
+        certificate: Certificate = estimator.certificate_
+        model = MODEL if certificate.passed else REJECTED
+
+        def write(new: Path) -> None:
+            estimator.save(new / model)
+            certificate.save(new / CERTIFICATE)
+            estimator.report().write_html(new / REPORT)
+            # Again: the fit took its time, and somebody may have put a file there.
+            _check_free(self.claim.folder, overwrite=self.overwrite)
+
+        self.claim.fill(write, overwrite=self.overwrite)
+        return [self.claim.folder / name for name in (model, CERTIFICATE, REPORT)]
 
 
-def check_free(folder: Path, *, overwrite: bool) -> None:
-    """Raise before a fit if results must not go to a folder."""
+def next_folder(earlier: Path) -> Path:
+    """Where the results of the next stage go: beside those of the stage before.
+
+    Examples
+    --------
+    >>> next_folder(Path("loans/results")).name, next_folder(Path("results-2")).name
+    ('results-2', 'results-3')
+    """
+    name, dash, number = earlier.name.rpartition("-")
+    if dash and number.isdigit():
+        return earlier.with_name(f"{name}-{int(number) + 1}")
+    return earlier.with_name(f"{earlier.name}-2")
+
+
+@contextmanager
+def results_in(folder: str | Path, *, overwrite: bool = False) -> Iterator[ResultsFolder]:
+    """Claim a folder for results, before a fit: another fit for it is refused meanwhile.
+
+    Parameters
+    ----------
+    folder, overwrite
+        See `StudyOutcome.write`.
+    """
+    folder = Path(folder)
+    _check_free(folder, overwrite=overwrite)
+    with claimed(folder) as claim:
+        _check_free(folder, overwrite=overwrite)  # again: another process may just have ended
+        yield ResultsFolder(claim, overwrite)
+
+
+def _check_free(folder: Path, *, overwrite: bool) -> None:
+    """Raise if results must not go to a folder."""
     if not folder.exists():
         return
     known = {MODEL, REJECTED, CERTIFICATE, REPORT}
@@ -196,97 +256,3 @@ def check_free(folder: Path, *, overwrite: bool) -> None:
             f"'{folder}' holds results already.",
             hint="name another folder with --output, or replace them with --overwrite.",
         )
-
-
-# -- the ledger -------------------------------------------------------------------------------
-
-#: What the list is called: one for all studies of a folder, or else the copy of a study would begin
-#: a list of its own.
-OPENINGS = "elfair.openings"
-
-
-@dataclass(frozen=True)
-class Opening:
-    """A look, and when it was made.
-
-    Parameters
-    ----------
-    rows, test, declared
-        See `elfair.data.looks.Look`.
-    time : str
-        When, in UTC.
-    """
-
-    rows: tuple[str, ...]
-    test: str
-    declared: int
-    time: str
-
-
-class Ledger:
-    """The tests that were made from the study files of a folder.
-
-    Parameters
-    ----------
-    path : Path
-        The file; made with the first entry.
-    least_chance : float, default 0
-        The smallest chance to pass with which a test is made that was not made before.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     ledger = Ledger(Path(folder) / OPENINGS)
-    ...     [ledger.enter(Look(("rows",), test, declared=1)) for test in ("a", "b", "a")]
-    [1, 2, 1]
-    """
-
-    def __init__(self, path: Path, *, least_chance: float = 0.0) -> None:
-        self._path, self._least_chance = path, least_chance
-
-    def enter(self, look: Look) -> int:
-        """Write down a test that is about to be made, and return which look at its rows it is.
-
-        The same test again is the same look.
-        If two tests begin at the same time, one comes first, and the other counts it.
-        """
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        entry = Opening(look.rows, look.test, look.declared, now)
-        line = (to_json(entry, indent=None) + "\n").encode()
-        what = f"no test is made, since it was not counted: the list of tests '{self._path}'"
-        with writing(what), appending(self._path) as file:
-            file.seek(0)
-            content = file.read()
-            # Half a line at the end is of a test that was not made: the disk was full.
-            end, missing = content.rfind(b"\n") + 1, b""
-            if _is_whole(content[end:]):
-                end, missing = len(content), b"\n"  # an editor took the line break away
-            earlier = self._entries(content[:end])
-            if all(each.test != look.test for each in earlier):
-                look.require_chance(self._least_chance)
-            number = look.number(earlier)
-            append_whole(file, end, missing + line)
-        return number
-
-    def _entries(self, content: bytes) -> list[Look]:
-        entries = []
-        for number, line in enumerate(content.splitlines(), 1):
-            try:
-                entry = from_json(line.decode(), Opening)
-                entries.append(Look(entry.rows, entry.test, entry.declared))
-            except ValueError as error:
-                raise InputError(
-                    f"line {number} of the list of tests '{self._path.name}' is not as elfair "
-                    f"wrote it: {str(error).splitlines()[0]}",
-                    hint="restore the file; without it nobody knows how often rows were tested.",
-                ) from None
-        return entries
-
-
-def _is_whole(line: bytes) -> bool:
-    try:
-        json.loads(line)
-    except ValueError:
-        return False
-    return True

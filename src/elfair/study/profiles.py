@@ -10,6 +10,7 @@ from typing import Any
 
 from elfair.data.columns import is_missing
 from elfair.language.recipes import FEWEST_ROWS
+from elfair.records.names import words_of
 from elfair.records.tables import has_decimal_comma
 from elfair.types import Array
 
@@ -92,16 +93,3 @@ class Profile:
     def groups(self) -> list[Any]:
         """Its values that enough rows have, in order."""
         return sorted(each for each, count in self.counts.items() if count >= FEWEST_ROWS)
-
-
-def words_of(text: str) -> list[str]:
-    """The words of a name, in lower case.
-
-    Examples
-    --------
-    >>> words_of("customerNo_2")
-    ['customer', 'no', '2']
-    """
-    split = re.sub(r"([a-z])([A-Z])", r"\1 \2", text).lower()
-    split = re.sub(r"(num|trt)\b|\b(rx)", r" \1\2 ", split)  # 'pidnum', 'RXASP'
-    return re.findall(r"[^\W\d_]+|\d+", split)

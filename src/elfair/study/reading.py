@@ -19,7 +19,6 @@ from elfair.errors import DataError, InputError
 from elfair.language.conditions import columns_used
 from elfair.language.parsing import parse_condition
 from elfair.records.json import from_plain, to_plain
-from elfair.records.text import plural
 from elfair.records.toml import class_text
 from elfair.study.cleaning import clean_column
 from elfair.study.derived import Derived, closure, outside
@@ -107,7 +106,7 @@ class TableReading:
     def read(
         self, source: SourceTable, wanted: Sequence[str], groups: Sequence[str] = ()
     ) -> ReadTable:
-        """Read a table; one error lists all that is wrong with it.
+        """Read a table. What is wrong with it is kept, so that one error can list everything.
 
         Parameters
         ----------
@@ -123,7 +122,7 @@ class TableReading:
         table, mistakes, changes = source.table, list[DataError](), [*source.changes]
         raw, made = closure([*wanted, *_compared(self.keep)], self.by_name)
         check_columns(raw, table.column_names, source.name, "check the names in the study file.")
-        cleaned = {}
+        cleaned, broken = {}, set[str]()
         for name in raw:
             column = clean_column(
                 table.column(name),
@@ -136,34 +135,43 @@ class TableReading:
             cleaned[name] = column.values
             changes += column.changes
             mistakes += column.mistakes
+            broken |= {name} if column.mistakes else set()
         for name in self.by_name:
             if name in {*table.column_names, *source.names}:
                 mistakes.append(_taken(name, source.name))
-        if mistakes:
-            raise all_of(source.name, mistakes)
         columns = table_columns(pa.table(cleaned), "the table") or {}
         for name in made:
+            columns[name] = np.full(table.num_rows, None, dtype=object)
+            if not broken.isdisjoint(self.by_name[name].of):
+                broken.add(name)
+                continue
             try:
                 columns[name] = self.by_name[name].made(columns)
             except DataError as error:
                 mistakes.append(error)
-                columns[name] = np.full(table.num_rows, None, dtype=object)
-        if mistakes:
-            raise all_of(source.name, mistakes)
-        kept, left_out = self._kept(columns, table.num_rows, groups, raw)
-        return ReadTable(source, columns, tuple(changes), kept, left_out)
+                broken.add(name)
+        kept, left_out = self._kept(columns, table.num_rows, groups, raw, broken)
+        return ReadTable(
+            source, columns, tuple(changes), kept, left_out, tuple(mistakes), frozenset(broken)
+        )
 
     def _kept(
-        self, columns: Columns, n: int, groups: Sequence[str], raw: Sequence[str]
+        self,
+        columns: Columns,
+        n: int,
+        groups: Sequence[str],
+        raw: Sequence[str],
+        broken: Collection[str],
     ) -> tuple[Booleans, tuple[LeftOut, ...]]:
-        """The rows that meet all conditions, and an account of the others."""
+        """The rows that meet all conditions that can be asked, and an account of the others."""
         kept = np.ones(n, dtype=np.bool_)
         account = []
         empty = np.all([is_missing(columns[name]) for name in raw], axis=0)
         if len(raw) > 1 and empty.any():  # as programs write them below a table
             account.append(LeftOut("the row is empty", int(empty.sum()), ()))
             kept &= ~empty
-        for text in self.keep:
+        asked = [text for text in self.keep if _is_readable(text, broken)]
+        for text in asked:
             for reason, out in zip(
                 (f"{text} does not hold", f"whether {text} is not known"),
                 outside(text, columns, n),
@@ -214,6 +222,10 @@ class ReadTable:
         The rows that take part.
     outside : tuple of LeftOut
         An account of the others.
+    mistakes : tuple of DataError
+        What is wrong with some of the columns.
+    broken : frozenset of str
+        These columns, and what is derived of them.
     """
 
     source: SourceTable
@@ -221,36 +233,21 @@ class ReadTable:
     changes: tuple[str, ...]
     kept: Booleans
     outside: tuple[LeftOut, ...]
+    mistakes: tuple[DataError, ...] = ()
+    broken: frozenset[str] = frozenset()
 
     def rows(self, which: Booleans) -> Columns:
         """Some rows of all columns."""
         return {name: column[which] for name, column in self.columns.items()}
 
 
-def all_of(name: str, mistakes: Sequence[DataError]) -> DataError:
-    """One error that lists all that is wrong with a table.
-
-    Parameters
-    ----------
-    name : str
-        What the table is called.
-    mistakes : sequence of DataError
-        At least one.
-
-    Examples
-    --------
-    >>> print(all_of("loans.csv", [DataError("n is missing.", hint="n = 1")]))
-    n is missing.
-    Hint: n = 1
-    """
-    if len(mistakes) == 1:
-        return mistakes[0]
-    points = "\n".join("  - " + str(each).replace("\n", "\n    ") for each in mistakes)
-    return DataError(f"{name}: {plural(len(mistakes), 'mistake')}:\n{points}")
-
-
 def _compared(keep: Sequence[str]) -> list[str]:
     return [name for text in keep for name in sorted(columns_used(parse_condition(text)))]
+
+
+def _is_readable(condition: str, broken: Collection[str]) -> bool:
+    """Whether a condition compares no column that cannot be read."""
+    return set(broken).isdisjoint(_compared([condition]))
 
 
 def _taken(name: str, source: str) -> DataError:

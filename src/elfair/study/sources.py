@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,13 +12,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from elfair.data.digests import file_digest
 from elfair.data.spelling import plain
 from elfair.errors import DataError, InputError, did_you_mean, listed
-from elfair.records.files import unreadable
+from elfair.records.appending import finish_appending
+from elfair.records.files import check_regular, unreadable
 from elfair.records.tables import ENDINGS, FORMATS, DelimitedText, Opened, format_of, typed
+from elfair.records.text import plural
 from elfair.records.toml import repeated
-from elfair.study.databases import filled_in, is_address, is_known, open_query, without_secrets
+from elfair.study.databases import is_address, is_known, is_server, open_query
+from elfair.study.reach import Reach
+from elfair.study.secrets import filled_in, without_secrets
 
 
 @dataclass(frozen=True)
@@ -30,13 +34,13 @@ class Part:
         The source, without secrets.
     n : int
         How many rows there are.
-    path : Path or None
+    content : bytes or None
         The file, if it is text and has lines.
     """
 
     name: str
     n: int
-    path: Path | None = None
+    content: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ class SourceTable:
     as_written : frozenset of str
         The columns that hold the texts of a text file, as they were written.
     changes : tuple of str
-        What was done to make one table of several.
+        What was done to make one table of the sources.
     names : frozenset of str
         All columns that there are, also those that were not asked for.
 
@@ -86,9 +90,9 @@ class SourceTable:
         for part in self.parts:
             if row < part.n:
                 of = f" of {part.name}" if len(self.parts) > 1 else ""
-                if part.path is None:
+                if part.content is None:
                     return f"row {row + 1:,}{of}"
-                line = DelimitedText(part.path.read_bytes(), part.name).line(row)
+                line = DelimitedText(part.content, part.name).line(row)
                 return f"line {line:,}{of}"
             row -= part.n
         return f"row {row + 1:,}"
@@ -108,12 +112,15 @@ class OpenTable:
         Reads columns, see `elfair.records.tables.Opened`.
     path : Path or None
         The file; a query has none.
+    content : bytes
+        The file as it was read, once: whatever is written to it meanwhile is not seen.
     """
 
     name: str
     names: list[str]
     read: Callable[[Sequence[str], Collection[str]], Any]
     path: Path | None
+    content: bytes = b""
 
     @property
     def is_text(self) -> bool:
@@ -128,6 +135,7 @@ def read_table(
     columns: Sequence[str] | None = None,
     folder: Path | None = None,
     as_written: bool | Collection[str] = (),
+    within: Sequence[str | Path] = (),
 ) -> SourceTable:
     """Read a table, whatever holds it.
 
@@ -144,6 +152,8 @@ def read_table(
         Where relative paths begin; the working directory unless given.
     as_written : bool or collection of str, default ()
         The columns of text files that are wanted as they were written; True for all of them.
+    within : sequence of str or Path
+        Folders whose files a query may read, beside that one.
 
     Returns
     -------
@@ -155,11 +165,17 @@ def read_table(
     >>> read.table.to_pydict()
     {'b': [2]}
     """
-    return read_opened(open_tables(source, query=query, folder=folder), columns, as_written)
+    opened = open_tables(source, query=query, folder=folder, within=within)
+    return read_opened(opened, columns, as_written)
 
 
 def open_tables(
-    source: str | Path | Sequence[str], *, query: str | None = None, folder: Path | None = None
+    source: str | Path | Sequence[str],
+    *,
+    query: str | None = None,
+    folder: Path | None = None,
+    reach: Reach | None = None,
+    within: Sequence[str | Path] = (),
 ) -> list[OpenTable]:
     """Open every file of a source, or the database.
 
@@ -167,22 +183,35 @@ def open_tables(
     ----------
     source, query, folder
         See `read_table`.
+    reach : Reach, optional
+        What may be read, if a study names the source. Without it the source is the user's own.
+    within : sequence of str or Path
+        Further folders that the user's own query may read.
     """
     check_query(source, query)
     folder = (Path.cwd() if folder is None else folder).resolve()
     if query is not None:
-        names, read = open_query(filled_in(str(source)), query, folder)
-        return [_open(without_secrets(str(source)), lambda: (names, read), None)]
+        address, shown = str(source), without_secrets(str(source))
+        if reach is not None and is_server(address):
+            reach.check_server(address, shown)
+        names, read = open_query(filled_in(address), query, folder, reach, within)
+        return [_open(shown, lambda: (names, read), None)]
     opened = []
-    for each in files_of(source, folder):
+    for each in files_of(source, folder, reach):
         path, name = folder / each, str(each)
+        if reach is not None:
+            reach.check_file(path, name)
         with _readable(path, name):
             _check_file(path, name)
-        opened.append(_open(name, partial(format_of(path).open, path, name), path))
+            finish_appending(path)
+            content = path.read_bytes()
+        opened.append(_open(name, partial(format_of(path).open, content, name), path, content))
     return opened
 
 
-def files_of(source: str | Path | Sequence[str], folder: Path) -> list[str]:
+def files_of(
+    source: str | Path | Sequence[str], folder: Path, reach: Reach | None = None
+) -> list[str]:
     """The files that a source names: itself, each of a list, and those that fit a pattern.
 
     Parameters
@@ -191,6 +220,8 @@ def files_of(source: str | Path | Sequence[str], folder: Path) -> list[str]:
         See `read_table`.
     folder : Path
         Where relative paths begin.
+    reach : Reach, optional
+        Where patterns may look.
 
     Examples
     --------
@@ -203,6 +234,8 @@ def files_of(source: str | Path | Sequence[str], folder: Path) -> list[str]:
         if not set(each) & set("*?[") or (folder / each).exists():
             found.append(each)
             continue
+        if reach is not None:
+            reach.check_file(folder / re.split(r"[^/\\]*[*?\[]", each)[0], each)
         base = Path(each).anchor or folder
         fitting = sorted(Path(base).glob(str(Path(each).relative_to(Path(each).anchor))))
         if not fitting:
@@ -247,12 +280,21 @@ def read_opened(
         if column in texts and column not in raw:
             table = table.set_column(place, column, typed(table.column(column)))
     parts = tuple(
-        Part(each.name, one.num_rows, each.path if each.is_text else None)
+        Part(each.name, one.num_rows, each.content if each.is_text else None)
         for each, one in zip(opened, tables, strict=True)
     )
-    digests = [file_digest(each.path) for each in opened if each.path is not None]
+    digests = [hashlib.sha256(each.content).hexdigest() for each in opened if each.path]
     digest = digests[0] if len(digests) == 1 else digest_of(digests)
-    return SourceTable(table, name, digest, parts, raw & set(wanted), names=frozenset(every))
+    raw, said = raw & set(wanted), tuple(_repeats(parts))
+    return SourceTable(table, name, digest, parts, raw, said, frozenset(every))
+
+
+def _repeats(parts: Sequence[Part]) -> Iterator[str]:
+    """What is said of lines that repeat the names of the columns."""
+    for part in parts:
+        if part.content and (again := DelimitedText(part.content, part.name).repeats):
+            said = f"{plural(len(again), 'line')} with the names of the columns again, left out"
+            yield f"{Path(part.name).name}: {said}"  # wherever it is verified
 
 
 def digest_of(digests: Sequence[str]) -> str | None:
@@ -393,11 +435,14 @@ def _check_file(path: Path, name: str) -> None:
         otherwise = "a relative path begins at the folder of the study file."
         raise InputError(f"there is no file {name!r}.", hint=nearest_file(path, beside, otherwise))
     format_of(path)
+    check_regular(path)
     if not path.stat().st_size:
         raise DataError(f"{name} is empty.", hint="check that it was written completely.")
 
 
-def _open(name: str, opening: Callable[[], Opened], path: Path | None) -> OpenTable:
+def _open(
+    name: str, opening: Callable[[], Opened], path: Path | None, content: bytes = b""
+) -> OpenTable:
     """A table that is open; what Arrow has against the file is said in other words."""
     with _readable(path, name):
         every, read = opening()
@@ -409,7 +454,7 @@ def _open(name: str, opening: Callable[[], Opened], path: Path | None) -> OpenTa
         with _readable(path, name):
             return read(columns, as_written)
 
-    return OpenTable(name, names, reading, path)
+    return OpenTable(name, names, reading, path, content)
 
 
 @contextmanager

@@ -6,36 +6,38 @@ decision in two spellings and a line of totals would change a result without a w
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elfair.data.spelling import plain, stands_for_missing
+from elfair.data.columns import is_missing
+from elfair.data.spelling import MOST_COMPARED, codes_in, odd_classes, stands_for_missing
 from elfair.errors import DataError, listed
-from elfair.records.tables import comma_hint, has_decimal_comma, is_plain_number
-from elfair.records.toml import toml
-from elfair.study.defects import written
+from elfair.records.tables import is_plain_number
+from elfair.records.toml import class_text, toml
 from elfair.study.keys import CleanKeys, ColumnKeys
+from elfair.study.notation import (
+    MOST_VALUES,
+    date_hint,
+    lines_for,
+    no_numbers,
+    notation,
+    question,
+)
 from elfair.types import Array, Index
 
 if TYPE_CHECKING:
     from elfair.study.file import StudyFile
     from elfair.study.reading import ReadTable
 
-#: Ways to write a date that are tried for a hint.
-DATES = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%Y%m%d")
-#: Numbers that no measurement has by chance. (-1 and -9 may be meant; `elfair check` names them.)
-CODE = re.compile(r"-(66|77|88|99)|-?9{3,7}|-?8{3,7}")
 #: A sum of fewer numbers than this may be equal to the last one by chance.
 FEWEST_SUMMED = 10
 
 
-def suspicions(table: ReadTable, study: StudyFile) -> Iterator[DataError]:
-    """Everything in a table that is probably not what the study takes it for.
+def suspicions(table: ReadTable, study: StudyFile) -> Iterator[tuple[str | None, DataError]]:
+    """Everything in a table that is probably not what the study takes it for, by column.
 
     Parameters
     ----------
@@ -45,15 +47,23 @@ def suspicions(table: ReadTable, study: StudyFile) -> Iterator[DataError]:
         Which column is what.
     """
     rows, columns = np.flatnonzero(table.kept), study.columns
-    yield from _total(table, study)
+    for error in _total(table, study):
+        yield None, error
     for name in numeric(columns):
+        if name in table.broken:
+            continue
         column = table.columns[name]
         if column.dtype.kind == "O":
-            yield from _no_numbers(table, name, rows, is_feature=name in columns.features)
+            is_feature = name in columns.features
+            for error in _no_numbers(table, name, rows, is_feature=is_feature):
+                yield name, error
         elif column.dtype.kind in "iuf" and name in (*columns.impact, *columns.features):
             declared = study.clean.get(name, CleanKeys()).values.values()
-            yield from _codes(table, name, rows, declared)
-    yield from _classes(table, columns, rows)
+            is_impact = name in columns.impact
+            for error in _codes(table, name, rows, declared, is_impact=is_impact):
+                yield name, error
+    for error in _classes(table, study, rows):
+        yield None, error
 
 
 def numeric(columns: ColumnKeys) -> list[str]:
@@ -70,9 +80,9 @@ def numeric(columns: ColumnKeys) -> list[str]:
     ['age', 'p']
     """
     features = [name for name in columns.features if name not in columns.categories]
-    drawn = columns.propensity, columns.behavior_mean, columns.behavior_spread, columns.follow_up
+    drawn = columns.drawn_with, columns.behavior_mean, columns.behavior_spread, columns.follow_up
     others = (*columns.impact, *columns.early, *columns.behavior.values(), columns.sample_weight)
-    every = [*features, *others, *drawn]
+    every = [*features, *others, *drawn, *columns.costs]
     return list(dict.fromkeys(name for name in every if isinstance(name, str)))
 
 
@@ -87,6 +97,8 @@ def _no_numbers(
     column = table.columns[name]
     texts = {k: column[k] for k in rows.tolist() if isinstance(column[k], str)}
     odd = {k: text for k, text in texts.items() if not is_plain_number(text)}
+    if not odd and rows.size < column.size:  # people who are not of the study make texts of all
+        yield from _no_numbers(table, name, np.arange(column.size), is_feature=is_feature)
     if not odd:
         return
     different = list(dict.fromkeys(odd.values()))
@@ -111,82 +123,111 @@ def _no_numbers(
 
 def _cure(name: str, texts: list[str], odd: list[str]) -> str | None:
     """The keys that would read texts as numbers or dates, if it is clear which."""
-    if all(map(has_decimal_comma, odd)):
-        return comma_hint(toml(name), odd)
     missing = [text for text in odd if stands_for_missing(text, {})]
     numbers = [text for text in texts if text not in missing]
-    keys: dict[str, Any] = written(numbers) if numbers else {}
     rest = [text for text in odd if text not in missing]
     if missing and not rest:
-        keys = {"missing": missing}
-    elif keys and missing:
-        keys["missing"] = missing
-    if keys:
-        lines = ", ".join(f"{key} = {toml(value)}" for key, value in keys.items())
-        return f"write {lines} in [clean.{toml(name)}]."
-    forms = [form for form in DATES if rest and all(_is_date(text, form) for text in rest)]
-    if not forms or len(rest) < len(numbers):
-        return None
-    told = " or ".join(f"date = {toml(form)}" for form in forms)
-    return f"these look like dates: write {told} in [clean.{toml(name)}]."
+        return f"write missing = {toml(missing)} in [clean.{toml(name)}]."
+    if keys := notation(numbers):
+        return lines_for(name, {**keys, **({"missing": missing} if missing else {})})
+    left = no_numbers(numbers)
+    others = [text for text in numbers if text not in left]
+    told = _numbers_or_dates(name, others) if left and others else None
+    if told is not None:
+        some = left[:MOST_VALUES]
+        return (
+            f"{told.removesuffix('.')}; for {listed(some, 5)}, write there missing = "
+            f"{toml([*missing, *some])} if that means missing, or values = {toml({some[0]: 0})} if "
+            "it means something else."
+        )
+    asked = question(name, numbers)
+    if asked is not None or len(rest) < len(numbers):
+        return asked
+    return date_hint(name, rest)
 
 
-def _is_date(text: str, form: str) -> bool:
-    try:
-        datetime.strptime(text.strip(), form)
-    except ValueError:
-        return False
-    return True
+def _numbers_or_dates(name: str, texts: list[str]) -> str | None:
+    """The text of a hint: how texts of one kind are read."""
+    if keys := notation(texts):
+        return lines_for(name, keys)
+    return question(name, texts) or date_hint(name, texts)
 
 
 def _codes(
-    table: ReadTable, name: str, rows: Index, declared: Sequence[Any] | Any
+    table: ReadTable, name: str, rows: Index, declared: Collection[Any], *, is_impact: bool
 ) -> Iterator[DataError]:
     """Numbers such as -999 that probably mean missing."""
-    values, counts = np.unique(table.columns[name][rows], return_counts=True)
-    counted = dict(zip(values.tolist(), counts.tolist(), strict=True))
     known = {each for each in declared if not isinstance(each, str)}
-    for value in counted:
-        if value in known or not CODE.fullmatch(f"{value:.7g}"):
-            continue
-        if not stands_for_missing(value, counted):
+    codes = codes_in(table.columns[name][rows].astype(np.float64), small=is_impact)
+    for value, n in codes.items():
+        if value in known:
             continue
         first = rows[np.flatnonzero(table.columns[name][rows] == value)[0]]
-        where = _of_rows(counted[value], rows.size, table.source.place(int(first)))
+        where = _of_rows(n, rows.size, table.source.place(int(first)))
         yield DataError(
-            f"column {name!r} is {value:g} in {where}, far from all other values: it probably "
+            f"column {name!r} is {value:.15g} in {where}, far from all other values: it probably "
             "means missing.",
-            hint=f"write missing = [{value:g}] in [clean.{toml(name)}]; if it is meant as it is, "
-            f'values = {{ "{value:g}" = {value:g} }}.',
+            hint=f"write missing = [{value:.15g}] in [clean.{toml(name)}]; if it is meant as it "
+            f'is, values = {{ "{value:.15g}" = {value:.15g} }}.',
         )
 
 
-def _classes(table: ReadTable, columns: ColumnKeys, rows: Index) -> Iterator[DataError]:
-    """Decisions, or labels, that differ by capitals or spaces alone."""
-    named = {name: table.columns[name][rows] for name in (columns.decision, columns.label) if name}
-    texts = {
-        name: Counter(each for each in column.tolist() if isinstance(each, str))
-        for name, column in named.items()
-    }
-    every: Counter[str] = sum(texts.values(), Counter())
-    meant: dict[str, str] = {}
-    for value in every:  # the most frequent spelling is what the others mean
-        usual = meant.get(plain(value), value)
-        meant[plain(value)] = max(
-            usual, value, key=lambda each: (every[each], each == each.strip())
+def _classes(table: ReadTable, study: StudyFile, rows: Index) -> Iterator[DataError]:
+    """Decisions, or labels, that are probably slips of others."""
+    if study.kind == "regressor" or "classes" in study.model:
+        return
+    columns = study.columns
+    roles = [name for name in (columns.decision, columns.label) if name]
+    named = {name: table.columns[name][rows] for name in roles if name not in table.broken}
+    counts = {name: Counter(column[~is_missing(column)].tolist()) for name, column in named.items()}
+    every: Counter[Any] = sum(counts.values(), Counter())
+    if len(every) > MOST_COMPARED:
+        return
+    if len(counts) == 2 and len(every) == sum(map(len, counts.values())):
+        yield from _other_words(counts, rows.size)
+    odd = odd_classes(every)
+    for name in counts:
+        declared = set(study.clean.get(name, CleanKeys()).values.values())
+        wrong = {v: meant for v, meant in odd.items() if v in counts[name] and v not in declared}
+        for told in ({v: m for v, m in wrong.items() if m is not None},
+                     {v: m for v, m in wrong.items() if m is None}):  # fmt: skip
+            if told:
+                yield _slips(table, name, rows, told, sum(counts[name][v] for v in told))
+
+
+def _other_words(counts: Mapping[str, Counter[Any]], n: int) -> Iterator[DataError]:
+    """Labels that are never decisions, because they say the same in other words."""
+    (decision, decided), (label, labels) = counts.items()
+    values = sorted(labels, key=str), sorted(decided, key=str)
+    if not all(isinstance(value, str) for value in [*labels, *decided]):
+        return  # whether text or numbers are meant is said later
+    keys = toml(dict(zip(*values, strict=False)))
+    yield DataError(
+        f"columns {decision!r} and {label!r} share no value, in {n:,} rows: {decision!r} holds "
+        f"{listed(values[1], 5)}, and {label!r} {listed(values[0], 5)}. A label is the decision "
+        "that would have been right.",
+        hint=f"say which is which, such as values = {keys} in [clean.{toml(label)}], or the other "
+        "way round; or, if it is something else, leave label out of [columns].",
+    )
+
+
+def _slips(table: ReadTable, name: str, rows: Index, odd: dict[Any, Any], n: int) -> DataError:
+    """What is wrong with values that would be decisions of their own."""
+    first = next(int(k) for k in rows if table.columns[name][k] in odd)
+    where = _of_rows(n, rows.size, table.source.place(first))
+    keys, as_is = f"[clean.{toml(name)}]", toml({class_text(v): v for v in odd})
+    if None in odd.values():
+        return DataError(
+            f"column {name!r} is {listed(odd)} in {where}: it probably means missing. As it is, it "
+            "would be a decision of its own.",
+            hint=f"write missing = {toml(list(odd))} in {keys}; if it is meant as it is, values = "
+            f"{as_is}.",
         )
-    for name, counts in texts.items():
-        wrong = {each: meant[plain(each)] for each in counts if meant[plain(each)] != each}
-        if wrong:
-            first = next(int(k) for k in rows if table.columns[name][k] in wrong)
-            n = sum(counts[each] for each in wrong)
-            where = _of_rows(n, rows.size, table.source.place(first))
-            yield DataError(
-                f"column {name!r} has several spellings of one value: {listed(wrong)} beside "
-                f"{listed(dict.fromkeys(wrong.values()))}, in {where}. Each would be a decision of "
-                "its own.",
-                hint=f"write values = {toml(wrong)} in [clean.{toml(name)}].",
-            )
+    return DataError(
+        f"column {name!r} has several spellings of one value: {listed(odd)} beside "
+        f"{listed(dict.fromkeys(odd.values()))}, in {where}. Each would be a decision of its own.",
+        hint=f"write values = {toml(odd)} in {keys}; if they are what they seem, values = {as_is}.",
+    )
 
 
 def _total(table: ReadTable, study: StudyFile) -> Iterator[DataError]:
@@ -194,12 +235,15 @@ def _total(table: ReadTable, study: StudyFile) -> Iterator[DataError]:
     n, columns = table.kept.size, study.columns
     if n <= FEWEST_SUMMED or not table.kept[-1]:
         return
-    summed = [name for name in numeric(columns) if _is_sum(table.columns[name])]
+    readable = [name for name in numeric(columns) if name not in table.broken]
+    summed = [name for name in readable if _is_sum(table.columns[name])]
     if not summed:
         return
     keep = next((name for name in summed if name in columns.features), None)
     last = float(np.asarray(table.columns[summed[0] if keep is None else keep])[-1])
-    leave = f" or leave it out: keep = [{toml(f'`{keep}` < {last:g}')}] in [rows]." if keep else ""
+    leave = (
+        f" or leave it out: keep = [{toml(f'`{keep}` < {last:.15g}')}] in [rows]." if keep else ""
+    )
     yield DataError(
         f"the last row ({table.source.place(n - 1)}) holds the sum of all others, in 1 of {n:,} "
         f"rows: column {listed(summed)}. It is a line of totals, not a person.",

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from elfair.data.features import read_features
 from elfair.errors import DataError, InputError
 from elfair.estimators.base import ELFEstimator
-from elfair.records.files import append_whole, appending, write_whole, writing
+from elfair.records.appending import append_whole, appending
+from elfair.records.files import write_whole, writing
 from elfair.records.json import from_plain
 from elfair.records.tables import file_content
-from elfair.records.text import plural
 from elfair.records.toml import class_text
-from elfair.study.cleaning import written
-from elfair.study.encoding import TableEncoding
+from elfair.study.batches import Batch, read_batch, require_free
+from elfair.study.cleaning import compared
 from elfair.study.keys import CleanKeys
-from elfair.study.reading import TableReading
-from elfair.study.sources import SourceTable, open_tables, read_opened
+from elfair.study.numerals import written
 
 #: The columns that `decide` adds.
 DECISION, PROPENSITY, TIME, MODEL = "decision", "propensity", "decided_at", "model"
@@ -56,8 +58,9 @@ def predictions(model: ELFEstimator, people: Any, *, random_state: int | None = 
     ----------
     model : ELFClassifier or ELFRegressor
         With a solution, made from a study (it knows how to read the table).
-    people : pyarrow.Table or SourceTable
-        One row for each person; from `read_people`, as it was written.
+    people : Batch, str, Path, pyarrow table, data frame or mapping
+        One row for each person: a file, the address of a database or a table in memory, whose rows
+        must all be usable; or, from `read_batch`, those rows of a table that are.
     random_state : int, optional
         Give it only to reproduce a draw.
 
@@ -67,8 +70,8 @@ def predictions(model: ELFEstimator, people: Any, *, random_state: int | None = 
         The columns of ``people``, the decision, and of a classifier the probability of each class
         (of a regressor the mean and the spread of the decision).
     """
-    X = encoded(model, people)
-    people = people.table if isinstance(people, SourceTable) else people
+    batch = _batch(model, people, identify=False)
+    X, people = read_features(batch.features), batch.people
     decision = model.predict(X, random_state=random_state)
     columns: dict[str, Any] = {DECISION: decision.tolist()}
     if hasattr(model, "predict_proba"):
@@ -94,19 +97,24 @@ def decisions(model: ELFEstimator, people: Any, *, random_state: int | None = No
         The columns of ``people``, the decision and its propensity (called as in the study that the
         model came from), the time and the model's digest.
     """
-    X = encoded(model, people)
-    people = people.table if isinstance(people, SourceTable) else people
+    batch = _batch(model, people, identify=True)
+    X, people = read_features(batch.features), batch.people
     drawn = model.decide(X, random_state=random_state)
     n, names = len(drawn.decision), model.encoding_
     columns: dict[str, Any] = {
         names.get("decision") or DECISION: drawn.decision.tolist(),
-        names.get("propensity") or PROPENSITY: _as_logged(drawn.propensity, names),
+        names.get("propensity") or PROPENSITY: _as_written(
+            drawn.propensity, names.get("propensity_written")
+        ),
         TIME: [datetime.now(UTC).isoformat(timespec="seconds")] * n,
         MODEL: [model.certificate_.digests.model] * n,
     }
     if names.get("behavior"):  # the study reads the probability of every class
         every = zip(model.classes_, model.predict_proba(X).T, strict=True)
-        columns |= {names["behavior"][class_text(each)]: values for each, values in every}
+        for each, values in every:
+            if (column := names["behavior"].get(class_text(each))) is not None:  # one has the rest
+                keys = names.get("behavior_written", {}).get(column)
+                columns[column] = _as_written(values, keys)
     if hasattr(model, "spread_"):  # its propensity is a density, which goes with a spread
         columns[SPREAD] = [model.spread_] * n
         if len(model.fitted_.models) == 1:  # a mixture is not normal, and a mean would not do
@@ -114,8 +122,16 @@ def decisions(model: ELFEstimator, people: Any, *, random_state: int | None = No
     return _beside(people, columns)
 
 
-def append_decisions(table: Any, log: str | Path, *, row_id: str | None = None) -> None:
-    """Append decisions to a log: all of them, or none.
+def append_decisions(
+    table: Any,
+    log: str | Path,
+    *,
+    row_id: str | None = None,
+    rejected: Any = None,
+    reject_file: str | Path | None = None,
+) -> None:
+    """Append decisions to a log, and the rows that were set aside to a file of their own: all of
+    them, or none.
 
     Parameters
     ----------
@@ -127,13 +143,70 @@ def append_decisions(table: Any, log: str | Path, *, row_id: str | None = None) 
     row_id : str, optional
         The column that identifies people. No person is then decided about twice, even if you repeat
         a command by mistake.
+    rejected : pyarrow.Table, optional
+        Rows that were set aside, from ``Batch.rejected``.
+    reject_file : str or Path, optional
+        The CSV file to append these to; it is made if it does not exist.
     """
-    log = Path(log)
-    if log.exists() and not log.is_file():
-        raise InputError(f"the log '{log}' must be a file.", hint="name another one.")
-    if log.suffix != ".csv":
+    log = _growing(log, table)
+    if row_id is not None and row_id not in table.column_names:
+        raise DataError(
+            f"these decisions have no column {row_id!r}, which identifies people: nobody could "
+            "tell whether somebody is decided about twice.",
+            hint=f"add the column {row_id!r} to the table of people.",
+        )
+    aside = None
+    if rejected is not None and rejected.num_rows:
+        if reject_file is None or Path(reject_file).resolve() == log.resolve():
+            raise InputError(
+                f"rows that were set aside need a file beside the log '{log}'. Got {reject_file}.",
+                hint="name another file.",
+            )
+        aside = _growing(reject_file, rejected)
+    with writing(f"no decision was added: the log '{log}'"), appending(log) as file:
+        data = _addition(file, log, table, row_id)
+        with _set_aside(aside, rejected):
+            append_whole(file, file.seek(0, io.SEEK_END), data)
+
+
+@contextmanager
+def _set_aside(path: Path | None, rejected: Any) -> Iterator[None]:
+    """Append rejected rows; take them back if what follows fails.
+
+    A process may be killed before the log has its decisions. Who repeats the command finds these
+    rows at the end of the file, and does not add them again.
+    """
+    if path is None:
+        yield
+        return
+    with writing(f"no decision was added: the file '{path}'"), appending(path) as file:
+        data, end = _addition(file, path, rejected, None), file.seek(0, io.SEEK_END)
+        file.seek(0)
+        if _untimed(file.read())[-rejected.num_rows :] == _untimed(data)[-rejected.num_rows :]:
+            yield
+            return
+        append_whole(file, end, data)
+        try:
+            yield
+        except BaseException:
+            file.truncate(end)
+            raise
+
+
+def _untimed(content: bytes) -> list[list[str]]:
+    """Rows that were set aside, without when: their first column."""
+    lines = csv.reader(io.StringIO(content.decode("utf-8", "replace"), newline=""))
+    return [line[1:] for line in lines]
+
+
+def _growing(path: str | Path, table: Any) -> Path:
+    """A file to which rows of a table can be added."""
+    path = Path(path)
+    if path.exists() and not path.is_file():
+        raise InputError(f"the log '{path}' must be a file.", hint="name another one.")
+    if path.suffix != ".csv":
         raise InputError(
-            f"a log of decisions must be a .csv file, to which rows can be added. Got '{log}'.",
+            f"a log of decisions must be a .csv file, to which rows can be added. Got '{path}'.",
             hint="read it with any tool, and write Parquet from there.",
         )
     for name in table.column_names:
@@ -143,25 +216,29 @@ def append_decisions(table: Any, log: str | Path, *, row_id: str | None = None) 
                 "all names.",
                 hint="rename it.",
             )
-    header, _, rows = file_content(table, log).partition(b"\n")
-    with writing(f"no decision was added: the log '{log}'"), appending(log) as file:
-        file.seek(0)
-        first, content = file.readline(), file.read()
-        logged = _fields(first)
-        if logged and logged != _fields(header):
-            raise DataError(
-                f"'{log}' logs {', '.join(logged)}; these decisions have "
-                f"{', '.join(_fields(header))}.",
-                hint="name another log, or give the same columns in the same order.",
-            )
-        if row_id is not None and row_id in table.column_names:
-            _check_new(table[row_id].to_pylist(), _fields(header).index(row_id), content, log)
-        if first and not (content or first).endswith(b"\n"):
-            raise DataError(
-                f"'{log}' ends in the middle of a line.",
-                hint="something else wrote to it: repair its last line first.",
-            )
-        append_whole(file, file.tell(), rows if logged else header + b"\n" + rows)
+    return path
+
+
+def _addition(file: Any, path: Path, table: Any, row_id: str | None) -> bytes:
+    """The bytes to add to a file that only grows; raise if these rows do not belong there."""
+    header, _, rows = file_content(table, path).partition(b"\n")
+    file.seek(0)
+    first, ended, content = file.read().partition(b"\n")
+    logged = _fields(first)
+    if logged and logged != _fields(header):
+        raise DataError(
+            f"'{path}' logs {', '.join(logged)}; these decisions have "
+            f"{', '.join(_fields(header))}.",
+            hint="name another log, or give the same columns in the same order.",
+        )
+    if row_id is not None:
+        _check_new(table[row_id].to_pylist(), _fields(header).index(row_id), content, path)
+    if first and not (content or ended).endswith(b"\n"):
+        raise DataError(
+            f"'{path}' ends in the middle of a line.",
+            hint="something else wrote to it: repair its last line first.",
+        )
+    return rows if logged else header + b"\n" + rows
 
 
 def _check_new(people: list[Any], place: int, logged: bytes, log: Path) -> None:
@@ -169,79 +246,38 @@ def _check_new(people: list[Any], place: int, logged: bytes, log: Path) -> None:
     given.
     """
     lines = csv.reader(io.StringIO(logged.decode("utf-8"), newline=""))
-    known = {line[place] for line in lines if len(line) > place}
-    for person in map(str, people):
+    known = {compared(line[place]) for line in lines if len(line) > place}
+    for person in map(compared, people):
         if person in known:
             raise DataError(
                 f"'{person}' is in the log '{log}' already, or in the table twice: a decision "
                 "about each person is drawn once.",
-                hint="remove the people who were decided about, or name another log.",
+                hint="remove the people who were decided about (perhaps by a command that was "
+                "stopped before it could say so), or name another log.",
             )
         known.add(person)
 
 
-def read_people(model: ELFEstimator, source: str, *, query: str | None = None) -> SourceTable:
-    """The table of people, with what the model's study cleans as it was written.
-
-    Parameters
-    ----------
-    model : ELFClassifier or ELFRegressor
-        Made from a study.
-    source : str
-        A file, or the address of a database.
-    query : str, optional
-        The query, if the source is a database.
-    """
-    opened = open_tables(source, query=query)
-    record = (getattr(model, "encoding_", None) or {}).get("reading")
-    names = opened[0].names
-    as_written = [] if record is None else TableReading.from_dict(record).as_written(names)
-    return read_opened(opened, None, as_written)
+def _batch(model: ELFEstimator, people: Any, *, identify: bool) -> Batch:
+    """The rows of people that a model can decide about: all of them, unless a batch was given."""
+    if isinstance(people, Batch):
+        people.require_some()
+        return people
+    batch = read_batch(model, people, identify=identify)
+    batch.require_whole()
+    return batch
 
 
-def _as_logged(propensity: Any, names: dict[str, Any]) -> Any:
+def _as_written(propensity: Any, record: Any) -> Any:
     """Propensities as the study of the next round reads them: in per cent, if that does."""
-    record = names.get("propensity_written")
     if record is None:
         return propensity
     keys = from_plain(record, CleanKeys)
     return [written(each, keys) for each in propensity.tolist()]
 
 
-def encoded(model: ELFEstimator, people: Any) -> Any:
-    """The features of people, as the model was fitted with them."""
-    record = getattr(model, "encoding_", None)
-    if record is None:
-        raise InputError(
-            "this model does not say how a table becomes features: it was not made from a study.",
-            hint="load it in Python, and pass the features to its decide().",
-        )
-    encoding = TableEncoding.from_dict(record)
-    if "reading" not in record:
-        return encoding.encode(people)
-    wanted = [feature.column for feature in encoding.features]
-    reading = TableReading.from_dict(record["reading"])
-    if not isinstance(people, SourceTable):
-        people = SourceTable(people, "the table", None)
-    read = reading.read(people, wanted)
-    if read.outside:
-        said = "; ".join(f"{each.reason}: {plural(each.n, 'row')}" for each in read.outside)
-        first = int((~read.kept).argmax())
-        raise DataError(
-            f"{(~read.kept).sum():,} of {len(read.kept):,} rows are of people whom the model was "
-            f"not certified for (the first is {people.place(first)}): {said}.",
-            hint="decide about them in another way, and take them out of the table.",
-        )
-    return encoding.encode({name: read.columns[name] for name in wanted})
-
-
 def _beside(people: Any, columns: dict[str, Any]) -> Any:
-    for name in columns:
-        if name in people.column_names:
-            raise DataError(
-                f"the table has a column '{name}' already, which this would add.",
-                hint="rename it.",
-            )
+    require_free(columns, people.column_names)
     for name, values in columns.items():
         people = people.append_column(name, [values])
     return people

@@ -7,15 +7,16 @@ certificate, with rows and models that never existed, can make one that agrees w
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from elfair.certificate import Certificate
+from elfair.certificate.envelope import public_key
+from elfair.consistency.comparison import MismatchError
 from elfair.data import LoggedData
 from elfair.errors import InputError
 from elfair.verification.checks import Check, Verification, all_checks, made
-from elfair.verification.comparison import MismatchError
 from elfair.verification.context import Context, read_certificate
 
 
@@ -25,7 +26,10 @@ def verify(
     data: Any = None,
     model: Any = None,
     source: str | os.PathLike[str] | None = None,
+    report: str | os.PathLike[str] | None = None,
+    keys: Sequence[str | os.PathLike[str]] = (),
     refit: bool = False,
+    earlier: Certificate | str | bytes | os.PathLike[str] | None = None,
 ) -> Verification:
     """Check a certificate against itself, and against the rows and models that it names.
 
@@ -45,9 +49,17 @@ def verify(
         given to `certify`.
     source : str or path-like, optional
         The file that the rows were read from.
+    report : str or path-like, optional
+        The report: a page, or Markdown if its name ends with ``.md``. It is rendered again from the
+        certificate, and must be the same byte for byte.
+    keys : sequence of str or path-like
+        Files of public keys. Each of them must have signed the certificate, which is then an
+        envelope: see `elfair.certificate.envelope`.
     refit : bool, default False
         Fit again as well, with the estimator's own parameters, and compare the models that are
         found. It takes as long as fitting did, and needs the versions that the certificate names.
+    earlier : Certificate, str, bytes or path-like, optional
+        The certificate of the stage before, if this one goes on with it.
 
     Returns
     -------
@@ -63,7 +75,7 @@ def verify(
     >>> verification.passed
     True
     >>> [check.name for check in verification.checks if check.status == "skipped"]
-    ['source file', 'bounds', 'openings']
+    ['signature', 'source file', 'bounds', 'openings']
     >>> verify(certificate.to_json().replace("0.7", "0.6")).passed
     False
     """
@@ -76,9 +88,10 @@ def verify(
 
     def given(context: Context) -> list[Check]:
         context.data, context.model, context.source = data, model, source
+        context.report = report
         return []
 
-    return _verified(certificate, given, refit)
+    return _verified(certificate, given, refit, keys, earlier)
 
 
 def verify_files(
@@ -87,7 +100,11 @@ def verify_files(
     data: str | os.PathLike[str] | None = None,
     query: str | None = None,
     model: str | os.PathLike[str] | None = None,
+    report: str | os.PathLike[str] | None = None,
+    keys: Sequence[str | os.PathLike[str]] = (),
+    within: Sequence[str | Path] = (),
     refit: bool = False,
+    earlier: str | os.PathLike[str] | None = None,
 ) -> Verification:
     """Check a certificate that was made from a study file, with the files that belong to it.
 
@@ -102,7 +119,11 @@ def verify_files(
         What to ask that database. The query inside the certificate is never asked by itself.
     model : str or path-like, optional
         The model's file. It is not looked for beside the certificate.
-    refit : bool, default False
+    within : sequence of str or Path
+        Folders whose files the query may read, beside the working directory.
+    report, keys, refit
+        See `verify`.
+    earlier : str or path-like, optional
         See `verify`.
 
     Returns
@@ -125,17 +146,19 @@ def verify_files(
         ),
         ("table", source, "--data names the file of the rows."),
         ("model", model, "--model names the model's file."),
+        ("report", report, "--report names the file of the report."),
+        ("certificate", earlier, "--earlier names the certificate of the stage before."),
     ):
         is_folder = what == "table" and path is not None and Path(path).is_dir()
         if path is not None and not Path(path).is_file() and not is_folder:
             raise InputError(f"there is no {what} '{path}'.", hint=hint)
 
     def given(context: Context) -> list[Check]:
-        context.source = source
+        context.source, context.report = source, report
         unread = []
         try:
             if data is not None:
-                context.read_table(data, query)
+                context.read_table(data, query, within)
         except MismatchError as error:
             unread.append(Check("digests", "table", "failed", str(error)))
         try:
@@ -145,22 +168,30 @@ def verify_files(
             unread.append(Check("digests", "model file", "failed", str(error)))
         return unread
 
-    return _verified(Path(certificate), given, refit)
+    before = None if earlier is None else Path(earlier)
+    return _verified(Path(certificate), given, refit, keys, before)
 
 
 def _verified(
     certificate: Certificate | str | bytes | os.PathLike[str],
     given: Callable[[Context], list[Check]],
     refit: bool,
+    keys: Sequence[str | os.PathLike[str]],
+    earlier: Certificate | str | bytes | os.PathLike[str] | None,
 ) -> Verification:
     """All checks, if the certificate can be read, with what was given beside it."""
     contexts: list[Context] = []
+    for key in [keys] if isinstance(keys, str | os.PathLike) else keys:
+        public_key(key)  # one that cannot be read is no fault of the certificate
 
     def look() -> str:
-        contexts.append(Context(read_certificate(certificate), refit=refit))
+        record, envelope = read_certificate(certificate)
+        before = None if earlier is None else read_certificate(earlier)[0]
+        contexts.append(Context(record, envelope=envelope, keys=keys, refit=refit, earlier=before))
         return "its digest and form are as elfair writes them, and its subject is the model"
 
     checks = made("digests", "record", look)
     for context in contexts:
         checks += [*given(context), *all_checks(context)]
-    return Verification(tuple(checks), refit)
+    record = contexts[0].record if contexts else None
+    return Verification.of(checks, record, refit=refit)

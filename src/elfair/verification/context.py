@@ -10,17 +10,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elfair.certificate import Certificate, GroupRecord
+from elfair.certificate import Certificate
+from elfair.certificate.envelope import Envelope
+from elfair.consistency.comparison import MismatchError, SkippedError, require
+from elfair.consistency.stated import Stated
 from elfair.data import LoggedData
+from elfair.data.batches import MOST_CANDIDATES
+from elfair.data.digests import ANY_ORDER
 from elfair.data.preparation import FittedTransformer
-from elfair.data.split import Split
+from elfair.data.split import Split, in_order
+from elfair.data.stages import fresh_rows
 from elfair.errors import ElfairError, InputError
 from elfair.estimators.certify import GivenModel
 from elfair.fairness_test.test import opened_before
-from elfair.language.conjunction import conjuncts
 from elfair.policies.models import Fitted, digests, mixture_digest
-from elfair.statistics.claims import Claim
-from elfair.verification.comparison import MismatchError, SkippedError, require
+from elfair.records.files import read_whole
 
 if TYPE_CHECKING:
     from elfair.study import StudyFile
@@ -30,16 +34,16 @@ PathLike = str | os.PathLike[str]
 
 
 @dataclass
-class Context:
+class Context(Stated):
     """A certificate, and what it is held against.
 
     Whatever is missing raises `SkippedError` where a check asks for it.
 
     Parameters
     ----------
-    record : Certificate
-        What is checked.
-    data, model, source
+    record
+        See `Stated`.
+    data, model, source, report
         See `elfair.verify`.
     table : StudyData, optional
         The table that the data were read from.
@@ -49,43 +53,25 @@ class Context:
         Whether to repeat the search, too.
     again : Certificate, optional
         That of the same test, run again.
+    envelope : Envelope, optional
+        What the certificate came in, with its signatures.
+    keys : sequence of str or path-like
+        Files of public keys that must have signed it.
+    earlier : Certificate, optional
+        That of the stage before.
     """
 
-    record: Certificate
     data: LoggedData | None = None
     model: Any = None
     source: PathLike | None = None
+    report: PathLike | None = None
     table: StudyData | None = None
     loaded: bool = False
     refit: bool = False
     again: Certificate | None = None
-
-    @cached_property
-    def claims(self) -> tuple[Claim, ...]:
-        """What was asked for, from the constraints as their author wrote them."""
-        claims: list[Claim] = []
-        left = list(self.record.terms.claims)
-        while left:
-            first, whole = left[0], conjuncts(left[0].constraint)
-            said, left = left[: len(whole)], left[len(whole) :]
-            require(
-                said == [replace(first, statement=each.text) for each in whole],
-                f"'{first.constraint}' says {[each.text for each in whole]}, each at delta "
-                f"{first.delta}; the terms say {said}",
-            )
-            require(0 < first.delta <= 0.5, f"delta is {first.delta}")
-            claims += [Claim(each, first.delta) for each in whole]
-        return tuple(claims)
-
-    @property
-    def groups(self) -> list[GroupRecord]:
-        """The held-out rows that each statement is about."""
-        return [group for result in self.record.constraints for group in result.groups]
-
-    @property
-    def behavior_known(self) -> bool:
-        """Whether the behaviour model's probability of every decision was known."""
-        return any(a.code == "support" and a.status == "checked" for a in self.record.assumptions)
+    envelope: Envelope | None = None
+    keys: Sequence[PathLike] = ()
+    earlier: Certificate | None = None
 
     @cached_property
     def study(self) -> StudyFile:
@@ -99,15 +85,31 @@ class Context:
         """The data, where they were given."""
         if self.data is None:
             raise SkippedError("no data were given")
+        if self._in_batches and self.record.n_candidate > MOST_CANDIDATES:
+            raise SkippedError(
+                f"the rows were read in batches, and the search had {MOST_CANDIDATES:,} of them: "
+                "such a test is not made again yet"
+            )
         return self.data
+
+    @property
+    def _in_batches(self) -> bool:
+        """Whether the rows were read in batches."""
+        return self.record.digests.data.startswith(ANY_ORDER)
 
     @cached_property
     def split(self) -> Split:
         """The data, divided by the certificate's seed, shares and folds."""
         terms = self.record.terms
         average = "unit" if terms.units is None else terms.units.average
+        stage = self.record.stage
+        if stage is not None:
+            fitted = getattr(self.model, "fitted_", None)
+            prepared = None if fitted is None else fitted.ladder[0].preparation
+            fresh = fresh_rows(stage, self.rows.n)
+            return Split.continued(in_order(self.rows), fresh, self.record.seed, prepared)
         return Split.of(
-            self.rows.changed(thresholds=terms.thresholds, average=average),
+            self.rows.changed(thresholds=terms.thresholds, average=average, **self._unsaid),
             self.record.split,
             share=terms.candidate_share,
             seed=self.record.seed,
@@ -116,12 +118,26 @@ class Context:
         )
 
     @property
+    def _unsaid(self) -> dict[str, Any]:
+        """What only the model says of its setting: the data may have come without."""
+        if self._kept is None:
+            return {}
+        said = {"behavior_model": self._kept.setting.behavior}
+        said["encoding"] = self._kept.setting.encoding
+        return {name: known for name, known in said.items() if getattr(self.rows, name) is None}
+
+    @property
+    def _kept(self) -> Fitted | None:
+        """What the estimator has kept of its fit; None if no estimator was given."""
+        fitted = getattr(self.model, "fitted_", None)
+        return fitted if isinstance(fitted, Fitted) else None
+
+    @property
     def _preprocessor(self) -> Any:
         """The transformer that prepares features for the model, as it was before it was fitted."""
         from sklearn.base import clone
 
-        fitted = getattr(self.model, "fitted_", None)
-        known = None if fitted is None else fitted.ladder[0].preparation
+        known = None if self._kept is None else self._kept.ladder[0].preparation
         return clone(known.transformer) if isinstance(known, FittedTransformer) else None
 
     @cached_property
@@ -134,14 +150,16 @@ class Context:
         """The model, where it was given."""
         if self.model is None:
             raise SkippedError("no model was given")
+        if self._in_batches and self.record.search is None:
+            raise SkippedError("the model was asked in batches: such a test is not made again yet")
         return self.model
 
     @property
     def fitted(self) -> Fitted:
         """What the estimator that was given has kept of its fit."""
-        fitted = getattr(self.given, "fitted_", None)
-        require(fitted is not None, f"the model must be a fitted estimator. Got {self.model!r:.80}")
-        assert isinstance(fitted, Fitted)
+        given, fitted = self.given, self._kept
+        require(fitted is not None, f"the model must be a fitted estimator. Got {given!r:.80}")
+        assert fitted is not None
         return fitted
 
     @cached_property
@@ -157,13 +175,15 @@ class Context:
     def tested_model(self) -> str:
         """The digest of the tested model: by its place, or of the mixture of all folds' models."""
         if self.record.split == "crossfit":
-            return mixture_digest(self.ladder)
+            return mixture_digest(self.ladder, self.fitted.shares)
         place = 1 if self.record.search is None else self.record.search.place
         count = len(self.ladder)
         require(1 <= place <= count, f"place {place} is not among the {count} models on the ladder")
         return self.ladder[place - 1]
 
-    def read_table(self, data: PathLike, query: str | None) -> None:
+    def read_table(
+        self, data: PathLike, query: str | None, within: Sequence[str | Path] = ()
+    ) -> None:
         """Read the data from a table, as the certificate's own study says.
 
         If that is not possible, this raises `MismatchError`.
@@ -175,6 +195,8 @@ class Context:
         query : str or None
             What to ask a database. The query inside the certificate is shown and never asked by
             itself: the author of the certificate wrote it.
+        within : sequence of str or Path
+            Folders whose files that query may read, beside the working directory.
         """
         from elfair.study.sources import check_query
 
@@ -186,7 +208,8 @@ class Context:
                 "checks it. Without --data, this command checks what the record alone can show.",
             )
         with _reading():
-            study = self.study
+            # What is computed again is computed in memory.
+            study = replace(self.study, data=replace(self.study.data, batches=False))
         is_folder = Path(data).is_dir()
         if not is_folder:
             check_query(str(data), query, of_study=study.data.query)
@@ -195,8 +218,8 @@ class Context:
             if is_folder:
                 table = replace(study, folder=Path(data).resolve()).read()
             else:
-                table = study.read(str(data), query=query)
-            self.data, self.table = table.data, table
+                table = replace(study, within=tuple(within)).read(str(data), query=query)
+            self.data, self.table = table.in_memory, table
 
     def read_model(self, model: PathLike) -> None:
         """Read the model from its file; see `read_table`."""
@@ -211,19 +234,22 @@ class Context:
 Look = Callable[[Context], str | None]
 
 
-def read_certificate(certificate: Certificate | str | bytes | PathLike) -> Certificate:
-    """A certificate from any of its forms.
+def read_certificate(
+    certificate: Certificate | str | bytes | PathLike,
+) -> tuple[Certificate, Envelope | None]:
+    """A certificate from any of its forms, and the envelope that it came in, if it has one.
 
     A record is written and read again, too: anyone can make one that could not be written.
     """
     text: Any = certificate.to_json() if isinstance(certificate, Certificate) else certificate
     is_text = isinstance(text, str) and text.lstrip().startswith("{")
     if isinstance(text, str | os.PathLike) and not is_text:
-        text = Path(text).read_bytes()
+        text = read_whole(text, hint="pass the name of certificate.json.")
     if isinstance(text, bytes):
         text = text.decode()
     if isinstance(text, str):
-        return Certificate.from_json(text)
+        envelope = Envelope.read(text)
+        return Certificate.from_json(text if envelope is None else envelope.text), envelope
     raise InputError(
         f"a certificate is a record, its text or a file. Got {type(certificate).__name__}.",
         hint="pass the name of certificate.json.",

@@ -9,23 +9,29 @@ from typing import Any
 
 import numpy as np
 
-from elfair.certificate import Certificate
+from elfair.certificate import Assumption, Certificate
+from elfair.consistency.comparison import RELATIVE, SkippedError, agree, require, require_same
 from elfair.data import LoggedData
+from elfair.data.behavior import behavior_probabilities
+from elfair.data.digests import content_digest
 from elfair.data.looks import looking_again
+from elfair.data.preparation import pandas_frame
+from elfair.data.setting import Setting
+from elfair.data.split import in_order
+from elfair.data.stages import fresh_rows
 from elfair.estimators.certify import GivenModel, fairness_test_of
+from elfair.estimators.continuing import stage_test, wealth_of
 from elfair.estimators.fit import fit_model
 from elfair.estimators.parameters import check_parameters
 from elfair.fairness_test.issue import this_version
 from elfair.fairness_test.ladder import Ladder
 from elfair.fairness_test.test import FairnessTest
-from elfair.policies.models import digests, mixture_digest
 from elfair.records.text import plural
 from elfair.search.classification import family_behind
 from elfair.search.problem import Plain
-from elfair.statistics import Baselines, Estimation
+from elfair.statistics import Baselines
 from elfair.statistics.impact_estimators import declared_estimation
 from elfair.statistics.plan import Plan
-from elfair.verification.comparison import SkippedError, agree, require, require_same
 from elfair.verification.context import Context, Look
 
 #: The parts that the search gives again.
@@ -41,7 +47,7 @@ def _check_parts(parts: Sequence[str], context: Context) -> str | None:
     if all(getattr(context.record, part) is None for part in parts):
         return None
     if context.again is None:
-        context.again = recomputed(context)
+        context.again = shown_as(context.record, recomputed(context))
     return _same_parts(parts, context.record, context.again)
 
 
@@ -52,11 +58,19 @@ def _same_parts(parts: Sequence[str], record: Certificate, again: Certificate) -
     return ""
 
 
+def shown_as(record: Certificate, other: Certificate) -> Certificate:
+    """A certificate without what was left out of another, to hand that over."""
+    below = record.suppressed_below
+    return other.suppressing(below) if below else other
+
+
 def check_left_out(context: Context) -> str | None:
     """Whether as many rows were read and left out as the certificate says."""
     said, table = context.record.provenance, context.table
     if table is None:  # as without a study
         return None
+    if context.record.suppressed_below:
+        raise SkippedError("counts of few people were left out, to hand the certificate over")
     agree("the number of rows read", said.rows_read, table.n_read)
     for part in ("left_out", "outside", "changes"):
         require_same(getattr(said, part), getattr(table, part), part)
@@ -83,19 +97,39 @@ def check_what_decides(context: Context) -> str | None:
     if context.record.search is None:
         return None
     record, fitted, model = context.record, context.fitted, context.given
-    used = mixture_digest(digests(fitted.models))
+    used = fitted.digest()
     require(used == context.tested_model, f"the estimator decides with another model, {used}")
-    agree("passed", record.passed, fitted.certificate.passed)
+    agree("passed", record.passed, bool(model.solution_found_))
     agree("classes", record.classes, tuple(str(name) for name in getattr(model, "classes_", ())))
     names = tuple(str(n) for n in getattr(model, "feature_names_in_", record.roles.features))
     agree("features", record.roles.features, names)
-    n, folds = record.n, len(fitted.models)
-    shares = [len(range(fold, n, folds)) / n for fold in range(folds)]
-    if record.terms.units is not None:
-        tested = context.split.n_tested
-        shares = [fold.sealed.n / tested for fold in context.split.folds] or [1.0]
-    require(np.allclose(fitted.shares, shares, rtol=0, atol=1e-9), f"shares {fitted.shares}")
+    agree("the shares of its models", fitted.shares, context.split.shares)
+    of_data = Setting.of(context.split.everyone, fitted.ladder[0].policy)
+    require(
+        content_digest(of_data) == content_digest(fitted.setting),
+        "its features, classes, behaviour model or encoding are not those of the data",
+    )
     return ""
+
+
+def check_behavior(context: Context) -> str | None:
+    """Whether the behaviour model that the estimator keeps decides as the data say.
+
+    The test looks at the probabilities in the data, and decisions depend on the model.
+    """
+    if context.record.search is None:
+        return None
+    kept, data = context.fitted.setting.behavior, context.rows
+    if kept is None:
+        return None
+    require(data.behavior is not None, "the data say nothing of the behaviour model")
+    assert data.behavior is not None
+    columns = {name: data.feature(name) for name in data.feature_names}
+    people = data.features if data.raw is None and not data.has_names else pandas_frame(columns)
+    found = behavior_probabilities(kept, people, data.classes)
+    away = float(np.abs(found - data.behavior).max())
+    require(away <= RELATIVE, f"its probabilities differ from those in the data by up to {away:g}")
+    return f"{plural(data.n, 'row')}, as in the data"
 
 
 # -- the search ----------------------------------------------------------------------------------
@@ -106,6 +140,8 @@ def check_search(context: Context) -> str | None:
     record = context.record
     if record.search is None:
         return None
+    if record.stage is not None:
+        raise SkippedError("the search came before the first stage, whose certificate shows it")
     if not context.refit:
         raise SkippedError(
             "only fitting again (refit) shows how the ladder was found, with its losses and "
@@ -121,13 +157,15 @@ def check_search(context: Context) -> str | None:
     if lost:
         raise SkippedError(f"{', '.join(lost)} of the estimator was not saved with it")
     everyone = context.split.everyone
+    if everyone.unlogged is not None:  # the fit estimates, and trims, by itself
+        everyone = context.split.table
     request = replace(model.request(everyone), claims=context.claims, seed=record.seed)
     with looking_again(record.openings):
         again = fit_model(everyone, request).certificate
     require(again.digests.ladder == record.digests.ladder, "the search found other models")
     # The search is the estimator's, by its own parameters: what it says must be what the record
     # says, or the models may have been found on rows that are called held out.
-    _same_parts(SEARCHED, record, again)
+    _same_parts(SEARCHED, record, shown_as(record, again))
     again = again.stating(provenance=record.provenance)
     # Only the estimator knows whether a scorer came fitted.
     said, found = ({each.code for each in of.assumptions} for of in (record, again))
@@ -141,9 +179,20 @@ def check_search(context: Context) -> str | None:
 def recomputed(context: Context) -> Certificate:
     """The certificate of the same test, run again."""
     record, split, model = context.record, context.split, context.given
-    claims, bound, estimation = context.claims, record.bound, _estimation(context)
-    if record.search is None:
+    claims, bound, declared = context.claims, record.bound, _declared(context)
+    estimation = declared_estimation(split.everyone, declared)
+    if record.stage is not None:
+        test = stage_test(
+            replace(context.fitted, certificate=record),
+            in_order(context.rows),
+            fresh_rows(record.stage, context.rows.n),
+            declared,
+        )
+        before = replace(record, wealth=tuple(replace(e, after=e.before) for e in record.wealth))
+        test = replace(test, stage=record.stage, before=wealth_of(before))
+    elif record.search is None:
         given = GivenModel.read(model, split.everyone)
+        given = replace(given, rule=given.rule or record.terms.deployed)  # the words are no part
         test = fairness_test_of(given, split, claims, bound, estimation)
     else:
         ladders = _ladders(context)
@@ -157,13 +206,18 @@ def recomputed(context: Context) -> Certificate:
             ladders,
             search=record.search,
             losses=_losses(context),
-            declared=_family(ladders[0].policy, context).assumptions(),
+            declared=(*_family(ladders[0].policy, context).assumptions(), *_outside(record)),
         )
     terms = record.terms
     test = replace(test, looks=terms.looks, accept_violated=terms.accept_violated)
     with looking_again(record.openings):
         again = test.run()
     return again.stating(provenance=record.provenance)
+
+
+def _outside(record: Certificate) -> list[Assumption]:
+    """What was fitted outside the seal: only the fit saw it."""
+    return [each for each in record.assumptions if each.code == "nothing_else" and each.evidence]
 
 
 def _ladders(context: Context) -> tuple[Ladder, ...]:
@@ -180,7 +234,7 @@ def _ladders(context: Context) -> tuple[Ladder, ...]:
         same = all(each.policy is policy for each in of_fold)
         require(same, "the models on the ladder differ in kind")
         seen = _family(policy, context).rows(rows)
-        ladders.append(Ladder(policy, [each.theta for each in of_fold], seen, rows.preparation))
+        ladders.append(Ladder.on(seen, policy, [each.theta for each in of_fold]))
     return tuple(ladders)
 
 
@@ -194,7 +248,8 @@ def _losses(context: Context) -> list[float]:
     return losses
 
 
-def _estimation(context: Context) -> Estimation:
+def _declared(context: Context) -> dict[str, Any]:
+    """What was declared of impacts, propensities and their estimator."""
     record, terms = context.record, context.record.terms
     declared: dict[str, Any] = {
         "bound": record.bound,
@@ -202,10 +257,11 @@ def _estimation(context: Context) -> Estimation:
         "impact_range": {each.impact: (each.low, each.high) for each in terms.impact_ranges},
         "propensity_floor": terms.propensity_floor,
         "Lambda": terms.Lambda,
+        "shift": terms.shift,
     }
     check_parameters("certify", declared)  # no test was run with what no user could have declared
     declared["outcome_model"] = _outcome_model(context)
-    return declared_estimation(context.split.everyone, declared)
+    return declared
 
 
 def _outcome_model(context: Context) -> Any:
